@@ -1,0 +1,1 @@
+"""mulligan: run plans so that nothing they do is final until you say so."""
