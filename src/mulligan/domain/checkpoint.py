@@ -1,0 +1,113 @@
+"""Checkpoints: snapshots with why, when and where in the plan they were taken, and the groups they come in."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
+from mulligan.domain.json_value import Json, JsonObject, canonical_json
+from mulligan.domain.snapshot import Snapshot
+
+
+class CheckpointType(StrEnum):
+    """Why a group was taken: a trigger, or one of the moments that always take one."""
+
+    BEFORE_STEP = "before_step"
+    AFTER_STEP = "after_step"
+    ON_TOOL_WRITE = "on_tool_write"
+    ON_TOOL_WRITE_COMPLETE = "on_tool_write_complete"
+    ON_SUBPLAN_SPAWN = "on_subplan_spawn"
+    AFTER_SUBPLAN = "after_subplan"
+    ON_ERROR = "on_error"
+    PRE_EXECUTE = "pre_execute"
+    POST_EXECUTE = "post_execute"
+    DECISION = "decision"
+    MANUAL = "manual"
+    PRE_ROLLBACK = "pre_rollback"
+    PRE_APPLY = "pre_apply"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanState:
+    """The plan's own memory at one moment: comes back with the files."""
+
+    step_index: int  # how many steps were complete: the index of the step that runs next
+    outputs: Mapping[str, Json]  # by step name
+    memory: JsonObject  # StepContext.state
+    decisions: tuple[JsonObject, ...]  # contents of the live decisions, in order
+
+    def to_json(self) -> JsonObject:
+        """The state as the document that is kept and hashed."""
+        return {
+            "step_index": self.step_index,
+            "outputs": dict(self.outputs),
+            "state": self.memory,
+            "decisions": list(self.decisions),
+        }
+
+
+EMPTY_STATE = PlanState(step_index=0, outputs={}, memory={}, decisions=())
+
+
+def state_hash(state: PlanState, snapshots: Iterable[tuple[str, Snapshot]]) -> str:
+    """Hash the plan's state and the snapshots of its resources: equal states, equal hashes, anywhere."""
+    document: JsonObject = {"plan": state.to_json(), "resources": {name: s.id for name, s in snapshots}}
+    return hashlib.sha256(canonical_json(document).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a group is taken, and what it stands for."""
+
+    type: CheckpointType
+    label: str | None
+    between_steps: bool  # resume and retries may go back to it
+    decision_id: DecisionId | None
+    metadata: JsonObject  # reason, tool, phase, and what the caller added
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A snapshot of one resource."""
+
+    checkpoint_id: CheckpointId
+    resource: str
+    snapshot: Snapshot
+    sandbox_ref: str  # for a git checkout a commit, else the snapshot id
+    filesystem_path: str  # of the sandbox
+    size_bytes: int  # added to the store
+    modified: bool  # against the group before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointGroup:
+    """All checkpoints taken at one moment; restored together or not at all."""
+
+    group_id: GroupId
+    plan_id: PlanId
+    seq: int
+    line: int
+    attempt: int
+    reason: Reason
+    parent_group_id: GroupId | None  # the group last recorded or restored when this one was taken
+    superseded: bool
+    state: PlanState
+    state_hash: str
+    checkpoints: tuple[Checkpoint, ...]  # one per resource, in the plan's order
+    created_at: datetime  # aware, UTC
+
+    @property
+    def step_index(self) -> int:
+        """How many steps were complete."""
+        return self.state.step_index
+
+    @property
+    def first_checkpoint_id(self) -> CheckpointId:
+        """The checkpoint of the plan's first resource: what `last_checkpoint_id` names."""
+        return self.checkpoints[0].checkpoint_id
+
+    def checkpoint_of(self, resource: str) -> Checkpoint:
+        """The checkpoint of that resource."""
+        return next(c for c in self.checkpoints if c.resource == resource)

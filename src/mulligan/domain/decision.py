@@ -1,0 +1,53 @@
+"""Decisions: the choices recorded while a plan runs."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from mulligan.domain.ids import DecisionId, PlanId
+from mulligan.domain.json_value import JsonObject
+
+
+class DecisionType(StrEnum):
+    """Who chose."""
+
+    CHOICE = "choice"
+    USER_INTERVENTION = "user_intervention"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What was asked and what was chosen, before it is recorded."""
+
+    question: str
+    chosen: str
+    alternatives: tuple[str, ...]
+    rationale: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A recorded choice; decisions of a plan form a tree."""
+
+    decision_id: DecisionId
+    plan_id: PlanId
+    seq: int
+    line: int
+    parent_decision_id: DecisionId | None
+    type: DecisionType
+    step_index: int
+    step_name: str
+    choice: Choice
+    superseded: bool
+    created_at: datetime
+
+    def content(self) -> JsonObject:
+        """What was decided, without ids and times: part of the plan's state."""
+        return {
+            "type": self.type.value,
+            "step": self.step_name,
+            "question": self.choice.question,
+            "chosen": self.choice.chosen,
+            "alternatives": list(self.choice.alternatives),
+            "rationale": self.choice.rationale,
+        }

@@ -1,0 +1,37 @@
+"""Events: the log of a plan, one row for everything that happened."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from mulligan.domain.ids import PlanId
+from mulligan.domain.json_value import JsonObject
+
+
+class EventType(StrEnum):
+    """What happened."""
+
+    PLAN_CREATED = "plan_created"
+    PLAN_STATE = "plan_state"
+    STEP_STARTED = "step_started"
+    STEP_DONE = "step_done"
+    STEP_FAILED = "step_failed"
+    TOOL_CALLED = "tool_called"
+    DECISION = "decision"
+    CHECKPOINT = "checkpoint"
+    PRUNED = "pruned"
+    ROLLBACK = "rollback"
+    RETURNED = "returned"  # the return after a failed step
+    LOG = "log"  # a tool's own words
+    MESSAGE = "message"  # something the user must know
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One entry of a plan's log."""
+
+    plan_id: PlanId
+    seq: int
+    type: EventType
+    data: JsonObject
+    created_at: datetime

@@ -1,0 +1,27 @@
+"""Intents: what is to be done, recorded before the first byte is touched, until it is done."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from mulligan.domain.ids import IntentId, PlanId
+from mulligan.domain.json_value import JsonObject
+
+
+class IntentKind(StrEnum):
+    """Which operation is under way."""
+
+    SANDBOX = "sandbox"  # making the plan's sandboxes
+    ROLLBACK = "rollback"
+    RETURN = "return"  # the return after a failed step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """One operation that is under way or was cut off; whoever claims the plan next finishes or undoes it."""
+
+    intent_id: IntentId
+    plan_id: PlanId
+    kind: IntentKind
+    data: JsonObject
+    created_at: datetime

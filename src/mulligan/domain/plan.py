@@ -1,0 +1,152 @@
+"""Plans: a named list of steps over some resources, with a phase and a state."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from mulligan.domain.checkpoint import PlanState
+from mulligan.domain.ids import CheckpointId, GroupId, PlanId
+from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.resource import Resource
+from mulligan.domain.step import Step
+from mulligan.errors import TransitionIllegal
+
+
+class Phase(StrEnum):
+    """Which part of its life a plan is in."""
+
+    STRATEGIZE = "strategize"
+    EXECUTE = "execute"
+    APPLY = "apply"
+
+
+class State(StrEnum):
+    """How far a plan is within its phase."""
+
+    QUEUED = "queued"
+    PROCESSING = "processing"
+    COMPLETE = "complete"
+    ERRORED = "errored"
+    CANCELLED = "cancelled"
+    CONSTRAINED = "constrained"
+    APPLIED = "applied"
+
+
+class OnFailure(StrEnum):
+    """What a failed step leaves in the sandboxes."""
+
+    LAST_CHECKPOINT = "last_checkpoint"
+    FIRST_CHECKPOINT = "first_checkpoint"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackPolicy:
+    """Whether and how a plan can go back."""
+
+    enabled: bool = True
+    require_checkpoints: bool = True
+    on_failure: OnFailure = OnFailure.LAST_CHECKPOINT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDefinition:
+    """What a plan file says, checked."""
+
+    name: str
+    description: str
+    resources: tuple[Resource, ...]  # at least one; the first is the steps' default
+    config: Mapping[str, Json]  # settings of this plan, by canonical key
+    rollback_policy: RollbackPolicy
+    variables: Mapping[str, str]
+    steps: tuple[Step, ...]
+
+    def resource(self, name: str | None) -> Resource:
+        """The resource of that name; None is the plan's first."""
+        if name is None:
+            return self.resources[0]
+        return next(r for r in self.resources if r.name == name)
+
+
+_E, _A = Phase.EXECUTE, Phase.APPLY
+_STOPPED = ((_E, State.QUEUED), (_E, State.ERRORED), (_E, State.CANCELLED))
+
+# Every legal change of phase and state. Whatever is not here is a bug or a guard that was left out.
+LEGAL: Mapping[tuple[Phase, State], tuple[tuple[Phase, State], ...]] = {
+    (Phase.STRATEGIZE, State.COMPLETE): ((_E, State.QUEUED), (_E, State.CANCELLED)),
+    (_E, State.QUEUED): ((_E, State.PROCESSING), *_STOPPED),
+    (_E, State.PROCESSING): (
+        (_E, State.COMPLETE),
+        (_E, State.CONSTRAINED),
+        (_E, State.PROCESSING),
+        *_STOPPED,
+    ),
+    (_E, State.ERRORED): ((_E, State.PROCESSING), *_STOPPED),
+    (_E, State.CONSTRAINED): ((_E, State.PROCESSING), *_STOPPED),
+    (_E, State.COMPLETE): (
+        (_E, State.QUEUED),
+        (_E, State.CANCELLED),
+        (_A, State.PROCESSING),
+    ),
+    (_A, State.PROCESSING): ((_A, State.APPLIED), (_A, State.CONSTRAINED), (_E, State.COMPLETE)),
+    (_A, State.CONSTRAINED): ((_A, State.PROCESSING), (_E, State.QUEUED), (_E, State.CANCELLED)),
+    (_A, State.APPLIED): ((_A, State.CANCELLED),),  # by unapply
+    (_A, State.CANCELLED): (),
+    (_E, State.CANCELLED): (),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFailure:
+    """Why a plan stopped."""
+
+    message: str
+    step: str | None
+    tool: str | None
+    checkpoint: str | None  # id of the checkpoint of what the step left behind
+
+    def to_json(self) -> JsonObject:
+        """The same as a document."""
+        return {"message": self.message, "step": self.step, "tool": self.tool, "checkpoint": self.checkpoint}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A recorded plan: its definition, and where it stands."""
+
+    plan_id: PlanId
+    parent_plan_id: PlanId | None
+    definition: PlanDefinition
+    phase: Phase
+    state: State
+    attempt: int  # one more with each correction
+    progress: (
+        PlanState  # as recorded with the newest group, or with the newest step where there are no groups
+    )
+    line: int  # the current line of history
+    current_group_id: GroupId | None  # the group last recorded or restored
+    last_checkpoint_id: CheckpointId | None
+    failure: PlanFailure | None
+    messages: tuple[str, ...]  # what the user must know of this plan, such as what its sandboxes cannot hold
+    fence: int  # raised by every claim
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def name(self) -> str:
+        """The name the plan file gives."""
+        return self.definition.name
+
+    def moved_to(self, phase: Phase, state: State, at: datetime) -> "Plan":
+        """The plan in that phase and state, where the table of legal transitions has it."""
+        if (phase, state) not in LEGAL[(self.phase, self.state)]:
+            raise TransitionIllegal(
+                plan_id=self.plan_id, source=f"{self.phase}/{self.state}", target=f"{phase}/{state}"
+            )
+        return replace(self, phase=phase, state=state, updated_at=at)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing can be done with the plan any more."""
+        return self.state in (State.APPLIED, State.CANCELLED)

@@ -1,0 +1,49 @@
+"""Resources: the real things a plan works on, and the private copies it gets of them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mulligan.domain.ids import PlanId
+from mulligan.domain.snapshot import Snapshot
+
+
+class ResourceType(StrEnum):
+    """What kind of real thing a resource is."""
+
+    GIT_CHECKOUT = "git-checkout"
+    FS_DIRECTORY = "fs-directory"
+    SQLITE = "sqlite"
+
+
+class Strategy(StrEnum):
+    """How a sandbox is made."""
+
+    AUTO = "auto"
+    GIT_WORKTREE = "git_worktree"
+    FILESYSTEM_COPY = "filesystem_copy"
+    IN_PLACE = "in_place"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A real thing a plan works on, as the plan file names it."""
+
+    name: str
+    type: ResourceType
+    location: str  # relative to the project folder
+    strategy: Strategy | None  # None: the setting sandbox.strategy decides
+    from_revision: str | None  # git-checkout only: start from this clean revision
+    create: bool  # sqlite only: the file may be missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sandbox:
+    """The plan's private working copy of one resource."""
+
+    plan_id: PlanId
+    resource: str
+    type: ResourceType
+    strategy: Strategy
+    location: str  # absolute path of the real thing
+    path: str  # absolute path of the working copy
+    base: Snapshot  # what the real thing was when the sandbox was made

@@ -1,0 +1,44 @@
+"""Lines of history: what a return to a group leaves live and what it leaves behind.
+
+Every return starts a new line at the group it went to. A group, decision or tool call lies on the line that
+was current when it was recorded, so what is live is told by the path of lines from the current one back to
+the first. Nothing is ever removed from a line, and pruning a group does not break the path.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+FIRST_LINE = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A stretch of a plan's history between two returns."""
+
+    line: int
+    parent_line: int | None  # None: the first
+    fork_seq: int  # sequence number, on the parent line, of the group it started from
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The part of one line that is live."""
+
+    line: int
+    up_to_seq: int
+
+
+def live_segments(lines: Sequence[Line], line: int, seq: int) -> tuple[Segment, ...]:
+    """All that is live when the plan stands at `seq` of `line`, newest first."""
+    by_number = {entry.line: entry for entry in lines}
+    segments = [Segment(line, seq)]
+    current = by_number[line]
+    while current.parent_line is not None:
+        segments.append(Segment(current.parent_line, current.fork_seq))
+        current = by_number[current.parent_line]
+    return tuple(segments)
+
+
+def is_live(segments: Sequence[Segment], line: int, seq: int) -> bool:
+    """Tell whether what was recorded at `seq` of `line` lies on the live path."""
+    return any(s.line == line and seq <= s.up_to_seq for s in segments)

@@ -1,0 +1,94 @@
+"""Steps: the units of a plan."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from mulligan.domain.decision import Choice
+from mulligan.domain.json_value import Json
+
+
+class StepStatus(StrEnum):
+    """How far a step got."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class SubplanMode(StrEnum):
+    """In which order child plans run."""
+
+    PARALLEL = "parallel"
+    SEQUENTIAL = "sequential"
+    DEPENDENCY_ORDERED = "dependency_ordered"
+
+
+class MergeStrategy(StrEnum):
+    """How a child plan's result comes into the parent's sandboxes."""
+
+    THREE_WAY = "three_way"
+    SEQUENTIAL_APPLY = "sequential_apply"
+    FAIL_ON_CONFLICT = "fail_on_conflict"
+    LAST_WINS = "last_wins"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUse:
+    """A step that calls a tool."""
+
+    tool: str
+    resource: str | None  # None: the plan's first
+    args: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildPlan:
+    """One child of a subplans step."""
+
+    name: str
+    depends_on: tuple[str, ...]
+    steps: "tuple[Step, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subplans:
+    """A step that runs child plans and merges them."""
+
+    mode: SubplanMode
+    max_parallel: int | None  # None: the setting plan.max-parallel decides
+    merge_strategy: MergeStrategy
+    fail_fast: bool
+    max_retries: int
+    plans: tuple[ChildPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """A step that does nothing but take its labelled checkpoint."""
+
+
+Action: TypeAlias = ToolUse | Choice | Subplans | Milestone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One unit of a plan."""
+
+    name: str
+    action: Action
+    label: str | None  # of the manual checkpoint taken when the step is complete
+    timeout: float | None  # seconds
+    retries: int  # extra tries, each from the state before the step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord:
+    """How far one step of a recorded plan got."""
+
+    index: int
+    name: str
+    status: StepStatus
+    duration_ms: int | None

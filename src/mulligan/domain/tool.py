@@ -1,0 +1,100 @@
+"""Tools: what a step can call, what it declares to do, and the record of one call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from mulligan.domain.ids import CallId, PlanId
+from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.resource import ResourceType
+
+
+class ArgumentType(StrEnum):
+    """What an argument of a tool may be; the words stand in messages."""
+
+    TEXT = "text"
+    PATH = "path"  # text that must stay inside the sandbox
+    COMMAND = "command"  # text for a shell: never interpolated
+    TEXT_LIST = "list of texts"
+    TEXT_MAP = "mapping of texts"
+    MODE = "file mode"  # an octal number such as 0644, as text or as YAML reads it
+    FLAG = "true or false"
+    FUNCTION = "module:name"
+    ANYTHING = "anything"
+    MAP = "mapping"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument a tool takes."""
+
+    name: str
+    type: ArgumentType
+    required: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDeclaration:
+    """What a tool is called, what it takes, and what it may do."""
+
+    name: str
+    summary: str
+    arguments: tuple[Argument, ...]
+    exactly_one_of: tuple[str, ...]  # of these arguments one must be given; empty: no such rule
+    resource_types: frozenset[ResourceType]  # what its step's resource may be
+    writes: bool
+    read_only: bool
+    checkpointable: bool
+    idempotent: bool
+    side_effects: tuple[str, ...]
+    timeout: float | None  # seconds; a step's own timeout wins
+
+    def argument(self, name: str) -> Argument | None:
+        """The argument of that name."""
+        return next((a for a in self.arguments if a.name == name), None)
+
+    @property
+    def irreversible(self) -> bool:
+        """Whether a call of it has effects outside that nothing here takes back."""
+        return "external" in self.side_effects
+
+
+class CallStatus(StrEnum):
+    """How far a tool call got."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool gave back."""
+
+    output: Json
+    detail: JsonObject  # exit status, paths written, leftovers ended: for the record and the log
+    messages: tuple[str, ...]  # for the user
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One run of a tool."""
+
+    call_id: CallId
+    plan_id: PlanId
+    line: int
+    done_seq: int | None  # sequence number of its result; None while nothing is recorded of how it ended
+    step_index: int
+    step_name: str
+    tool: str
+    resource: str
+    arguments: Mapping[str, Json]  # as written in the plan file, before replacement
+    status: CallStatus
+    output: Json
+    detail: JsonObject
+    error: str | None
+    superseded: bool
+    started_at: datetime
+    duration_ms: int | None
