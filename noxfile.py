@@ -1,0 +1,134 @@
+"""The checks of this project: `scripts/test` runs them all, `scripts/test -s lint` one of them.
+
+All sessions share one virtual environment, the one nox itself runs in (scripts/test makes it from
+requirements/dev.txt and installs the package into it). Seven would cost minutes, and could differ.
+The package is installed in editable mode: one copy of the code, so nothing is ever tested stale; that a wheel
+holds all of it is checked by tests/test_package.py.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "none"
+nox.options.error_on_missing_interpreters = True
+nox.options.sessions = [
+    "lint",
+    "typecheck",
+    "imports",
+    "unit_tests",
+    "integration_tests",
+    "coverage_report",
+    "benchmark",
+]
+
+ROOT = Path(__file__).parent
+BUILD = ROOT / "build"
+REPORTS = BUILD / "reports"
+COVERAGE = BUILD / "coverage"
+PROCESSES = "2"
+
+# The programs of this environment first, so that `mulligan` is the one under test.
+ENVIRONMENT = {
+    "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+    "PYTHONDONTWRITEBYTECODE": None,  # the bytecode cache makes hundreds of processes start faster
+}
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, likely bugs, and the formatter's opinion."""
+    python(session, "ruff", "check", ".")
+    python(session, "ruff", "format", "--check", ".")
+
+
+@nox.session
+def typecheck(session: nox.Session) -> None:
+    """Types, strictly."""
+    python(session, "basedpyright")
+
+
+@nox.session
+def imports(session: nox.Session) -> None:
+    """The rooms and who may enter them."""
+    session.run(str(Path(sys.executable).with_name("lint-imports")), "--no-cache", env=ENVIRONMENT)
+
+
+@nox.session
+def unit_tests(session: nox.Session) -> None:
+    """Pytest: units, contracts, properties, faults, migrations. Arguments go to pytest."""
+    report = REPORTS / "pytest.xml"
+    environment = measured(session)
+    python(session, "pytest", "-n", PROCESSES, f"--junitxml={report}", *session.posargs, env=environment)
+    refuse_unexplained_skips(session, report)
+
+
+@nox.session
+def integration_tests(session: nox.Session) -> None:
+    """Behave, then Robot Framework, both against the installed program."""
+    environment = measured(session)
+    behave = fresh(REPORTS / "behave")
+    python(session, "behave", "--junit", f"--junit-directory={behave}", "features", env=environment)
+    robot = fresh(REPORTS / "robot")
+    run_in_parallel = ["--processes", PROCESSES, "--no-pabotlib", "--artifactsinsubfolders"]
+    outputs = ["--outputdir", str(robot), "--xunit", "xunit.xml"]
+    python(session, "pabot.pabot", *run_in_parallel, *outputs, "robot", env=environment)
+    refuse_unexplained_skips(session, behave, robot / "xunit.xml")
+
+
+@nox.session
+def coverage_report(session: nox.Session) -> None:
+    """Combine what all processes of both test sessions ran; fail under the limit in pyproject.toml."""
+    measured_by = [str(folder) for folder in sorted(COVERAGE.glob("*_tests"))]
+    python(session, "coverage", "combine", "--keep", "--quiet", *measured_by)
+    python(session, "coverage", "xml", "--quiet", "--fail-under=0")
+    python(session, "coverage", "report")
+
+
+@nox.session
+def benchmark(session: nox.Session) -> None:
+    """Run every benchmark once: they must work, and the numbers of one run are shown, not kept."""
+    # asv keeps what it knows of the machine in the home folder: give it one of its own.
+    home = fresh(BUILD / "asv")
+    environment = {"HOME": str(home)}
+    python(session, "asv", "machine", "--yes", env=environment, silent=True)
+    python(session, "asv", "run", "--quick", "--python=same", "--dry-run", "--show-stderr", env=environment)
+
+
+def python(
+    session: nox.Session,
+    module: str,
+    *arguments: str,
+    env: dict[str, str] | None = None,
+    silent: bool = False,
+) -> None:
+    """Run a module with this environment's Python."""
+    session.run(sys.executable, "-m", module, *arguments, env=ENVIRONMENT | (env or {}), silent=silent)
+
+
+def measured(session: nox.Session) -> dict[str, str]:
+    """Return variables under which every Python process of this environment records what it ran.
+
+    Each session has a folder of its own, emptied first: a session can be repeated alone.
+    """
+    folder = fresh(COVERAGE / session.name)
+    return {
+        "COVERAGE_PROCESS_START": str(ROOT / "pyproject.toml"),
+        "COVERAGE_FILE": str(folder / "data"),
+    }
+
+
+def refuse_unexplained_skips(session: nox.Session, *reports: Path) -> None:
+    """List what was skipped, and fail on what tests/allowed_skips.txt does not name."""
+    python(session, "tests.skips", *map(str, reports))
+
+
+def fresh(folder: Path) -> Path:
+    """Make an empty folder, removing what stood there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder

@@ -1,0 +1,240 @@
+"""What the layers contract of import-linter cannot say about the rooms, read off the source itself."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "mulligan"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+OWN_CODE = sorted(
+    file
+    for folder in ("src", "tests", "features", "robot", "benchmarks")
+    for file in (ROOT / folder).rglob("*.py")
+)
+
+LONGEST_FILE = 400
+LONGER_FILES: dict[str, str] = {}  # file: why it is one room all the same
+
+# Who may read the environment and the clock, besides bootstrap, which hands both to everyone else.
+READS_SURROUNDINGS = {
+    "bootstrap.py": "the one place where the program meets its surroundings",
+    "__main__.py": "decides how to start before anything is imported",
+    "cli/": "terminals describe themselves in variables (NO_COLOR, COLUMNS)",
+    "adapters/tools/launcher.py": "a program of its own, in its own process: its environment is its input",
+    "adapters/tools/worker.py": "likewise",
+}
+# Who may write to stdout and stderr.
+PRINTS = {
+    "cli/": "the room that talks to people",
+    "__main__.py": "tells what went wrong before cli could be imported",
+    "adapters/tools/launcher.py": "a program of its own: its streams are how it answers",
+    "adapters/tools/worker.py": "likewise",
+}
+
+SURROUNDINGS = {
+    "os.environ", "os.environb", "os.getenv", "os.putenv",
+    "time.time", "time.time_ns",
+    "datetime.now", "datetime.utcnow", "datetime.today", "date.today",
+    "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today",
+}  # fmt: skip
+STREAMS = {"sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__"}
+
+
+def place(file: Path) -> str:
+    """Name a module by its path in the package."""
+    return file.relative_to(PACKAGE).as_posix()
+
+
+def allowed(file: Path, allow_list: dict[str, str]) -> bool:
+    """Tell whether an allow list names this module, or the folder it is in."""
+    return any(
+        place(file) == entry or (entry.endswith("/") and place(file).startswith(entry))
+        for entry in allow_list
+    )
+
+
+def tree(file: Path) -> ast.Module:
+    """Parse a module."""
+    return ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
+
+
+def dotted(node: ast.AST) -> str:
+    """Spell a name or a chain of attributes, `a.b.c`; anything else is empty."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (owner := dotted(node.value)):
+        return f"{owner}.{node.attr}"
+    return ""
+
+
+def uses(file: Path, names: set[str]) -> list[str]:
+    """Return where a module uses one of these dotted names, or imports it by itself."""
+    found: list[str] = []
+    for node in ast.walk(tree(file)):
+        if isinstance(node, ast.Attribute) and dotted(node) in names:
+            found.append(f"{place(file)}:{node.lineno}: {dotted(node)}")
+        if isinstance(node, ast.ImportFrom):
+            imported = {f"{node.module}.{alias.name}" for alias in node.names}
+            found += [f"{place(file)}:{node.lineno}: {name}" for name in sorted(imported & names)]
+    return found
+
+
+def comments(file: Path) -> Iterator[tuple[int, str]]:
+    """Yield the comments of a file with their lines; what strings say is not a comment."""
+    source = io.StringIO(file.read_text(encoding="utf-8"))
+    for token in tokenize.generate_tokens(source.readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def constructors(module: ast.Module) -> Iterator[tuple[ast.ClassDef, list[str]]]:
+    """Yield the classes of a module with those constructor parameters that have defaults."""
+    for node in ast.walk(module):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        for member in node.body:
+            if isinstance(member, ast.FunctionDef) and member.name == "__init__":
+                positional = [*member.args.posonlyargs, *member.args.args]
+                optional = positional[len(positional) - len(member.args.defaults) :]
+                pairs = zip(member.args.kwonlyargs, member.args.kw_defaults, strict=True)
+                optional += [argument for argument, default in pairs if default is not None]
+                yield node, [argument.arg for argument in optional]
+        if is_dataclass(node):
+            fields = [member for member in node.body if isinstance(member, ast.AnnAssign) and member.value]
+            yield node, [dotted(field.target) for field in fields if is_parameter(field)]
+
+
+def is_parameter(field: ast.AnnAssign) -> bool:
+    """Tell whether a dataclass's field with a value is a parameter of its constructor."""
+    return "ClassVar" not in ast.unparse(field.annotation) and "init=False" not in ast.unparse(field)
+
+
+def is_dataclass(node: ast.ClassDef) -> bool:
+    """Tell whether a class is a dataclass, with or without arguments."""
+    called = (
+        decorator.func if isinstance(decorator, ast.Call) else decorator for decorator in node.decorator_list
+    )
+    return any(dotted(decorator) in {"dataclass", "dataclasses.dataclass"} for decorator in called)
+
+
+def test_services_have_no_optional_collaborators():
+    """A service that can be left out will be."""
+    optional = [
+        f"{place(file)}:{owner.lineno}: {owner.name}({name}=…)"
+        for file in MODULES
+        if place(file).startswith("application/")
+        for owner, names in constructors(tree(file))
+        for name in names
+    ]
+    assert optional == []
+
+
+def test_the_library_never_prints():
+    found: list[str] = []
+    for file in MODULES:
+        if allowed(file, PRINTS):
+            continue
+        found += uses(file, STREAMS)
+        for node in ast.walk(tree(file)):
+            if isinstance(node, ast.Call) and dotted(node.func) in {"print", "input"}:
+                found.append(f"{place(file)}:{node.lineno}: {dotted(node.func)}()")
+    assert found == []
+
+
+def test_only_bootstrap_reads_environment_and_clock():
+    found = [
+        use for file in MODULES if not allowed(file, READS_SURROUNDINGS) for use in uses(file, SURROUNDINGS)
+    ]
+    assert found == []
+
+
+def test_no_module_imports_the_public_api():
+    """The package itself imports everything: whoever imports it from inside goes around the layers."""
+    rooms = {file.stem for file in PACKAGE.glob("*.py")} | {folder.name for folder in PACKAGE.iterdir()}
+    found: list[str] = []
+    for file in MODULES:
+        for node in ast.walk(tree(file)):
+            inside = isinstance(node, ast.ImportFrom) and node.module == "mulligan"
+            if inside and any(
+                alias.name not in rooms and alias.name != "__version__" for alias in node.names
+            ):
+                found.append(f"{place(file)}:{node.lineno}: {ast.unparse(node)}")
+            if isinstance(node, ast.Import) and any(alias.name == "mulligan" for alias in node.names):
+                found.append(f"{place(file)}:{node.lineno}: {ast.unparse(node)}")
+    assert found == []
+
+
+def test_files_stay_readable():
+    """A file past 400 lines wants to be two rooms."""
+    lengths = {
+        file.relative_to(ROOT).as_posix(): len(file.read_text(encoding="utf-8").splitlines())
+        for file in OWN_CODE
+    }
+    long = {
+        name: length for name, length in lengths.items() if length > LONGEST_FILE and name not in LONGER_FILES
+    }
+    assert long == {}
+
+
+def test_no_work_is_left_in_comments():
+    words = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+    found = [
+        f"{file.relative_to(ROOT)}:{line}: {comment}"
+        for file in OWN_CODE
+        for line, comment in comments(file)
+        if words.search(comment)
+    ]
+    assert found == []
+
+
+# An exception to a rule names the rule and, after it, the reason: `
+EXCEPTIONS = re.compile(
+    r"#\s*(?P<what>noqa|type:\s*ignore|pyright:\s*ignore|pragma:\s*no\s*(?:cover|branch)|fmt:\s*(?:off|skip))"
+    r"(?P<rules>\s*:\s*[A-Z]+\d+(?:\s*,\s*[A-Z]+\d+)*|\[[^\]]*\])?"
+    r"(?P<rest>.*)"
+)
+RULELESS = ("pragma", "fmt")
+
+
+def unexplained(comment: str) -> bool:
+    """Tell whether a comment makes an exception without its rule or without a reason."""
+    found = EXCEPTIONS.search(comment)
+    if found is None or found["what"].startswith("fmt"):
+        return False
+    needs_rule = not found["what"].startswith(RULELESS)
+    reason = re.sub(r"[^A-Za-z]+", "", found["rest"])
+    return (needs_rule and found["rules"] is None) or len(reason) < 3
+
+
+def test_every_exception_to_a_rule_carries_its_reason():
+    found = [
+        f"{file.relative_to(ROOT)}:{line}: {comment}"
+        for file in OWN_CODE
+        for line, comment in comments(file)
+        if unexplained(comment)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("comment", "bare"),
+    [
+        ("# noqa: S608", True),
+        ("# noqa", True),
+        ("# noqa: S608, S101  the table is a constant", False),
+        ("# noqa: S608 - the table is a constant", False),
+        ("# pyright: ignore[reportPrivateUsage]", True),
+        ("# pyright: ignore[reportPrivateUsage]  ctypes has no types", False),
+        ("# pragma: no cover", True),
+        ("# pragma: no cover - only a kernel without inotify gets here", False),
+        ("# a comment that says why", False),
+    ],
+)
+def test_what_counts_as_a_reason(comment, bare):
+    assert unexplained(comment) is bare

@@ -1,0 +1,56 @@
+"""The documents hold together: links lead somewhere, and the glossary has every word it promises."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"(?<!\!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+WORDS = [
+    "plan", "step", "tool", "tool call", "decision", "resource", "sandbox", "snapshot", "checkpoint",
+    "checkpoint group", "live", "superseded", "rollback", "resume", "correction", "subplan", "child plan",
+    "apply",
+]  # fmt: skip
+
+
+def anchors(document: Path) -> set[str]:
+    """Return the anchors of a document's headings, spelled as its readers' tools spell them."""
+    headings = re.findall(
+        r"^#+\s+(.+)$", CODE_BLOCK.sub("", document.read_text(encoding="utf-8")), re.MULTILINE
+    )
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(document: Path) -> list[str]:
+    """Return the relative links of a document that lead nowhere."""
+    text = CODE_BLOCK.sub("", document.read_text(encoding="utf-8"))
+    broken: list[str] = []
+    for found in LINK.finditer(text):
+        target, _, anchor = found["target"].partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        file = (document.parent / target).resolve() if target else document
+        if not file.exists() or (anchor and file.suffix == ".md" and anchor not in anchors(file)):
+            broken.append(found["target"])
+    return broken
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.relative_to(ROOT).as_posix())
+def test_relative_links_resolve(document):
+    assert broken_links(document) == []
+
+
+def test_the_glossary_has_every_word():
+    """One word, one meaning: each has an entry of its own, in bold."""
+    entries = re.findall(r"\*\*([^*]+)\*\*", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
+    words = {word.strip() for entry in entries for word in entry.split(",")}
+    assert sorted(set(WORDS) - words) == []
+
+
+def test_decision_records_are_numbered_without_gaps():
+    records = sorted(file.name for file in (ROOT / "docs" / "adr").glob("[0-9]*.md"))
+    assert [name[:4] for name in records] == [f"{number:04}" for number in range(1, len(records) + 1)]
