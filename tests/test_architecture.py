@@ -23,7 +23,7 @@ LONGER_FILES: dict[str, str] = {}  # file: why it is one room all the same
 
 # Who may read the environment and the clock, besides bootstrap, which hands both to everyone else.
 READS_SURROUNDINGS = {
-    "bootstrap.py": "the one place where the program meets its surroundings",
+    "bootstrap/": "the one place where the program meets its surroundings",
     "__main__.py": "decides how to start before anything is imported",
     "cli/": "terminals describe themselves in variables (NO_COLOR, COLUMNS)",
     "adapters/tools/launcher.py": "a program of its own, in its own process: its environment is its input",

@@ -1,1 +1,57 @@
-"""mulligan: run plans so that nothing they do is final until you say so."""
+"""mulligan: run plans so that nothing they do is final until you say so.
+
+    import mulligan
+
+    project = mulligan.open(".")
+    plan = project.execute(Path("upgrade.yaml"))
+    project.rollback(plan.plan_id, "first")
+
+Everything is loaded when it is first used: `import mulligan` costs next to nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mulligan.adapters.tools.step_context import StepContext
+    from mulligan.application.queries import CheckpointView, PlanLine, PlanStatus
+    from mulligan.application.rollback_service import Rollback
+    from mulligan.bootstrap.entrance import init, open
+    from mulligan.bootstrap.project import Project
+    from mulligan.errors import MulliganError
+
+__all__ = [
+    "CheckpointView",
+    "MulliganError",
+    "PlanLine",
+    "PlanStatus",
+    "Project",
+    "Rollback",
+    "StepContext",
+    "init",
+    "open",
+]
+
+_HOMES = {
+    "CheckpointView": "mulligan.application.queries",
+    "MulliganError": "mulligan.errors",
+    "PlanLine": "mulligan.application.queries",
+    "PlanStatus": "mulligan.application.queries",
+    "Project": "mulligan.bootstrap.project",
+    "Rollback": "mulligan.application.rollback_service",
+    "StepContext": "mulligan.adapters.tools.step_context",
+    "init": "mulligan.bootstrap.entrance",
+    "open": "mulligan.bootstrap.entrance",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its room when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mulligan' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -9,6 +9,7 @@ MulliganError
 │   ├── TreeUnsteady            a file would not hold still while it was read
 │   ├── SnapshotDamaged         stored bytes are missing or not what they were
 │   ├── RestoreFailed           a sandbox could not be brought back
+│   │   └── RestoreIncomplete   and is in between until the next command on the plan
 │   ├── DatabaseUnusable        mulligan.db is locked, read-only, damaged or full
 │   └── SystemFailed            the operating system refused something (disk full, no permission)
 ├── Misused                     exit code 2: the words of a command, plan file or setting are wrong
@@ -17,10 +18,10 @@ MulliganError
 │   └── SettingInvalid
 │       └── SettingUnknown
 ├── Refused                     exit code 3: a guard said no; nothing was changed
-│   ├── ProjectNotFound · ProjectExists · ProjectForeign
-│   ├── NotFound                PlanNotFound · CheckpointNotFound · GroupPruned
+│   ├── ProjectNotFound · ProjectForeign · ProjectUnusable
+│   ├── NotFound                PlanNotFound · CheckpointNotFound
 │   ├── Ambiguous
-│   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanInterrupted
+│   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanNotReady
 │   ├── TransitionIllegal
 │   ├── CheckpointForeign · CheckpointNotATarget · RollbackDisabled · SandboxMissing
 │   ├── ResourceUnsuitable · PathEscapes · TargetExists · ToolNotCheckpointable
@@ -137,6 +138,13 @@ class RestoreFailed(Failed):
 
     message = "{path} could not be restored: {reason}"
     hint = "mend the cause; the next command on this plan completes the restore"
+
+
+class RestoreIncomplete(RestoreFailed):
+    """A restore failed, and so did taking it back; the next command on the plan goes on with it."""
+
+    message = "{path} is neither as before nor as wanted: {reason}"
+    hint = "mend the cause (disk full? permissions?), then `mulligan plan execute {plan_id}` completes it"
 
 
 class DatabaseUnusable(Failed):

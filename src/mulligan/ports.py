@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from mulligan.domain.checkpoint import CheckpointGroup
+from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.decision import Choice, Decision
 from mulligan.domain.event import Event
 from mulligan.domain.ids import CallId, DecisionId, GroupId, IntentId, PlanId
@@ -20,7 +20,7 @@ from mulligan.domain.plan import Plan, State
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.retention import GroupSummary
 from mulligan.domain.rollback import Line, Segment
-from mulligan.domain.snapshot import Capture, Damage, PathChange, Snapshot, Survey, Unheld
+from mulligan.domain.snapshot import Capture, Damage, PathChange, Root, Snapshot, Survey
 from mulligan.domain.step import StepRecord
 from mulligan.domain.tool import ToolCall, ToolDeclaration, ToolResult
 
@@ -110,6 +110,10 @@ class SnapshotStore(Protocol):
         """Give what is wrong with each damaged snapshot; `quick` looks at presence and structure only."""
         ...
 
+    def changed_paths(self, old: Root, new: Root) -> tuple[str, ...]:
+        """The paths of files and links in which two trees differ, sorted; equal folders are not opened."""
+        ...
+
     def forget_tree(self, tree: WorkingTree) -> None:
         """Drop what is remembered of a tree that is no more."""
         ...
@@ -131,8 +135,8 @@ class SandboxKind(Protocol):
 
     def create(
         self, plan_id: PlanId, resource: Resource, location: Path, observer: Observer
-    ) -> tuple[Sandbox, tuple[Unheld, ...]]:
-        """Make the plan's working copy, and name what it cannot hold. Cut off anywhere, running it again completes it."""
+    ) -> tuple[Sandbox, Capture]:
+        """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
         ...
 
     def exists(self, sandbox: Sandbox) -> bool:
@@ -151,12 +155,28 @@ class SandboxKind(Protocol):
         """Make the working copy exactly what the snapshot holds; idempotent."""
         ...
 
+    def changed_paths(self, old: Snapshot, new: Snapshot) -> tuple[str, ...]:
+        """The paths of files and links in which two snapshots differ; equal folders are not opened."""
+        ...
+
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder."""
         ...
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy; one that is gone already is fine."""
+        ...
+
+
+class SandboxKinds(Protocol):
+    """All kinds of sandboxes this version can make."""
+
+    def of(self, sandbox: Sandbox) -> SandboxKind:
+        """The kind that made this sandbox."""
+        ...
+
+    def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
+        """The kind for a resource under the setting `sandbox.strategy`; NotBuiltYet or a refusal by name."""
         ...
 
 
@@ -203,6 +223,7 @@ class ToolRequest:
     memory: JsonObject
     guidance: str
     environment: Mapping[str, str]  # MULLIGAN_VAR_… and the like, for the tool's processes
+    large_values: Mapping[str, str]  # …_FILE -> content that no variable can hold: the variable names a file
     timeout: float | None  # seconds
 
 
@@ -298,6 +319,10 @@ class ToolCallRepository(Protocol):
         """Record how it ended."""
         ...
 
+    def interrupt(self, plan_id: PlanId) -> None:
+        """Mark calls that never came to an end as interrupted."""
+        ...
+
     def list(self, plan_id: PlanId) -> Sequence[ToolCall]:
         """The plan's calls in order."""
         ...
@@ -307,12 +332,20 @@ class DecisionRepository(Protocol):
     """Keeps decisions."""
 
     def add(self, decision: Decision) -> None:
-        """Record a decision."""
+        """Record a decision as a child of the newest live one."""
         ...
 
     def list(self, plan_id: PlanId) -> Sequence[Decision]:
         """The plan's decisions in order, superseded ones too."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundCheckpoint:
+    """What a user's word for a checkpoint means: a group, or one checkpoint of it."""
+
+    group: CheckpointGroup
+    checkpoint: Checkpoint | None  # None: the whole group is meant
 
 
 class CheckpointRepository(Protocol):
@@ -326,8 +359,8 @@ class CheckpointRepository(Protocol):
         """The group of that id, or CheckpointNotFound."""
         ...
 
-    def resolve(self, word: str, plan_id: PlanId | None) -> CheckpointGroup:
-        """The group that a word means: the id or prefix of a checkpoint or group, a live label, `first`, `latest`.
+    def resolve(self, word: str, plan_id: PlanId | None) -> FoundCheckpoint:
+        """The group or checkpoint that a word means: the id or prefix of a checkpoint or group, a live label, `first`, `latest`.
 
         Ids are looked for in all plans, words and labels in the given one. CheckpointNotFound or Ambiguous
         with the candidates.
@@ -376,6 +409,10 @@ class HistoryRepository(Protocol):
 
     def spare(self, group_id: GroupId) -> None:
         """Make one group live in spite of where it lies."""
+        ...
+
+    def rest_at(self, group_id: GroupId) -> None:
+        """Make a group one that a run may start from, wherever it was taken: the one a rollback went to."""
         ...
 
 
@@ -482,4 +519,8 @@ class PlanLocks(Protocol):
 
     def holder(self, plan_id: PlanId) -> LockHolder | None:
         """Who holds it now, if anyone."""
+        ...
+
+    def ask_to_stop(self, plan_id: PlanId) -> None:
+        """Ask the process that holds it to stop, and wait until it has; PlanBusy when it does not."""
         ...

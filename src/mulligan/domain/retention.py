@@ -31,7 +31,6 @@ class GroupSummary:
     superseded: bool
     labelled: bool
     between_steps: bool
-    real_resources: bool  # a pre_apply group
 
 
 def plan_retention(

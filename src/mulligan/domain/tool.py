@@ -84,6 +84,7 @@ class ToolCall:
 
     call_id: CallId
     plan_id: PlanId
+    seq: int
     line: int
     done_seq: int | None  # sequence number of its result; None while nothing is recorded of how it ended
     step_index: int

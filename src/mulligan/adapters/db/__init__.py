@@ -1,0 +1,1 @@
+"""Rows: plain SQL through the DB-API, in words that SQLite and PostgreSQL both understand."""

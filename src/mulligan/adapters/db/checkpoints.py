@@ -1,0 +1,244 @@
+"""Rows of checkpoint groups and their checkpoints."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from mulligan.adapters.db.columns import json_object, json_text, time_text, time_value
+from mulligan.adapters.db.connection import Connection, Row
+from mulligan.adapters.db.states import state_from_text, state_to_text
+from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, Reason
+from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
+from mulligan.domain.retention import GroupSummary
+from mulligan.domain.snapshot import Snapshot
+from mulligan.errors import Ambiguous, CheckpointNotFound
+from mulligan.ports import FoundCheckpoint
+
+_ADD_GROUP = """
+INSERT INTO checkpoint_groups (
+    group_id, plan_id, seq, line, attempt, checkpoint_type, label, between_steps, decision_id, parent_group_id,
+    superseded, step_index, state_json, state_hash, metadata_json, created_at
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_ADD_CHECKPOINT = """
+INSERT INTO checkpoints (
+    checkpoint_id, group_id, position, seq, plan_id, decision_id, resource, checkpoint_type, label, step_index,
+    state_hash, sandbox_ref, snapshot, filesystem_path, size_bytes, modified, created_at, parent_group_id,
+    superseded, metadata_json
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_GROUP = "SELECT * FROM checkpoint_groups WHERE group_id = ?"
+_CHECKPOINTS_OF = "SELECT * FROM checkpoints WHERE group_id = ? ORDER BY position"
+_GROUPS = "SELECT * FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq"
+_LIVE_GROUPS = "SELECT * FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 ORDER BY seq"
+_CHECKPOINTS = "SELECT * FROM checkpoints WHERE plan_id = ? ORDER BY seq, position"
+_COUNT = "SELECT COUNT(*) FROM checkpoint_groups WHERE plan_id = ?"
+_COUNT_LIVE = "SELECT COUNT(*) FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0"
+_FIRST = """
+SELECT group_id FROM checkpoint_groups
+WHERE plan_id = ? AND superseded = 0 AND checkpoint_type <> 'pre_apply' ORDER BY seq LIMIT 1
+"""
+_LATEST = """
+SELECT group_id FROM checkpoint_groups
+WHERE plan_id = ? AND superseded = 0 AND checkpoint_type NOT IN ('pre_apply', 'on_error')
+ORDER BY seq DESC LIMIT 1
+"""
+_BETWEEN_STEPS = """
+SELECT group_id FROM checkpoint_groups
+WHERE plan_id = ? AND superseded = 0 AND between_steps = 1 ORDER BY seq DESC LIMIT 1
+"""
+_LABELLED = """
+SELECT group_id FROM checkpoint_groups
+WHERE plan_id = ? AND superseded = 0 AND label = ? ORDER BY seq LIMIT 10
+"""
+_LABELLED_ANYWHERE = """
+SELECT group_id FROM checkpoint_groups WHERE superseded = 0 AND label = ? ORDER BY plan_id, seq LIMIT 10
+"""
+_BY_PREFIX = """
+SELECT group_id, group_id AS id FROM checkpoint_groups WHERE group_id LIKE ?
+UNION SELECT group_id, checkpoint_id AS id FROM checkpoints WHERE checkpoint_id LIKE ?
+ORDER BY id LIMIT 10
+"""
+_SUMMARIES = """
+SELECT group_id, attempt, superseded, label, between_steps
+FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq
+"""
+_PARENT = "SELECT parent_group_id FROM checkpoint_groups WHERE group_id = ?"
+_ADOPT_GROUPS = "UPDATE checkpoint_groups SET parent_group_id = ? WHERE parent_group_id = ?"
+_ADOPT_CHECKPOINTS = "UPDATE checkpoints SET parent_group_id = ? WHERE parent_group_id = ?"
+_REMOVE = "DELETE FROM checkpoint_groups WHERE group_id = ?"
+
+
+class SqlCheckpointRepository:
+    """Keeps checkpoint groups and their checkpoints."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Work inside the connection's open transaction."""
+        self._db = connection
+
+    def add(self, group: CheckpointGroup) -> None:
+        """Record a group with its checkpoints and state."""
+        reason = group.reason
+        created, metadata = time_text(group.created_at), json_text(reason.metadata)
+        self._db.execute(
+            _ADD_GROUP,
+            (
+                group.group_id,
+                group.plan_id,
+                group.seq,
+                group.line,
+                group.attempt,
+                reason.type,
+                reason.label,
+                int(reason.between_steps),
+                reason.decision_id,
+                group.parent_group_id,
+                int(group.superseded),
+                group.step_index,
+                state_to_text(self._db, group.plan_id, group.state),
+                group.state_hash,
+                metadata,
+                created,
+            ),
+        )
+        for position, checkpoint in enumerate(group.checkpoints):
+            self._db.execute(
+                _ADD_CHECKPOINT,
+                (
+                    checkpoint.checkpoint_id,
+                    group.group_id,
+                    position,
+                    group.seq,
+                    group.plan_id,
+                    reason.decision_id,
+                    checkpoint.resource,
+                    reason.type,
+                    reason.label,
+                    group.step_index,
+                    group.state_hash,
+                    checkpoint.sandbox_ref,
+                    checkpoint.snapshot.to_text(),
+                    checkpoint.filesystem_path,
+                    checkpoint.size_bytes,
+                    int(checkpoint.modified),
+                    created,
+                    group.parent_group_id,
+                    int(group.superseded),
+                    metadata,
+                ),
+            )
+
+    def get(self, group_id: GroupId) -> CheckpointGroup:
+        """The group of that id."""
+        row = self._db.row(_GROUP, (group_id,))
+        if row is None:
+            raise CheckpointNotFound(wanted=group_id)
+        return self._group(row, self._db.rows(_CHECKPOINTS_OF, (group_id,)))
+
+    def resolve(self, word: str, plan_id: PlanId | None) -> FoundCheckpoint:
+        """The group, or the one checkpoint of it, that a user's word means."""
+        matches = self._matches(word, plan_id)
+        groups = sorted({group_id for group_id, _ in matches})
+        if not groups:
+            raise CheckpointNotFound(wanted=word)
+        if len(groups) > 1:
+            ids = [str(id) for _, id in matches]
+            raise Ambiguous(wanted=word, count=f"{len(groups)} checkpoint groups", candidates=", ".join(ids))
+        group = self.get(groups[0])
+        only = matches[0][1] if len(matches) == 1 else None
+        checkpoint = next((c for c in group.checkpoints if c.checkpoint_id == only), None)
+        return FoundCheckpoint(group=group, checkpoint=checkpoint)
+
+    def list(self, plan_id: PlanId, *, superseded: bool) -> Sequence[CheckpointGroup]:
+        """The plan's groups, oldest first."""
+        members: dict[str, list[Row]] = {}
+        for row in self._db.rows(_CHECKPOINTS, (plan_id,)):
+            members.setdefault(row["group_id"], []).append(row)
+        groups = self._db.rows(_GROUPS if superseded else _LIVE_GROUPS, (plan_id,))
+        return [self._group(row, members[row["group_id"]]) for row in groups]
+
+    def newest_between_steps(self, plan_id: PlanId) -> CheckpointGroup | None:
+        """The newest live group between two steps."""
+        return self._one(_BETWEEN_STEPS, plan_id)
+
+    def first(self, plan_id: PlanId) -> CheckpointGroup | None:
+        """The oldest live group of the sandboxes."""
+        return self._one(_FIRST, plan_id)
+
+    def count(self, plan_id: PlanId, *, superseded: bool) -> int:
+        """How many groups the plan has."""
+        row = self._db.row(_COUNT if superseded else _COUNT_LIVE, (plan_id,))
+        return int(row[0]) if row else 0
+
+    def summaries(self, plan_id: PlanId) -> Sequence[GroupSummary]:
+        """What retention needs to know of all groups, oldest first."""
+        return [
+            GroupSummary(
+                group_id=GroupId(row["group_id"]),
+                attempt=row["attempt"],
+                superseded=bool(row["superseded"]),
+                labelled=row["label"] is not None,
+                between_steps=bool(row["between_steps"]),
+            )
+            for row in self._db.rows(_SUMMARIES, (plan_id,))
+        ]
+
+    def remove(self, group_ids: Sequence[GroupId]) -> None:
+        """Remove whole groups; their children get their parents."""
+        for group_id in group_ids:
+            row = self._db.row(_PARENT, (group_id,))
+            parent = row["parent_group_id"] if row else None
+            self._db.execute(_ADOPT_GROUPS, (parent, group_id))
+            self._db.execute(_ADOPT_CHECKPOINTS, (parent, group_id))
+            self._db.execute(_REMOVE, (group_id,))
+
+    def _matches(self, word: str, plan_id: PlanId | None) -> list[tuple[GroupId, str]]:
+        if plan_id is not None and word in ("first", "latest"):
+            rows = self._db.rows(_FIRST if word == "first" else _LATEST, (plan_id,))
+        elif plan_id is not None:
+            rows = self._db.rows(_LABELLED, (plan_id, word))
+        else:
+            rows = self._db.rows(_LABELLED_ANYWHERE, (word,))
+        prefix = as_id_prefix(word)
+        if not rows and prefix is not None:
+            rows = self._db.rows(_BY_PREFIX, (prefix + "%", prefix + "%"))
+            return [(GroupId(row["group_id"]), row["id"]) for row in rows]
+        return [(GroupId(row["group_id"]), row["group_id"]) for row in rows]
+
+    def _one(self, statement: str, plan_id: PlanId) -> CheckpointGroup | None:
+        row = self._db.row(statement, (plan_id,))
+        return self.get(row["group_id"]) if row else None
+
+    def _group(self, row: Row, members: Sequence[Row]) -> CheckpointGroup:
+        plan_id = PlanId(row["plan_id"])
+        return CheckpointGroup(
+            group_id=GroupId(row["group_id"]),
+            plan_id=plan_id,
+            seq=row["seq"],
+            line=row["line"],
+            attempt=row["attempt"],
+            reason=Reason(
+                type=CheckpointType(row["checkpoint_type"]),
+                label=row["label"],
+                between_steps=bool(row["between_steps"]),
+                decision_id=cast("DecisionId | None", row["decision_id"]),
+                metadata=json_object(row["metadata_json"]),
+            ),
+            parent_group_id=cast("GroupId | None", row["parent_group_id"]),
+            superseded=bool(row["superseded"]),
+            state=state_from_text(self._db, plan_id, row["state_json"]),
+            state_hash=row["state_hash"],
+            checkpoints=tuple(_checkpoint(member) for member in members),
+            created_at=time_value(row["created_at"]),
+        )
+
+
+def _checkpoint(row: Row) -> Checkpoint:
+    return Checkpoint(
+        checkpoint_id=CheckpointId(row["checkpoint_id"]),
+        resource=row["resource"],
+        snapshot=Snapshot.from_text(row["snapshot"]),
+        sandbox_ref=row["sandbox_ref"],
+        filesystem_path=row["filesystem_path"],
+        size_bytes=row["size_bytes"],
+        modified=bool(row["modified"]),
+    )

@@ -1,0 +1,99 @@
+"""One SQLite connection, with the settings durability rests on, and its errors translated into ours."""
+
+import sqlite3
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mulligan.errors import DatabaseUnusable
+
+Row: TypeAlias = sqlite3.Row
+Value: TypeAlias = str | int | float | None
+
+_BUSY_MS = 10_000  # writers wait this long for each other; readers never wait
+
+
+class Connection:
+    """The seam to the DB-API: statements use `?`, and a second database would translate that here."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the database file."""
+        self._path = path
+        with self._translated():
+            self._raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._raw.row_factory = sqlite3.Row
+            self._raw.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+            self._raw.execute("PRAGMA journal_mode = WAL")
+            self._raw.execute("PRAGMA synchronous = FULL")
+            self._raw.execute("PRAGMA foreign_keys = ON")
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._path
+
+    def execute(self, statement: str, values: Sequence[Value] = ()) -> None:
+        """Run a statement that gives nothing back."""
+        with self._translated():
+            self._raw.execute(statement, values)
+
+    def rows(self, statement: str, values: Sequence[Value] = ()) -> list[Row]:
+        """All rows a statement gives."""
+        with self._translated():
+            return self._raw.execute(statement, values).fetchall()
+
+    def row(self, statement: str, values: Sequence[Value] = ()) -> Row | None:
+        """The first row a statement gives, if any."""
+        with self._translated():
+            found: Any = self._raw.execute(statement, values).fetchone()
+            return found
+
+    def script(self, text: str) -> None:
+        """Run the statements of a migration inside the transaction that is open."""
+        for statement in _statements(text):
+            self.execute(statement)
+
+    @contextmanager
+    def transaction(self, *, write: bool) -> Generator[None]:
+        """Commit what is done inside, or nothing of it."""
+        self.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        try:
+            yield
+            self.execute("COMMIT")
+        except BaseException:
+            if self._raw.in_transaction:
+                self._raw.rollback()
+            raise
+
+    def copy_to(self, target: Path) -> None:
+        """Write a consistent copy of the database into a new file."""
+        with self._translated():
+            copy = sqlite3.connect(target)
+            try:
+                self._raw.backup(copy)
+            finally:
+                copy.close()
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._raw.close()
+
+    @contextmanager
+    def _translated(self) -> Generator[None]:
+        try:
+            yield
+        except sqlite3.Error as exc:
+            raise DatabaseUnusable(database=str(self._path), reason=str(exc)) from exc
+
+
+def _statements(text: str) -> list[str]:
+    """Split a migration file; sqlite3.executescript would commit the transaction it should be part of."""
+    found: list[str] = []
+    pending = ""
+    for line in text.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            found.append(pending)
+            pending = ""
+    return found

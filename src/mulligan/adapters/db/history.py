@@ -1,0 +1,200 @@
+"""Rows of lines of history, intents, events and sandboxes."""
+
+from collections.abc import Sequence
+
+from mulligan.adapters.db.columns import json_object, json_text, time_text, time_value
+from mulligan.adapters.db.connection import Connection
+from mulligan.domain.event import Event, EventType
+from mulligan.domain.ids import GroupId, IntentId, PlanId
+from mulligan.domain.intent import Intent, IntentKind
+from mulligan.domain.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.rollback import Line, Segment
+from mulligan.domain.snapshot import Snapshot
+
+_ADD_LINE = "INSERT INTO lines (plan_id, line, parent_line, fork_seq) VALUES (?, ?, ?, ?)"
+_LINES = "SELECT * FROM lines WHERE plan_id = ? ORDER BY line"
+# Each kind of row tells by its own column when it was recorded; a call that never ended lies nowhere.
+_TOLD_BY = (
+    ("checkpoint_groups", "seq"),
+    ("decisions", "seq"),
+    ("tool_calls", "done_seq"),
+)
+_SUPERSEDE = "UPDATE {table} SET superseded = 1 WHERE plan_id = ? AND superseded = 0"
+_REVIVE = "UPDATE {table} SET superseded = 0 WHERE plan_id = ? AND line = ? AND {seq} <= ?"
+_FOLLOW = """
+UPDATE checkpoints SET superseded = (
+    SELECT g.superseded FROM checkpoint_groups AS g WHERE g.group_id = checkpoints.group_id
+) WHERE plan_id = ?
+"""
+_SPARE_GROUP = "UPDATE checkpoint_groups SET superseded = 0 WHERE group_id = ?"
+_SPARE_CHECKPOINTS = "UPDATE checkpoints SET superseded = 0 WHERE group_id = ?"
+
+_REST = "UPDATE checkpoint_groups SET between_steps = 1 WHERE group_id = ?"
+
+_ADD_INTENT = """
+INSERT INTO intents (intent_id, plan_id, seq, kind, data_json, created_at)
+VALUES (?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM intents), ?, ?, ?)
+"""
+_SAVE_INTENT = "UPDATE intents SET data_json = ? WHERE intent_id = ?"
+_CLOSE_INTENT = "DELETE FROM intents WHERE intent_id = ?"
+_INTENTS = "SELECT * FROM intents WHERE plan_id = ? ORDER BY seq"
+
+_ADD_EVENT = "INSERT INTO events (plan_id, seq, type, data_json, created_at) VALUES (?, ?, ?, ?, ?)"
+_EVENTS = "SELECT * FROM events WHERE plan_id = ? ORDER BY seq"
+
+_ADD_SANDBOX = """
+INSERT INTO sandboxes (plan_id, resource, position, type, strategy, location, path, base)
+VALUES (?, ?, (SELECT COUNT(*) FROM sandboxes WHERE plan_id = ?), ?, ?, ?, ?, ?)
+"""
+_SANDBOXES = "SELECT * FROM sandboxes WHERE plan_id = ? ORDER BY position"
+_REMOVE_SANDBOX = "DELETE FROM sandboxes WHERE plan_id = ? AND resource = ?"
+
+
+class SqlHistoryRepository:
+    """Keeps the lines of history and what is live on them."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Work inside the connection's open transaction."""
+        self._db = connection
+
+    def start(self, plan_id: PlanId, line: Line) -> None:
+        """Start a line."""
+        self._db.execute(_ADD_LINE, (plan_id, line.line, line.parent_line, line.fork_seq))
+
+    def lines(self, plan_id: PlanId) -> Sequence[Line]:
+        """All lines of the plan."""
+        return [
+            Line(line=row["line"], parent_line=row["parent_line"], fork_seq=row["fork_seq"])
+            for row in self._db.rows(_LINES, (plan_id,))
+        ]
+
+    def make_live(self, plan_id: PlanId, segments: Sequence[Segment]) -> None:
+        """Make what lies on the segments live and all else of the plan superseded."""
+        for table, seq in _TOLD_BY:
+            self._db.execute(_SUPERSEDE.format(table=table), (plan_id,))
+            for segment in segments:
+                revive = _REVIVE.format(table=table, seq=seq)
+                self._db.execute(revive, (plan_id, segment.line, segment.up_to_seq))
+        self._db.execute(_FOLLOW, (plan_id,))
+
+    def spare(self, group_id: GroupId) -> None:
+        """Make one group live in spite of where it lies."""
+        self._db.execute(_SPARE_GROUP, (group_id,))
+        self._db.execute(_SPARE_CHECKPOINTS, (group_id,))
+
+    def rest_at(self, group_id: GroupId) -> None:
+        """Make a group one that a run may start from."""
+        self._db.execute(_REST, (group_id,))
+
+
+class SqlIntentRepository:
+    """Keeps what is under way."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Work inside the connection's open transaction."""
+        self._db = connection
+
+    def add(self, intent: Intent) -> None:
+        """Record what is about to be done."""
+        self._db.execute(
+            _ADD_INTENT,
+            (
+                intent.intent_id,
+                intent.plan_id,
+                intent.kind,
+                json_text(intent.data),
+                time_text(intent.created_at),
+            ),
+        )
+
+    def save(self, intent: Intent) -> None:
+        """Record how far it is."""
+        self._db.execute(_SAVE_INTENT, (json_text(intent.data), intent.intent_id))
+
+    def close(self, intent_id: IntentId) -> None:
+        """It is done."""
+        self._db.execute(_CLOSE_INTENT, (intent_id,))
+
+    def list(self, plan_id: PlanId) -> Sequence[Intent]:
+        """What is under way or was cut off, oldest first."""
+        return [
+            Intent(
+                intent_id=IntentId(row["intent_id"]),
+                plan_id=plan_id,
+                kind=IntentKind(row["kind"]),
+                data=json_object(row["data_json"]),
+                created_at=time_value(row["created_at"]),
+            )
+            for row in self._db.rows(_INTENTS, (plan_id,))
+        ]
+
+
+class SqlEventRepository:
+    """Keeps the log of each plan."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Work inside the connection's open transaction."""
+        self._db = connection
+
+    def add(self, event: Event) -> None:
+        """Write one entry."""
+        self._db.execute(
+            _ADD_EVENT,
+            (event.plan_id, event.seq, event.type, json_text(event.data), time_text(event.created_at)),
+        )
+
+    def list(self, plan_id: PlanId) -> Sequence[Event]:
+        """The plan's log in order."""
+        return [
+            Event(
+                plan_id=plan_id,
+                seq=row["seq"],
+                type=EventType(row["type"]),
+                data=json_object(row["data_json"]),
+                created_at=time_value(row["created_at"]),
+            )
+            for row in self._db.rows(_EVENTS, (plan_id,))
+        ]
+
+
+class SqlSandboxRepository:
+    """Keeps which sandboxes there are."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Work inside the connection's open transaction."""
+        self._db = connection
+
+    def add(self, sandbox: Sandbox) -> None:
+        """Record a sandbox that was made."""
+        self._db.execute(
+            _ADD_SANDBOX,
+            (
+                sandbox.plan_id,
+                sandbox.resource,
+                sandbox.plan_id,
+                sandbox.type,
+                sandbox.strategy,
+                sandbox.location,
+                sandbox.path,
+                sandbox.base.to_text(),
+            ),
+        )
+
+    def list(self, plan_id: PlanId) -> Sequence[Sandbox]:
+        """The plan's sandboxes, in the order of its resources."""
+        return [
+            Sandbox(
+                plan_id=plan_id,
+                resource=row["resource"],
+                type=ResourceType(row["type"]),
+                strategy=Strategy(row["strategy"]),
+                location=row["location"],
+                path=row["path"],
+                base=Snapshot.from_text(row["base"]),
+            )
+            for row in self._db.rows(_SANDBOXES, (plan_id,))
+        ]
+
+    def remove(self, plan_id: PlanId, resource: str) -> None:
+        """The sandbox is no more."""
+        self._db.execute(_REMOVE_SANDBOX, (plan_id, resource))

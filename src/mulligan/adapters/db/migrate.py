@@ -1,0 +1,72 @@
+"""Numbered migrations, run by themselves when a database is opened."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from mulligan.adapters.db.connection import Connection
+from mulligan.errors import DatabaseTooNew
+
+_VERSION_TABLE = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"
+_HAS_VERSION = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'"
+_VERSION = "SELECT version FROM schema_version"
+_FORGET_VERSION = "DELETE FROM schema_version"
+_SET_VERSION = "INSERT INTO schema_version (version) VALUES (?)"
+
+
+NEWEST_VERSION = 1  # of the files in migrations/; opening a database of today reads none of them
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step from a version of the schema to the next."""
+
+    version: int
+    text: str
+
+
+def packaged_migrations() -> tuple[Migration, ...]:
+    """The migrations that come with this version, in order."""
+    folder = resources.files("mulligan.adapters.db") / "migrations"
+    files = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return tuple(Migration(int(name[:4]), (folder / name).read_text("utf-8")) for name in files)
+
+
+def migrate(connection: Connection, migrations: Sequence[Migration]) -> None:
+    """Bring the database to the newest version, in one transaction, with a copy kept of an older one."""
+    known = migrations[-1].version
+    found = version_of(connection)
+    if found > known:
+        raise DatabaseTooNew(database=str(connection.path), found=found, known=known)
+    if found == known:
+        return
+    if found:
+        _keep_copy(connection, found)
+    with connection.transaction(write=True):
+        connection.execute(_VERSION_TABLE)
+        found = version_of(connection)  # another process may have been faster
+        for migration in migrations:
+            if migration.version > found:
+                connection.script(migration.text)
+        connection.execute(_FORGET_VERSION)
+        connection.execute(_SET_VERSION, (max(found, known),))
+
+
+def version_of(connection: Connection) -> int:
+    """The schema version of a database; 0 for an empty one."""
+    if connection.row(_HAS_VERSION) is None:
+        return 0
+    row = connection.row(_VERSION)
+    return int(row["version"]) if row else 0
+
+
+def _keep_copy(connection: Connection, version: int) -> None:
+    copy = Path(f"{connection.path}.v{version}")
+    unfinished = Path(f"{copy}.part")
+    unfinished.unlink(missing_ok=True)
+    connection.copy_to(unfinished)
+    with unfinished.open("rb") as file:
+        os.fsync(file.fileno())
+    unfinished.rename(copy)

@@ -1,0 +1,177 @@
+"""Rows of plans."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from mulligan.adapters.db.columns import (
+    json_object,
+    json_text,
+    json_texts,
+    texts_json,
+    time_text,
+    time_value,
+)
+from mulligan.adapters.db.connection import Connection, Row
+from mulligan.adapters.db.definitions import definition_from_text, definition_to_text
+from mulligan.adapters.db.states import state_from_text, state_to_text
+from mulligan.domain.ids import CheckpointId, GroupId, PlanId, as_id_prefix
+from mulligan.domain.plan import Phase, Plan, PlanFailure, State
+from mulligan.errors import Ambiguous, PlanNotFound
+
+_ADD = """
+INSERT INTO plans (
+    plan_id, ordinal, parent_plan_id, name, definition_json, phase, state, attempt, step_index, steps_total,
+    progress_json, line, current_group_id, last_checkpoint_id, failure_json, messages_json, fence, seq,
+    created_at, updated_at
+) VALUES (?, (SELECT COALESCE(MAX(ordinal), 0) + 1 FROM plans), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
+"""
+_SAVE = """
+UPDATE plans SET phase = ?, state = ?, attempt = ?, step_index = ?, progress_json = ?, line = ?,
+    current_group_id = ?, last_checkpoint_id = ?, failure_json = ?, messages_json = ?, updated_at = ?
+WHERE plan_id = ?
+"""
+_GET = "SELECT * FROM plans WHERE plan_id = ?"
+_BY_PREFIX = "SELECT * FROM plans WHERE plan_id LIKE ? ORDER BY ordinal LIMIT 10"
+_BY_NAME = "SELECT * FROM plans WHERE name = ? ORDER BY ordinal LIMIT 10"
+_LATEST = "SELECT * FROM plans WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
+_ALL = "SELECT * FROM plans ORDER BY ordinal"
+_IN_STATE = "SELECT * FROM plans WHERE state = ? ORDER BY ordinal"
+_NEXT_SEQ = "UPDATE plans SET seq = seq + 1 WHERE plan_id = ? RETURNING seq"
+_RAISE_FENCE = "UPDATE plans SET fence = fence + 1 WHERE plan_id = ? RETURNING fence"
+_NAMES = "SELECT DISTINCT name FROM plans ORDER BY name LIMIT 1000"
+
+
+class SqlPlanRepository:
+    """Keeps plans."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Work inside the connection's open transaction."""
+        self._db = connection
+
+    def add(self, plan: Plan) -> None:
+        """Record a new plan."""
+        self._db.execute(
+            _ADD,
+            (
+                plan.plan_id,
+                plan.parent_plan_id,
+                plan.name,
+                definition_to_text(plan.definition),
+                plan.phase,
+                plan.state,
+                plan.attempt,
+                plan.progress.step_index,
+                len(plan.definition.steps),
+                state_to_text(self._db, plan.plan_id, plan.progress),
+                plan.line,
+                plan.current_group_id,
+                plan.last_checkpoint_id,
+                _failure_text(plan.failure),
+                texts_json(plan.messages),
+                plan.fence,
+                time_text(plan.created_at),
+                time_text(plan.updated_at),
+            ),
+        )
+
+    def get(self, plan_id: PlanId) -> Plan:
+        """The plan of that id."""
+        row = self._db.row(_GET, (plan_id,))
+        if row is None:
+            raise PlanNotFound(wanted=plan_id)
+        return self._plan(row)
+
+    def save(self, plan: Plan) -> None:
+        """Record where the plan stands now."""
+        self._db.execute(
+            _SAVE,
+            (
+                plan.phase,
+                plan.state,
+                plan.attempt,
+                plan.progress.step_index,
+                state_to_text(self._db, plan.plan_id, plan.progress),
+                plan.line,
+                plan.current_group_id,
+                plan.last_checkpoint_id,
+                _failure_text(plan.failure),
+                texts_json(plan.messages),
+                time_text(plan.updated_at),
+                plan.plan_id,
+            ),
+        )
+
+    def resolve(self, word: str) -> Plan:
+        """The plan that a user's word means."""
+        rows = self._db.rows(_LATEST) if word == "latest" else self._db.rows(_BY_NAME, (word,))
+        prefix = as_id_prefix(word)
+        if not rows and prefix is not None:
+            rows = self._db.rows(_BY_PREFIX, (prefix + "%",))
+        if not rows:
+            raise PlanNotFound(wanted=word, **_nearest(word, [r["name"] for r in self._db.rows(_NAMES)]))
+        if len(rows) > 1:
+            ids = [str(row["plan_id"]) for row in rows]
+            raise Ambiguous(wanted=word, count=f"{len(ids)} plans", candidates=", ".join(ids))
+        return self._plan(rows[0])
+
+    def list(self, state: State | None) -> Sequence[Plan]:
+        """All plans, oldest first."""
+        rows = self._db.rows(_ALL) if state is None else self._db.rows(_IN_STATE, (state,))
+        return [self._plan(row) for row in rows]
+
+    def next_seq(self, plan_id: PlanId) -> int:
+        """The plan's next sequence number."""
+        return self._raised(_NEXT_SEQ, plan_id)
+
+    def raise_fence(self, plan_id: PlanId) -> int:
+        """Lock out every earlier claimant."""
+        return self._raised(_RAISE_FENCE, plan_id)
+
+    def _raised(self, statement: str, plan_id: PlanId) -> int:
+        row = self._db.row(statement, (plan_id,))
+        if row is None:
+            raise PlanNotFound(wanted=plan_id)
+        return int(row[0])
+
+    def _plan(self, row: Row) -> Plan:
+        plan_id = PlanId(row["plan_id"])
+        return Plan(
+            plan_id=plan_id,
+            parent_plan_id=row["parent_plan_id"],
+            definition=definition_from_text(row["definition_json"]),
+            phase=Phase(row["phase"]),
+            state=State(row["state"]),
+            attempt=row["attempt"],
+            progress=state_from_text(self._db, plan_id, row["progress_json"]),
+            line=row["line"],
+            current_group_id=cast("GroupId | None", row["current_group_id"]),
+            last_checkpoint_id=cast("CheckpointId | None", row["last_checkpoint_id"]),
+            failure=_failure(row["failure_json"]),
+            messages=json_texts(row["messages_json"]),
+            fence=row["fence"],
+            created_at=time_value(row["created_at"]),
+            updated_at=time_value(row["updated_at"]),
+        )
+
+
+def _failure_text(failure: PlanFailure | None) -> str | None:
+    return json_text(failure.to_json()) if failure else None
+
+
+def _failure(text: str | None) -> PlanFailure | None:
+    if text is None:
+        return None
+    document = json_object(text)
+    return PlanFailure(
+        message=str(document["message"]),
+        step=cast("str | None", document["step"]),
+        tool=cast("str | None", document["tool"]),
+        checkpoint=cast("str | None", document["checkpoint"]),
+    )
+
+
+def _nearest(word: str, names: "Sequence[str]") -> dict[str, str]:
+    import difflib
+
+    near = difflib.get_close_matches(word, names, n=1)
+    return {"hint": f"did you mean {near[0]!r}? `mulligan plan list` shows all plans"} if near else {}

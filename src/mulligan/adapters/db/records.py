@@ -1,0 +1,211 @@
+"""Rows of steps, tool calls and decisions."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from mulligan.adapters.db.columns import (
+    json_object,
+    json_text,
+    json_texts,
+    json_value,
+    texts_json,
+    time_text,
+    time_value,
+)
+from mulligan.adapters.db.connection import Connection, Row
+from mulligan.domain.decision import Choice, Decision, DecisionType
+from mulligan.domain.ids import CallId, DecisionId, PlanId
+from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.tool import CallStatus, ToolCall
+
+_ADD_STEP = "INSERT INTO steps (plan_id, step_index, name, status, duration_ms) VALUES (?, ?, ?, ?, ?)"
+_SAVE_STEP = "UPDATE steps SET status = ?, duration_ms = ? WHERE plan_id = ? AND step_index = ?"
+_STEPS = "SELECT * FROM steps WHERE plan_id = ? ORDER BY step_index"
+
+_ADD_CALL = """
+INSERT INTO tool_calls (
+    call_id, plan_id, seq, line, done_seq, step_index, step_name, tool, resource, arguments_json, status,
+    output_json, detail_json, error, superseded, started_at, duration_ms
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_SAVE_CALL = """
+UPDATE tool_calls SET done_seq = ?, status = ?, output_json = ?, detail_json = ?, error = ?, duration_ms = ?
+WHERE call_id = ?
+"""
+_INTERRUPT = "UPDATE tool_calls SET status = 'interrupted' WHERE plan_id = ? AND status = 'running'"
+_CALLS = "SELECT * FROM tool_calls WHERE plan_id = ? ORDER BY seq"
+
+_ADD_DECISION = """
+INSERT INTO decisions (
+    decision_id, plan_id, seq, line, parent_decision_id, type, step_index, step_name, question, chosen,
+    alternatives_json, rationale, superseded, created_at
+) VALUES (
+    ?, ?, ?, ?,
+    (SELECT decision_id FROM decisions WHERE plan_id = ? AND superseded = 0 ORDER BY seq DESC LIMIT 1),
+    ?, ?, ?, ?, ?, ?, ?, ?, ?
+)
+"""
+_DECISIONS = "SELECT * FROM decisions WHERE plan_id = ? ORDER BY seq"
+
+
+class SqlStepRepository:
+    """Keeps how far each step got."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Work inside the connection's open transaction."""
+        self._db = connection
+
+    def add(self, plan_id: PlanId, steps: Sequence[StepRecord]) -> None:
+        """Record the steps of a new plan."""
+        for step in steps:
+            self._db.execute(_ADD_STEP, (plan_id, step.index, step.name, step.status, step.duration_ms))
+
+    def save(self, plan_id: PlanId, step: StepRecord) -> None:
+        """Record how far a step got."""
+        self._db.execute(_SAVE_STEP, (step.status, step.duration_ms, plan_id, step.index))
+
+    def list(self, plan_id: PlanId) -> Sequence[StepRecord]:
+        """The plan's steps in order."""
+        return [
+            StepRecord(
+                index=row["step_index"],
+                name=row["name"],
+                status=StepStatus(row["status"]),
+                duration_ms=row["duration_ms"],
+            )
+            for row in self._db.rows(_STEPS, (plan_id,))
+        ]
+
+
+class SqlToolCallRepository:
+    """Keeps tool calls."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Work inside the connection's open transaction."""
+        self._db = connection
+
+    def add(self, call: ToolCall) -> None:
+        """Record a call that is about to run."""
+        self._db.execute(
+            _ADD_CALL,
+            (
+                call.call_id,
+                call.plan_id,
+                call.seq,
+                call.line,
+                call.done_seq,
+                call.step_index,
+                call.step_name,
+                call.tool,
+                call.resource,
+                json_text(dict(call.arguments)),
+                call.status,
+                json_text(call.output),
+                json_text(call.detail),
+                call.error,
+                int(call.superseded),
+                time_text(call.started_at),
+                call.duration_ms,
+            ),
+        )
+
+    def save(self, call: ToolCall) -> None:
+        """Record how it ended."""
+        self._db.execute(
+            _SAVE_CALL,
+            (
+                call.done_seq,
+                call.status,
+                json_text(call.output),
+                json_text(call.detail),
+                call.error,
+                call.duration_ms,
+                call.call_id,
+            ),
+        )
+
+    def interrupt(self, plan_id: PlanId) -> None:
+        """Mark calls that never came to an end as interrupted."""
+        self._db.execute(_INTERRUPT, (plan_id,))
+
+    def list(self, plan_id: PlanId) -> Sequence[ToolCall]:
+        """The plan's calls in order."""
+        return [_call(row) for row in self._db.rows(_CALLS, (plan_id,))]
+
+
+class SqlDecisionRepository:
+    """Keeps decisions."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Work inside the connection's open transaction."""
+        self._db = connection
+
+    def add(self, decision: Decision) -> None:
+        """Record a decision as a child of the newest live one."""
+        choice = decision.choice
+        self._db.execute(
+            _ADD_DECISION,
+            (
+                decision.decision_id,
+                decision.plan_id,
+                decision.seq,
+                decision.line,
+                decision.plan_id,
+                decision.type,
+                decision.step_index,
+                decision.step_name,
+                choice.question,
+                choice.chosen,
+                texts_json(choice.alternatives),
+                choice.rationale,
+                int(decision.superseded),
+                time_text(decision.created_at),
+            ),
+        )
+
+    def list(self, plan_id: PlanId) -> Sequence[Decision]:
+        """The plan's decisions in order, superseded ones too."""
+        return [_decision(row) for row in self._db.rows(_DECISIONS, (plan_id,))]
+
+
+def _call(row: Row) -> ToolCall:
+    return ToolCall(
+        call_id=CallId(row["call_id"]),
+        plan_id=PlanId(row["plan_id"]),
+        seq=row["seq"],
+        line=row["line"],
+        done_seq=row["done_seq"],
+        step_index=row["step_index"],
+        step_name=row["step_name"],
+        tool=row["tool"],
+        resource=row["resource"],
+        arguments=json_object(row["arguments_json"]),
+        status=CallStatus(row["status"]),
+        output=json_value(row["output_json"]),
+        detail=json_object(row["detail_json"]),
+        error=row["error"],
+        superseded=bool(row["superseded"]),
+        started_at=time_value(row["started_at"]),
+        duration_ms=row["duration_ms"],
+    )
+
+
+def _decision(row: Row) -> Decision:
+    return Decision(
+        decision_id=DecisionId(row["decision_id"]),
+        plan_id=PlanId(row["plan_id"]),
+        seq=row["seq"],
+        line=row["line"],
+        parent_decision_id=cast("DecisionId | None", row["parent_decision_id"]),
+        type=DecisionType(row["type"]),
+        step_index=row["step_index"],
+        step_name=row["step_name"],
+        choice=Choice(
+            question=row["question"],
+            chosen=row["chosen"],
+            alternatives=json_texts(row["alternatives_json"]),
+            rationale=row["rationale"],
+        ),
+        superseded=bool(row["superseded"]),
+        created_at=time_value(row["created_at"]),
+    )

@@ -1,0 +1,56 @@
+"""The project home: the folder `.mulligan/`, where it is found, and how one is made."""
+
+import os
+from pathlib import Path
+
+from mulligan.errors import ProjectForeign, ProjectNotFound, ProjectUnusable, SystemFailed
+
+NAME = ".mulligan"
+
+_IGNORE_ALL = (
+    "# Plans, checkpoints and sandboxes of mulligan; nothing here belongs into version control.\n*\n"
+)
+
+
+def find_project(start: Path) -> Path:
+    """The nearest folder upwards that has a project home of this user."""
+    for folder in (start, *start.parents):
+        if (folder / NAME).is_dir():
+            _check_owner(folder / NAME)
+            return folder
+    raise ProjectNotFound(path=str(start))
+
+
+def require_project(folder: Path) -> Path:
+    """The folder itself, if it has a project home of this user."""
+    if not (folder / NAME).is_dir():
+        raise ProjectNotFound(path=str(folder), hint=f"make one with `mulligan init {folder}`")
+    _check_owner(folder / NAME)
+    return folder
+
+
+def make_project(folder: Path) -> bool:
+    """Make a project home; tells whether it is new. Only its owner can look into it."""
+    home = folder / NAME
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError as exc:
+        raise ProjectUnusable(path=repr(str(folder)), reason="its name is not UTF-8 text") from exc
+    if home.is_symlink() or (home.exists() and not home.is_dir()):
+        raise ProjectUnusable(path=str(home), reason="something that is not a folder stands there")
+    new = not home.is_dir()
+    try:
+        home.mkdir(mode=0o700, exist_ok=True)
+        _check_owner(home)
+        ignore = home / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text(_IGNORE_ALL, "utf-8")
+    except OSError as exc:
+        raise SystemFailed(path=str(home), reason=exc.strerror or str(exc)) from exc
+    return new
+
+
+def _check_owner(home: Path) -> None:
+    owner = home.stat().st_uid
+    if owner != os.geteuid():
+        raise ProjectForeign(path=str(home), owner=owner)

@@ -1,0 +1,102 @@
+"""Plan locks as `flock` on one file per plan: the system lets go of them when the process dies."""
+
+import fcntl
+import json
+import os
+import signal
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from mulligan.domain.ids import PlanId
+from mulligan.errors import PlanBusy
+from mulligan.ports import Clock, LockHolder
+
+# A look at who holds a lock takes it for an instant; a claimant waits that instant out.
+_TRIES = 20
+_PAUSE = 0.005
+_STOP_PATIENCE = 30.0  # seconds: a step's processes get time to end
+
+
+class FilePlanLocks:
+    """One lock file per plan in a folder of the project home."""
+
+    def __init__(self, *, folder: Path, clock: Clock) -> None:
+        """Use this folder; it is made when the first lock is taken."""
+        self._folder = folder
+        self._clock = clock
+
+    @contextmanager
+    def hold(self, plan_id: PlanId) -> Generator[None]:
+        """Hold the plan's lock, or refuse at once with who has it."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fd = os.open(self._file(plan_id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            if not _lock(fd, _TRIES):
+                raise self._busy(plan_id, fd)
+            word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, word, 0)
+            yield
+        finally:
+            os.close(fd)  # lets go of the lock
+
+    def holder(self, plan_id: PlanId) -> LockHolder | None:
+        """Who holds it now, if anyone."""
+        try:
+            fd = os.open(self._file(plan_id), os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            return None if _lock(fd, 1) else _read_holder(fd)
+        finally:
+            os.close(fd)
+
+    def ask_to_stop(self, plan_id: PlanId) -> None:
+        """Send SIGTERM to the process that holds it, and wait until it has let go."""
+        holder = self.holder(plan_id)
+        if holder is None:
+            return
+        try:
+            os.kill(holder.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            return
+        deadline = time.monotonic() + _STOP_PATIENCE
+        while self.holder(plan_id) is not None:
+            if time.monotonic() > deadline:
+                raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
+            time.sleep(_PAUSE)
+
+    def _file(self, plan_id: PlanId) -> Path:
+        return self._folder / f"{plan_id}.lock"
+
+    def _busy(self, plan_id: PlanId, fd: int) -> PlanBusy:
+        holder = _read_holder(fd)
+        return PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
+
+
+def _lock(fd: int, tries: int) -> bool:
+    for attempt in range(tries):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if attempt + 1 < tries:
+                time.sleep(_PAUSE)
+        else:
+            return True
+    return False
+
+
+def _read_holder(fd: int) -> LockHolder:
+    """Read who wrote the file; the holder writes it right after it got the lock."""
+    for _ in range(_TRIES):
+        text = os.pread(fd, 4096, 0)
+        try:
+            word = json.loads(text)
+        except ValueError:
+            time.sleep(_PAUSE)
+        else:
+            return LockHolder(pid=int(word["pid"]), since=datetime.fromisoformat(word["since"]))
+    return LockHolder(pid=0, since=datetime.fromtimestamp(os.fstat(fd).st_mtime).astimezone())

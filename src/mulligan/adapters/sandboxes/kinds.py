@@ -1,0 +1,46 @@
+"""Which kind of sandbox a resource gets."""
+
+from collections.abc import Sequence
+
+from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.errors import NotBuiltYet, ResourceUnsuitable
+from mulligan.ports import SandboxKind
+
+# What `auto` means, and what else a resource of each type may have.
+_BY_TYPE = {
+    ResourceType.GIT_CHECKOUT: (Strategy.GIT_WORKTREE, Strategy.IN_PLACE),
+    ResourceType.FS_DIRECTORY: (Strategy.FILESYSTEM_COPY, Strategy.IN_PLACE),
+    ResourceType.SQLITE: (Strategy.FILESYSTEM_COPY,),
+}
+
+
+class LocalSandboxKinds:
+    """The kinds of sandboxes this version can make."""
+
+    def __init__(self, kinds: Sequence[SandboxKind]) -> None:
+        """Choose among these."""
+        self._kinds = {(kind.type, kind.strategy): kind for kind in kinds}
+
+    def of(self, sandbox: Sandbox) -> SandboxKind:
+        """The kind that made this sandbox."""
+        return self._kinds[(sandbox.type, sandbox.strategy)]
+
+    def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
+        """The kind for a resource: its own strategy wins over the setting, `auto` goes by its type."""
+        possible = _BY_TYPE[resource.type]
+        wanted = resource.strategy or strategy
+        chosen = possible[0] if wanted is Strategy.AUTO else wanted
+        if chosen not in possible:
+            raise ResourceUnsuitable(
+                resource=resource.name,
+                path=resource.location,
+                reason=f"a {resource.type.value} cannot have the strategy {chosen.value}",
+                hint=f"use one of: {', '.join(s.value for s in possible)}",
+            )
+        kind = self._kinds.get((resource.type, chosen))
+        if kind is None:
+            raise NotBuiltYet(
+                feature=f"a sandbox of a {resource.type.value} by {chosen.value} (resource {resource.name!r})",
+                hint="a folder can be worked on now: `resources: {workspace: {type: fs-directory, location: .}}`",
+            )
+        return kind

@@ -1,0 +1,1 @@
+"""Use cases, one a module: they read ports and domain, never an adapter."""

@@ -1,0 +1,137 @@
+"""What users do with checkpoints by hand: take one, check them, get their files."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mulligan.application.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.plan_claims import PlanClaims
+from mulligan.application.run import Run
+from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType
+from mulligan.domain.ids import CheckpointId, PlanId
+from mulligan.domain.plan import State
+from mulligan.domain.resource import Strategy
+from mulligan.domain.step import StepStatus
+from mulligan.errors import PlanNotReady, TargetExists
+from mulligan.ports import Database, FoundCheckpoint, Observer, SandboxKinds, SnapshotStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DamagedCheckpoint:
+    """A checkpoint that cannot be restored, and why."""
+
+    checkpoint_id: CheckpointId
+    plan_id: PlanId
+    resource: str
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What a look at the stored bytes found."""
+
+    checked: int
+    quick: bool
+    damaged: tuple[DamagedCheckpoint, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedFolder:
+    """A checkpoint's files in a new folder."""
+
+    checkpoint_id: CheckpointId
+    resource: str
+    path: str
+
+
+class CheckpointLibrary:
+    """Checkpoints in the hands of a user."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        claims: PlanClaims,
+        checkpoints: CheckpointService,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._claims = claims
+        self._checkpoints = checkpoints
+        self._store = store
+        self._kinds = kinds
+
+    def create(self, plan_id: PlanId, label: str, observer: Observer) -> CheckpointGroup:
+        """Take a labelled group of a plan that nobody works on."""
+        with self._claims.open(plan_id, observer) as run:
+            refuse_ended(run.plan)
+            refuse_without_checkpoints(run.plan)
+            _refuse_without_sandboxes(run)
+            with self._database.reading() as db:
+                steps = db.steps.list(plan_id)
+            interrupted = run.plan.state is State.PROCESSING or any(
+                s.status is StepStatus.RUNNING for s in steps
+            )
+            reason = reason_for(CheckpointType.MANUAL, not interrupted, {})
+            return self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
+
+    def verify(self, found: FoundCheckpoint | None, *, quick: bool, observer: Observer) -> Verification:
+        """Read and hash the stored bytes of one checkpoint or of all; `quick`: presence and structure only."""
+        groups = [found.group] if found else self._all_groups()
+        wanted = [
+            (group, checkpoint)
+            for group in groups
+            for checkpoint in group.checkpoints
+            if found is None or found.checkpoint in (None, checkpoint)
+        ]
+        hurt = self._store.verify([c.snapshot for _, c in wanted], quick=quick, observer=observer)
+        damaged = tuple(
+            DamagedCheckpoint(
+                checkpoint_id=checkpoint.checkpoint_id,
+                plan_id=group.plan_id,
+                resource=checkpoint.resource,
+                problems=tuple(f"{d.object}: {d.reason}" for d in hurt[checkpoint.snapshot]),
+            )
+            for group, checkpoint in wanted
+            if checkpoint.snapshot in hurt
+        )
+        return Verification(checked=len(wanted), quick=quick, damaged=damaged)
+
+    def export(self, found: FoundCheckpoint, target: Path, observer: Observer) -> Sequence[ExportedFolder]:
+        """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
+        if target.exists() or target.is_symlink():
+            raise TargetExists(path=str(target))
+        with self._database.reading() as db:
+            plan = db.plans.get(found.group.plan_id)
+        if found.checkpoint is not None:
+            places: Mapping[Path, Checkpoint] = {target: found.checkpoint}
+        else:
+            places = {target / c.resource: c for c in found.group.checkpoints}
+        exported: list[ExportedFolder] = []
+        for place, checkpoint in places.items():
+            kind = self._kinds.choose(plan.definition.resource(checkpoint.resource), Strategy.AUTO)
+            kind.export(checkpoint.snapshot, place, observer)
+            exported.append(
+                ExportedFolder(
+                    checkpoint_id=checkpoint.checkpoint_id, resource=checkpoint.resource, path=str(place)
+                )
+            )
+        return exported
+
+    def _all_groups(self) -> list[CheckpointGroup]:
+        with self._database.reading() as db:
+            return [g for p in db.plans.list(None) for g in db.checkpoints.list(p.plan_id, superseded=True)]
+
+
+def _refuse_without_sandboxes(run: Run) -> None:
+    if not run.sandboxes:
+        raise PlanNotReady(
+            plan_id=run.plan.plan_id,
+            phase=run.plan.phase.value,
+            state=run.plan.state.value,
+            reason="it has no sandboxes",
+            hint=f"execute it first: `mulligan plan execute {run.plan.plan_id}`",
+        )

@@ -1,0 +1,63 @@
+"""Captures or restores all resources of a group, all or none."""
+
+from collections.abc import Mapping, Sequence
+
+from mulligan.application.run import Run
+from mulligan.domain.checkpoint import CheckpointGroup
+from mulligan.domain.resource import Sandbox
+from mulligan.domain.snapshot import Capture, PathChange
+from mulligan.errors import MulliganError, RestoreIncomplete, SandboxMissing
+from mulligan.ports import SandboxKinds
+
+Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
+
+
+class CheckpointManager:
+    """The bytes of a group: every sandbox of a plan at one moment."""
+
+    def __init__(self, *, kinds: SandboxKinds) -> None:
+        """Reach the sandboxes through these kinds."""
+        self._kinds = kinds
+
+    def capture(self, run: Run) -> tuple[Capture, ...]:
+        """Store every sandbox durably, in the plan's order; nothing is read where nothing can have changed."""
+        if run.still is None:
+            self._require(run.sandboxes)
+            run.still = tuple(self._kinds.of(s).capture(s, run.observer) for s in run.sandboxes)
+        return run.still
+
+    def compare(self, run: Run, group: CheckpointGroup) -> Changes:
+        """What a restore would do to each sandbox; everything it needs is read and verified, nothing touched."""
+        self._require(run.sandboxes)
+        return {
+            s.resource: self._kinds.of(s).compare(s, group.checkpoint_of(s.resource).snapshot)
+            for s in run.sandboxes
+        }
+
+    def restore(self, run: Run, group: CheckpointGroup) -> Changes:
+        """Make every sandbox exactly what the group holds. Cut off anywhere, running it again completes it."""
+        self._require(run.sandboxes)
+        run.still = None
+        changes: dict[str, tuple[PathChange, ...]] = {}
+        for sandbox in run.sandboxes:
+            snapshot = group.checkpoint_of(sandbox.resource).snapshot
+            changes[sandbox.resource] = self._kinds.of(sandbox).restore(sandbox, snapshot, run.observer)
+        return changes
+
+    def restore_or_undo(self, run: Run, group: CheckpointGroup, before: CheckpointGroup) -> Changes:
+        """Restore the group; on any failure bring every sandbox back to `before`, so that it is all or none."""
+        try:
+            return self.restore(run, group)
+        except MulliganError as failure:
+            try:
+                self.restore(run, before)
+            except MulliganError as worse:
+                raise RestoreFailed(
+                    path=", ".join(s.path for s in run.sandboxes), reason=str(worse)
+                ) from failure
+            raise
+
+    def _require(self, sandboxes: Sequence[Sandbox]) -> None:
+        for sandbox in sandboxes:
+            if not self._kinds.of(sandbox).exists(sandbox):
+                raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)

@@ -1,0 +1,160 @@
+"""Takes checkpoint groups: bytes first, rows second, retention as part of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mulligan.application.checkpoint_manager import CheckpointManager
+from mulligan.application.recorder import Recorder
+from mulligan.application.run import Entry, Record, Run
+from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, Reason, state_hash
+from mulligan.domain.event import EventType
+from mulligan.domain.ids import CheckpointId, GroupId
+from mulligan.domain.json_value import JsonObject
+from mulligan.domain.plan import Plan
+from mulligan.domain.resource import Sandbox
+from mulligan.domain.retention import plan_retention
+from mulligan.domain.snapshot import Capture
+from mulligan.domain.trigger import Trigger
+from mulligan.errors import CheckpointFailed, MulliganError, PlanTakenOver
+from mulligan.ports import Clock, Database, Ids, SnapshotStore, Transaction
+
+
+class CheckpointService:
+    """Takes the groups of a run."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        manager: CheckpointManager,
+        recorder: Recorder,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+        self._manager = manager
+        self._recorder = recorder
+        self._ids = ids
+        self._clock = clock
+
+    def create_checkpoint(self, run: Run, reason: Reason, then: Sequence[Record]) -> CheckpointGroup:
+        """Snapshot every resource, then record the group with all that is pending and what comes right after it.
+
+        A plan never goes on without a checkpoint that was due: any failure stops it.
+        """
+        try:
+            # Held until the rows are committed: the sweep must not delete an old object this capture reused.
+            with self._store.hold():
+                captures = self._manager.capture(run)
+                with self._database.writing_as(run.claim) as db:
+                    events = self._recorder.write(db, run.plan, run.pending)
+                    group = self._group(db, run, reason, captures)
+                    db.checkpoints.add(group)
+                    plan = _at(run.progressed(), group)
+                    db.plans.save(plan)
+                    pruned = self._retain(db, run)
+                    events += self._recorder.write(db, plan, [self._entry(group), *pruned, *then])
+        except PlanTakenOver:
+            raise
+        except MulliganError as exc:
+            raise CheckpointFailed(
+                plan_id=run.plan.plan_id,
+                checkpoint_type=reason.type.value,
+                reason=exc.text,
+                hint=exc.next_step,
+            ) from exc
+        run.recorded(plan, group)
+        self._recorder.show(run, events)
+        return group
+
+    def auto_create_if_configured(
+        self, run: Run, trigger: Trigger, between_steps: bool, metadata: JsonObject, then: Sequence[Record]
+    ) -> CheckpointGroup | None:
+        """Take the trigger's group where the plan's settings ask for it; None where they do not."""
+        if not run.plan.definition.rollback_policy.enabled or trigger not in run.settings.triggers:
+            return None
+        return self.create_checkpoint(run, reason_for(CheckpointType(trigger), between_steps, metadata), then)
+
+    def _group(
+        self, db: Transaction, run: Run, reason: Reason, captures: Sequence[Capture]
+    ) -> CheckpointGroup:
+        pairs = list(zip(run.sandboxes, captures, strict=True))
+        return CheckpointGroup(
+            group_id=GroupId(self._ids.new()),
+            plan_id=run.plan.plan_id,
+            seq=db.plans.next_seq(run.plan.plan_id),
+            line=run.plan.line,
+            attempt=run.plan.attempt,
+            reason=reason,
+            parent_group_id=run.plan.current_group_id,
+            superseded=False,
+            state=run.state,
+            state_hash=state_hash(run.state, [(s.resource, c.snapshot) for s, c in pairs]),
+            checkpoints=tuple(self._checkpoint(run, s, c) for s, c in pairs),
+            created_at=self._clock.now(),
+        )
+
+    def _checkpoint(self, run: Run, sandbox: Sandbox, capture: Capture) -> Checkpoint:
+        modified = not capture.snapshot.same_as(run.snapshots.get(sandbox.resource))
+        return Checkpoint(
+            checkpoint_id=CheckpointId(self._ids.new()),
+            resource=sandbox.resource,
+            snapshot=capture.snapshot,
+            sandbox_ref=capture.snapshot.id,
+            filesystem_path=sandbox.path,
+            size_bytes=capture.size_bytes + run.added_bytes.get(sandbox.resource, 0) if modified else 0,
+            modified=modified,
+        )
+
+    def _retain(self, db: Transaction, run: Run) -> list[Record]:
+        limit = run.settings.max_checkpoints
+        if db.checkpoints.count(run.plan.plan_id, superseded=True) <= limit:
+            return []
+        needed = frozenset(
+            GroupId(str(intent.data["target"]))
+            for intent in db.intents.list(run.plan.plan_id)
+            if "target" in intent.data
+        )
+        verdict = plan_retention(db.checkpoints.summaries(run.plan.plan_id), limit=limit, needed=needed)
+        if not verdict.prune:
+            return []
+        db.checkpoints.remove(verdict.prune)
+        return [
+            Entry(type=EventType.PRUNED, data={"groups": list(verdict.prune)}, at=self._clock.now()),
+        ]
+
+    def _entry(self, group: CheckpointGroup) -> Entry:
+        return Entry(
+            type=EventType.CHECKPOINT,
+            data={
+                "group_id": group.group_id,
+                "checkpoint_id": group.first_checkpoint_id,
+                "checkpoint_type": group.reason.type.value,
+                "label": group.reason.label,
+                "step_index": group.step_index,
+            },
+            at=group.created_at,
+        )
+
+
+def reason_for(type: CheckpointType, between_steps: bool, metadata: JsonObject) -> Reason:
+    """Why a group is taken that has neither label nor decision."""
+    return Reason(
+        type=type,
+        label=None,
+        between_steps=between_steps,
+        decision_id=None,
+        metadata={"reason": type.value, "phase": "execute", **metadata},
+    )
+
+
+def _at(plan: Plan, group: CheckpointGroup) -> Plan:
+    return replace(
+        plan,
+        current_group_id=group.group_id,
+        last_checkpoint_id=group.first_checkpoint_id,
+        updated_at=group.created_at,
+    )

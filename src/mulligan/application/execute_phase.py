@@ -1,0 +1,208 @@
+"""Runs one step: the groups around it, its tool call or decision, and what happens inside it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from mulligan.application.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.failure_service import FailureService
+from mulligan.application.recorder import Recorder
+from mulligan.application.run import Entry, Record, Run
+from mulligan.application.tool_call_service import CALL_FAILURES, ToolCallService
+from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType, Reason
+from mulligan.domain.decision import Choice, Decision, DecisionType
+from mulligan.domain.event import EventType
+from mulligan.domain.ids import DecisionId, GroupId
+from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.step import Milestone, Step, StepRecord, StepStatus, Subplans, ToolUse
+from mulligan.domain.trigger import Trigger
+from mulligan.errors import NotBuiltYet, RollbackDisabled
+from mulligan.ports import Clock, Ids
+
+
+class ExecutePhase:
+    """One step of a run, from its first group to its last."""
+
+    def __init__(
+        self,
+        *,
+        checkpoints: CheckpointService,
+        calls: ToolCallService,
+        failures: FailureService,
+        recorder: Recorder,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._checkpoints = checkpoints
+        self._calls = calls
+        self._failures = failures
+        self._recorder = recorder
+        self._ids = ids
+        self._clock = clock
+
+    def run_step(self, run: Run) -> None:
+        """Run the step that comes next, with its retries; raises StepFailed when the last try failed."""
+        step = run.plan.definition.steps[run.step_index]
+        before = [reason_for(CheckpointType.BEFORE_STEP, True, {"step": step.name})]
+        due = before if self._before_step_is_due(run, step) else []
+        for tries_left in range(step.retries, -1, -1):
+            try:
+                self._try(run, step, due)
+            except CALL_FAILURES as exc:
+                if not tries_left:
+                    raise self._failures.fail(run, step, exc) from exc
+                self._failures.try_again(run, step, exc)
+                due = []
+            else:
+                return
+
+    def _try(self, run: Run, step: Step, due: Sequence[Reason]) -> None:
+        begun = self._clock.now()
+        match step.action:
+            case ToolUse() as use:
+                self._use_tool(run, step, use, due, begun)
+            case Choice() as choice:
+                self._start(run, step, due, ())
+                self._complete(run, step, choice.chosen, begun)
+                self.record_decision(run, step, choice, {}, between_steps=True)
+            case Milestone():
+                self._start(run, step, due, ())
+                self._complete(run, step, None, begun)
+            case Subplans():
+                raise NotBuiltYet(feature="running subplans")
+        if step.label is not None:
+            self.take_labelled(run, step, step.label, {}, between_steps=True)
+        self._checkpoints.auto_create_if_configured(run, Trigger.AFTER_STEP, True, {"step": step.name}, ())
+        if not run.plan.definition.rollback_policy.enabled:
+            self._recorder.record(run, run.progressed(), ())
+
+    def _use_tool(self, run: Run, step: Step, use: ToolUse, due: Sequence[Reason], begun: datetime) -> None:
+        writes = self._calls.declaration(use).writes
+        metadata: JsonObject = {"step": step.name, "tool": use.tool}
+        on_write = writes and self._fires(run, Trigger.ON_TOOL_WRITE)
+        before_call = [reason_for(CheckpointType.ON_TOOL_WRITE, False, metadata)] if on_write else []
+        call = self._calls.announce(run, step, use)
+        self._start(run, step, [*due, *before_call], [call])
+        output = self._calls.call(run, step, use, call, StepInProgress(self, run, step))
+        self._complete(run, step, output, begun)
+        if writes:
+            trigger = Trigger.ON_TOOL_WRITE_COMPLETE
+            self._checkpoints.auto_create_if_configured(run, trigger, True, metadata, ())
+
+    def _start(self, run: Run, step: Step, due: Sequence[Reason], records: Sequence[Record]) -> None:
+        """Take the groups due before the step; that it starts is recorded together with the last of them."""
+        index, now = run.step_index, self._clock.now()
+        started: list[Record] = [
+            StepRecord(index=index, name=step.name, status=StepStatus.RUNNING, duration_ms=None),
+            Entry(type=EventType.STEP_STARTED, data={"index": index, "step": step.name}, at=now),
+            *records,
+        ]
+        for reason in due[:-1]:
+            self._checkpoints.create_checkpoint(run, reason, ())
+        if due:
+            self._checkpoints.create_checkpoint(run, due[-1], started)
+            return
+        # Without a group the plan does not progress: the rows tell what went on, but a resume goes back to
+        # the newest group and runs these steps again.
+        self._recorder.record(run, run.plan, started)
+
+    def _complete(self, run: Run, step: Step, output: Json, begun: datetime) -> None:
+        """Count the step; it is complete when it is recorded together with the group that follows."""
+        index, now = run.step_index, self._clock.now()
+        duration = int((now - begun).total_seconds() * 1000)
+        data: JsonObject = {"index": index, "step": step.name, "duration_ms": duration}
+        run.pending += [
+            StepRecord(index=index, name=step.name, status=StepStatus.DONE, duration_ms=duration),
+            Entry(type=EventType.STEP_DONE, data=data, at=now),
+        ]
+        run.outputs[step.name] = output
+        run.step_index += 1
+
+    def _before_step_is_due(self, run: Run, step: Step) -> bool:
+        enabled = run.plan.definition.rollback_policy.enabled
+        return enabled and (step.retries > 0 or Trigger.BEFORE_STEP in run.settings.triggers)
+
+    def _fires(self, run: Run, trigger: Trigger) -> bool:
+        return run.plan.definition.rollback_policy.enabled and trigger in run.settings.triggers
+
+    # --- what a tool can ask for while it runs -------------------------------------------------------------
+
+    def record_decision(
+        self, run: Run, step: Step, choice: Choice, metadata: JsonObject, *, between_steps: bool
+    ) -> DecisionId:
+        """Record a choice together with its group: rolling back to that group keeps the decision."""
+        decision = Decision(
+            decision_id=DecisionId(self._ids.new()),
+            plan_id=run.plan.plan_id,
+            seq=0,  # given when it is written
+            line=run.plan.line,
+            parent_decision_id=None,  # the newest live one when it is written
+            type=DecisionType.CHOICE,
+            step_index=run.plan.definition.steps.index(step),
+            step_name=step.name,
+            choice=choice,
+            superseded=False,
+            created_at=self._clock.now(),
+        )
+        told: JsonObject = {
+            "decision_id": decision.decision_id,
+            "question": choice.question,
+            "chosen": choice.chosen,
+        }
+        run.pending += [decision, Entry(type=EventType.DECISION, data=told, at=decision.created_at)]
+        run.decisions.append(decision.content())
+        if run.plan.definition.rollback_policy.enabled:
+            reason = reason_for(CheckpointType.DECISION, between_steps, {"step": step.name, **metadata})
+            reason = replace(reason, decision_id=decision.decision_id)
+            self._checkpoints.create_checkpoint(run, reason, ())
+        else:
+            self._recorder.record(run, run.plan, ())
+        return decision.decision_id
+
+    def take_labelled(
+        self, run: Run, step: Step, label: str, metadata: JsonObject, *, between_steps: bool
+    ) -> CheckpointGroup:
+        """Take a group by hand."""
+        if not run.plan.definition.rollback_policy.enabled:
+            raise RollbackDisabled(plan_id=run.plan.plan_id)
+        reason = reason_for(CheckpointType.MANUAL, between_steps, {"step": step.name, **metadata})
+        return self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
+
+    def log(self, run: Run, step: Step, message: str) -> None:
+        """Write a tool's own words into the log, with the next group."""
+        data: JsonObject = {"step": step.name, "message": message}
+        run.pending.append(Entry(type=EventType.LOG, data=data, at=self._clock.now()))
+
+
+class StepInProgress:
+    """What a running tool can ask of the plan it runs in."""
+
+    def __init__(self, phase: ExecutePhase, run: Run, step: Step) -> None:
+        """Speak for this step of this run."""
+        self._phase = phase
+        self._run = run
+        self._step = step
+
+    def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
+        """Record a choice, with the checkpoint group that belongs to it."""
+        self._run.still = None  # the tool is at work: what was captured before may have changed
+        return self._phase.record_decision(self._run, self._step, choice, metadata, between_steps=False)
+
+    def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
+        """Take a labelled group now."""
+        self._run.still = None
+        group = self._phase.take_labelled(self._run, self._step, label, metadata, between_steps=False)
+        return group.group_id
+
+    def log(self, message: str) -> None:
+        """Write a line into the plan's log."""
+        self._phase.log(self._run, self._step, message)
+
+    def output(self, data: bytes) -> None:
+        """Show what the tool printed, live."""
+        self._run.observer.output(data)
+
+    def save_memory(self, memory: JsonObject) -> None:
+        """Take over the tool's StepContext.state."""
+        self._run.memory = memory

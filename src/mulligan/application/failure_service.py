@@ -1,0 +1,105 @@
+"""What a failed step leaves behind: kept, and then gone back from, as the rollback policy says."""
+
+from dataclasses import replace
+
+from mulligan.application.checkpoint_service import CheckpointService
+from mulligan.application.recorder import Recorder
+from mulligan.application.return_service import Return, ReturnService
+from mulligan.application.run import Entry, Run
+from mulligan.domain.checkpoint import CheckpointGroup
+from mulligan.domain.event import EventType
+from mulligan.domain.intent import IntentKind
+from mulligan.domain.json_value import JsonObject
+from mulligan.domain.plan import OnFailure, Phase, PlanFailure, State
+from mulligan.domain.step import Step, StepRecord, StepStatus, ToolUse
+from mulligan.domain.trigger import Trigger
+from mulligan.errors import MulliganError, RollbackDisabled, StepFailed
+from mulligan.ports import Clock, Database
+
+
+class FailureService:
+    """Ends or repeats a step that failed."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        checkpoints: CheckpointService,
+        returns: ReturnService,
+        recorder: Recorder,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._checkpoints = checkpoints
+        self._returns = returns
+        self._recorder = recorder
+        self._clock = clock
+
+    def fail(self, run: Run, step: Step, error: MulliganError) -> StepFailed:
+        """Keep what the step left, go back as the policy says, and give the error to raise."""
+        tool = step.action.tool if isinstance(step.action, ToolUse) else None
+        self._note(run, step, error)
+        metadata: JsonObject = {"step": step.name, "tool": tool, "error": error.text}
+        kept = self._checkpoints.auto_create_if_configured(run, Trigger.ON_ERROR, False, metadata, ())
+        failure = PlanFailure(
+            message=error.text,
+            step=step.name,
+            tool=tool,
+            checkpoint=kept.first_checkpoint_id if kept else None,
+        )
+        target = self._target(run)
+        if target is None:
+            now = self._clock.now()
+            plan = run.plan.moved_to(Phase.EXECUTE, State.ERRORED, now)
+            self._recorder.record(run, replace(plan, failure=failure), ())
+        else:
+            wanted = Return(
+                kind=IntentKind.RETURN,
+                target=target,
+                spare=kept.group_id if kept else None,
+                state=State.ERRORED,
+                failure=failure,
+                log={"reason": "a step failed", "step": step.name},
+            )
+            self._returns.go(run, wanted, None)
+        return StepFailed(
+            plan_id=run.plan.plan_id,
+            step=step.name,
+            tool=tool,
+            reason=error.text,
+            checkpoint=failure.checkpoint,
+        )
+
+    def try_again(self, run: Run, step: Step, error: MulliganError) -> None:
+        """Go back to the state before the step; what the failed try recorded is superseded."""
+        self._note(run, step, error)
+        with self._database.reading() as db:
+            start = db.checkpoints.newest_between_steps(run.plan.plan_id)
+        if start is None:
+            raise RollbackDisabled(plan_id=run.plan.plan_id) from error
+        wanted = Return(
+            kind=IntentKind.RETURN,
+            target=start,
+            spare=None,
+            state=State.PROCESSING,
+            failure=None,
+            log={"reason": "a retry", "step": step.name},
+        )
+        self._returns.go(run, wanted, None)
+
+    def _note(self, run: Run, step: Step, error: MulliganError) -> None:
+        data: JsonObject = {"index": run.step_index, "step": step.name, "error": error.text}
+        run.pending += [
+            StepRecord(index=run.step_index, name=step.name, status=StepStatus.FAILED, duration_ms=None),
+            Entry(type=EventType.STEP_FAILED, data=data, at=self._clock.now()),
+        ]
+
+    def _target(self, run: Run) -> CheckpointGroup | None:
+        policy = run.plan.definition.rollback_policy
+        if not policy.enabled or policy.on_failure is OnFailure.KEEP:
+            return None
+        with self._database.reading() as db:
+            if policy.on_failure is OnFailure.FIRST_CHECKPOINT:
+                return db.checkpoints.first(run.plan.plan_id)
+            return db.checkpoints.newest_between_steps(run.plan.plan_id)

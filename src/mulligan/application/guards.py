@@ -1,0 +1,18 @@
+"""Guards that several use cases share: each refusal by name, before anything is changed."""
+
+from mulligan.domain.plan import Plan, State
+from mulligan.errors import PlanAlreadyApplied, PlanCancelled, RollbackDisabled
+
+
+def refuse_ended(plan: Plan) -> None:
+    """Refuse a plan that was applied or cancelled: both are final."""
+    if plan.state is State.APPLIED:
+        raise PlanAlreadyApplied(plan_id=plan.plan_id)
+    if plan.state is State.CANCELLED:
+        raise PlanCancelled(plan_id=plan.plan_id)
+
+
+def refuse_without_checkpoints(plan: Plan) -> None:
+    """Refuse a plan whose file switched checkpoints off."""
+    if not plan.definition.rollback_policy.enabled:
+        raise RollbackDisabled(plan_id=plan.plan_id)

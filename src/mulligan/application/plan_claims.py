@@ -1,0 +1,94 @@
+"""Claims a plan for this process, and finishes what a process that died had begun on it."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from mulligan.application.return_service import ReturnService
+from mulligan.application.run import Run
+from mulligan.application.sandbox_service import SandboxService
+from mulligan.domain.event import EventType
+from mulligan.domain.ids import PlanId
+from mulligan.domain.intent import IntentKind
+from mulligan.domain.plan import Plan, State
+from mulligan.domain.snapshot import Snapshot
+from mulligan.ports import Claim, Clock, Database, Observer, PlanLocks, Toolbox
+from mulligan.application.run import Entry
+from mulligan.application.settings_source import SettingsSource
+
+
+class PlanClaims:
+    """Opens plans to be worked on: one process at a time, from a known state."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        locks: PlanLocks,
+        toolbox: Toolbox,
+        settings: SettingsSource,
+        returns: ReturnService,
+        sandboxes: SandboxService,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._locks = locks
+        self._toolbox = toolbox
+        self._settings = settings
+        self._returns = returns
+        self._sandboxes = sandboxes
+        self._clock = clock
+
+    @contextmanager
+    def open(self, plan_id: PlanId, observer: Observer) -> Generator[Run]:
+        """Hold the plan: its lock, a new fence, no process of a killed runner alive, nothing unfinished."""
+        with self._locks.hold(plan_id):
+            with self._database.writing() as db:
+                claim = Claim(plan_id=plan_id, fence=db.plans.raise_fence(plan_id))
+                plan = db.plans.get(plan_id)
+                if plan.state is State.PROCESSING:  # its process is gone, or we would not have the lock
+                    db.tool_calls.interrupt(plan_id)
+            run = self._run(claim, plan, observer)
+            if plan.state is State.PROCESSING:
+                self._end_survivors(run)
+            self._finish_unfinished(run)
+            yield run
+
+    def _run(self, claim: Claim, plan: Plan, observer: Observer) -> Run:
+        with self._database.reading() as db:
+            sandboxes = tuple(db.sandboxes.list(plan.plan_id))
+            snapshots: dict[str, Snapshot] = {}
+            if plan.current_group_id is not None:
+                group = db.checkpoints.get(plan.current_group_id)
+                snapshots = {c.resource: c.snapshot for c in group.checkpoints}
+        progress = plan.progress
+        return Run(
+            claim=claim,
+            plan=plan,
+            settings=self._settings.for_plan(plan.definition.config),
+            observer=observer,
+            sandboxes=sandboxes,
+            step_index=progress.step_index,
+            outputs=dict(progress.outputs),
+            memory=progress.memory,
+            decisions=list(progress.decisions),
+            snapshots=snapshots,
+            added_bytes={},
+            pending=[],
+            still=None,
+        )
+
+    def _end_survivors(self, run: Run) -> None:
+        for described in self._toolbox.end_survivors(run.plan.plan_id):
+            text = f"ended a process that a killed run had left behind: {described}"
+            entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+            run.pending.append(entry)
+
+    def _finish_unfinished(self, run: Run) -> None:
+        with self._database.reading() as db:
+            intents = db.intents.list(run.plan.plan_id)
+        for intent in intents:
+            if intent.kind is IntentKind.SANDBOX:
+                self._sandboxes.undo(run, intent)
+            else:
+                self._returns.finish(run, intent)

@@ -1,0 +1,130 @@
+"""Executes a plan: claims it, makes or finds its sandboxes, walks its steps, ends in a state."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from mulligan.application.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.execute_phase import ExecutePhase
+from mulligan.application.guards import refuse_ended
+from mulligan.application.plan_claims import PlanClaims
+from mulligan.application.plan_resume_service import PlanResumeService, ResumedFrom
+from mulligan.application.preflight import check_before_running
+from mulligan.application.recorder import Recorder
+from mulligan.application.run import Entry, Run
+from mulligan.application.sandbox_service import SandboxService
+from mulligan.domain.checkpoint import CheckpointType
+from mulligan.domain.event import EventType
+from mulligan.domain.ids import PlanId
+from mulligan.domain.plan import Phase, PlanFailure, State
+from mulligan.domain.step import StepStatus
+from mulligan.errors import (
+    Interrupted,
+    MulliganError,
+    PlanAlreadyComplete,
+    PlanTakenOver,
+    StepFailed,
+)
+from mulligan.ports import Clock, Database, Observer, Toolbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """How an execution ended."""
+
+    plan_id: PlanId
+    resumed_from: ResumedFrom | None
+    error: MulliganError | None  # what stopped it, if something did
+
+
+class PlanExecutor:
+    """Runs a plan from where it stands to its end."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        claims: PlanClaims,
+        sandboxes: SandboxService,
+        resumes: PlanResumeService,
+        checkpoints: CheckpointService,
+        phase: ExecutePhase,
+        recorder: Recorder,
+        toolbox: Toolbox,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._claims = claims
+        self._sandboxes = sandboxes
+        self._resumes = resumes
+        self._checkpoints = checkpoints
+        self._phase = phase
+        self._recorder = recorder
+        self._toolbox = toolbox
+        self._clock = clock
+
+    def execute(self, plan_id: PlanId, observer: Observer) -> Execution:
+        """Run the plan's steps from the one that comes next. A step that fails is an answer, not an exception."""
+        with self._claims.open(plan_id, observer) as run:
+            refuse_ended(run.plan)
+            if run.plan.phase is Phase.EXECUTE and run.plan.state is State.COMPLETE:
+                raise PlanAlreadyComplete(plan_id=plan_id)
+            check_before_running(run.plan.definition, run.settings, self._toolbox.declarations())
+            resumed: ResumedFrom | None = None
+            try:
+                resumed = self._take_up(run)
+                self._walk(run)
+            except KeyboardInterrupt:
+                self._stop(run, State.QUEUED, None)
+                raise Interrupted(
+                    plan_id=plan_id, hint=f"run on with `mulligan plan execute {plan_id}`"
+                ) from None
+            except StepFailed as exc:
+                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc)
+            except PlanTakenOver:
+                raise  # this process may write nothing any more
+            except MulliganError as exc:
+                failure = PlanFailure(message=exc.text, step=None, tool=None, checkpoint=None)
+                self._stop(run, State.ERRORED, failure)
+                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc)
+            finally:
+                self._toolbox.forget_processes()
+            return Execution(plan_id=plan_id, resumed_from=resumed, error=None)
+
+    def _take_up(self, run: Run) -> ResumedFrom | None:
+        """Bring the plan into `processing` on a known state: new sandboxes, or those of before."""
+        if run.plan.phase is Phase.STRATEGIZE:
+            self._recorder.move(run, Phase.EXECUTE, State.QUEUED, ())
+        if run.plan.current_group_id is None and not run.plan.progress.step_index:
+            self._sandboxes.check(run.plan.definition, run.settings)
+            self._sandboxes.make(run)
+            return None
+        resumed = self._resumes.restore(run)
+        plan = replace(run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, self._clock.now()), failure=None)
+        self._recorder.record(run, plan, ())
+        return resumed
+
+    def _walk(self, run: Run) -> None:
+        enabled = run.plan.definition.rollback_policy.enabled
+        if enabled and run.plan.current_group_id is None:
+            self._checkpoints.create_checkpoint(run, reason_for(CheckpointType.PRE_EXECUTE, True, {}), ())
+        while run.step_index < len(run.plan.definition.steps):
+            self._phase.run_step(run)
+        if enabled:
+            self._checkpoints.create_checkpoint(run, reason_for(CheckpointType.POST_EXECUTE, True, {}), ())
+        done = Entry(type=EventType.PLAN_STATE, data={"state": "complete"}, at=self._clock.now())
+        self._recorder.move(run, Phase.EXECUTE, State.COMPLETE, [done])
+
+    def _stop(self, run: Run, state: State, failure: PlanFailure | None) -> None:
+        """Record that the run stopped; what was ahead of the last group is discarded when it goes on."""
+        run.pending = []
+        now = self._clock.now()
+        plan = replace(run.plan.moved_to(Phase.EXECUTE, state, now), failure=failure)
+        with self._database.writing_as(run.claim) as db:
+            db.tool_calls.interrupt(plan.plan_id)
+            stopped = [s for s in db.steps.list(plan.plan_id) if s.status is StepStatus.RUNNING]
+            entry = Entry(type=EventType.PLAN_STATE, data={"state": state.value}, at=now)
+            records = [*(replace(s, status=StepStatus.PENDING) for s in stopped), entry]
+            events = self._recorder.write(db, plan, records)
+            db.plans.save(plan)
+        self._recorder.show(run, events)

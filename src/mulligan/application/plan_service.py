@@ -1,0 +1,92 @@
+"""Records new plans, and ends those that are not wanted any more."""
+
+from mulligan.application.guards import refuse_ended
+from mulligan.application.plan_claims import PlanClaims
+from mulligan.application.preflight import check_before_running
+from mulligan.application.recorder import Recorder
+from mulligan.application.run import Entry
+from mulligan.application.sandbox_service import SandboxService
+from mulligan.application.settings_source import SettingsSource
+from mulligan.domain.checkpoint import EMPTY_STATE
+from mulligan.domain.event import EventType
+from mulligan.domain.ids import PlanId
+from mulligan.domain.plan import Phase, Plan, PlanDefinition, State
+from mulligan.domain.rollback import FIRST_LINE, Line
+from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.ports import Clock, Database, Ids, Observer, PlanLocks, Toolbox
+
+
+class PlanService:
+    """The beginning and the early end of a plan."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        claims: PlanClaims,
+        locks: PlanLocks,
+        sandboxes: SandboxService,
+        settings: SettingsSource,
+        recorder: Recorder,
+        toolbox: Toolbox,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._claims = claims
+        self._locks = locks
+        self._sandboxes = sandboxes
+        self._settings = settings
+        self._recorder = recorder
+        self._toolbox = toolbox
+        self._ids = ids
+        self._clock = clock
+
+    def create(self, definition: PlanDefinition) -> PlanId:
+        """Record a plan whose file passed its checks: nothing runs, nothing is copied."""
+        settings = self._settings.for_plan(definition.config)
+        check_before_running(definition, settings, self._toolbox.declarations())
+        self._sandboxes.check(definition, settings)
+        now = self._clock.now()
+        plan = Plan(
+            plan_id=PlanId(self._ids.new()),
+            parent_plan_id=None,
+            definition=definition,
+            phase=Phase.STRATEGIZE,
+            state=State.COMPLETE,
+            attempt=1,
+            progress=EMPTY_STATE,
+            line=FIRST_LINE,
+            current_group_id=None,
+            last_checkpoint_id=None,
+            failure=None,
+            messages=(),
+            fence=0,
+            created_at=now,
+            updated_at=now,
+        )
+        steps = [
+            StepRecord(index=index, name=step.name, status=StepStatus.PENDING, duration_ms=None)
+            for index, step in enumerate(definition.steps)
+        ]
+        created = Entry(type=EventType.PLAN_CREATED, data={"name": definition.name}, at=now)
+        with self._database.writing() as db:
+            db.plans.add(plan)
+            db.steps.add(plan.plan_id, steps)
+            db.history.start(plan.plan_id, Line(line=FIRST_LINE, parent_line=None, fork_seq=0))
+            self._recorder.write(db, plan, [created])
+        return plan.plan_id
+
+    def cancel(self, plan_id: PlanId, reason: str | None, observer: Observer) -> None:
+        """End the plan for good; a process that works on it is asked to stop first."""
+        with self._database.reading() as db:
+            refuse_ended(db.plans.get(plan_id))
+        self._locks.ask_to_stop(plan_id)
+        with self._claims.open(plan_id, observer) as run:
+            refuse_ended(run.plan)
+            now = self._clock.now()
+            entry = Entry(type=EventType.PLAN_STATE, data={"state": "cancelled", "reason": reason}, at=now)
+            self._recorder.move(run, Phase.EXECUTE, State.CANCELLED, [entry])
+            if run.settings.cleanup == "on_terminal":
+                self._sandboxes.remove(run)

@@ -1,0 +1,270 @@
+"""What every screen shows: plans, their checkpoints and their logs, read in one consistent view.
+
+The fields are named as in the JSON output.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from mulligan.application.plan_resume_service import ResumedFrom
+from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.event import Event
+from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
+from mulligan.domain.json_value import JsonObject
+from mulligan.domain.plan import Phase, Plan, State
+from mulligan.domain.resource import Sandbox, Strategy
+from mulligan.domain.step import StepRecord
+from mulligan.domain.tool import CallStatus
+from mulligan.ports import Database, FoundCheckpoint, PlanLocks, SandboxKinds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxView:
+    """Where a plan's working copy is."""
+
+    resource: str
+    strategy: Strategy
+    path: str
+    branch: str | None
+    git_dir: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionCounts:
+    """How much happened on the live line."""
+
+    tool_calls: int
+    files_modified: int
+    child_plans: int
+    decisions: int
+    checkpoints: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanErrorView:
+    """Why a plan stands still."""
+
+    message: str
+    step: str | None
+    tool: str | None
+    checkpoint: str | None
+    recoverable: bool
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanTiming:
+    """When a plan was made and last changed."""
+
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanStatus:
+    """Where a plan stands."""
+
+    plan_id: PlanId
+    name: str
+    phase: Phase
+    state: State
+    attempt: int
+    parent_plan_id: PlanId | None
+    steps: tuple[StepRecord, ...]
+    last_checkpoint_id: CheckpointId | None
+    sandboxes: tuple[SandboxView, ...]
+    resumed_from: ResumedFrom | None
+    execution: ExecutionCounts
+    conflicts: tuple[JsonObject, ...]
+    error: PlanErrorView | None
+    timing: PlanTiming
+    messages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanLine:
+    """A plan in a list."""
+
+    plan_id: PlanId
+    name: str
+    phase: Phase
+    state: State
+    steps_done: int
+    steps_total: int
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointView:
+    """One checkpoint as it is shown."""
+
+    checkpoint_id: CheckpointId
+    group_id: GroupId
+    seq: int
+    plan_id: PlanId
+    decision_id: DecisionId | None
+    resource: str
+    checkpoint_type: CheckpointType
+    label: str | None
+    step_index: int
+    state_hash: str
+    sandbox_ref: str
+    filesystem_path: str
+    size_bytes: int
+    modified: bool
+    created_at: datetime
+    parent_group_id: GroupId | None
+    superseded: bool
+    metadata: JsonObject
+
+
+class Queries:
+    """Reads for screens and scripts; never waits for a running plan."""
+
+    def __init__(self, *, database: Database, locks: PlanLocks, kinds: SandboxKinds) -> None:
+        """Read from these."""
+        self._database = database
+        self._locks = locks
+        self._kinds = kinds
+
+    def plan_id(self, word: str) -> PlanId:
+        """The plan that a user's word means."""
+        with self._database.reading() as db:
+            return db.plans.resolve(word).plan_id
+
+    def status(self, plan_id: PlanId, resumed_from: ResumedFrom | None) -> PlanStatus:
+        """Where a plan stands."""
+        with self._database.reading() as db:
+            plan = db.plans.get(plan_id)
+            steps = tuple(db.steps.list(plan_id))
+            sandboxes = db.sandboxes.list(plan_id)
+            calls = [c for c in db.tool_calls.list(plan_id) if not c.superseded]
+            decisions = [d for d in db.decisions.list(plan_id) if not d.superseded]
+            checkpoints = db.checkpoints.count(plan_id, superseded=False)
+            current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
+        return PlanStatus(
+            plan_id=plan.plan_id,
+            name=plan.name,
+            phase=plan.phase,
+            state=plan.state,
+            attempt=plan.attempt,
+            parent_plan_id=plan.parent_plan_id,
+            steps=steps,
+            last_checkpoint_id=plan.last_checkpoint_id,
+            sandboxes=tuple(_sandbox_view(s) for s in sandboxes),
+            resumed_from=resumed_from,
+            execution=ExecutionCounts(
+                tool_calls=sum(c.status is CallStatus.DONE for c in calls),
+                files_modified=self._files_modified(sandboxes, current),
+                child_plans=0,
+                decisions=len(decisions),
+                checkpoints=checkpoints,
+            ),
+            conflicts=(),
+            error=self._error(plan),
+            timing=PlanTiming(created_at=plan.created_at, updated_at=plan.updated_at),
+            messages=plan.messages,
+        )
+
+    def plans(self, state: State | None) -> list[PlanLine]:
+        """All plans, oldest first."""
+        with self._database.reading() as db:
+            found = db.plans.list(state)
+        return [
+            PlanLine(
+                plan_id=plan.plan_id,
+                name=plan.name,
+                phase=plan.phase,
+                state=plan.state,
+                steps_done=plan.progress.step_index,
+                steps_total=len(plan.definition.steps),
+                updated_at=plan.updated_at,
+            )
+            for plan in found
+        ]
+
+    def log(self, plan_id: PlanId) -> Sequence[Event]:
+        """All that happened to a plan, in order."""
+        with self._database.reading() as db:
+            return db.events.list(plan_id)
+
+    def checkpoints(self, plan_id: PlanId, *, superseded: bool) -> list[CheckpointView]:
+        """The plan's checkpoints, newest last."""
+        with self._database.reading() as db:
+            groups = db.checkpoints.list(plan_id, superseded=superseded)
+        return [view for group in groups for view in views_of(group)]
+
+    def find_checkpoint(self, word: str) -> FoundCheckpoint:
+        """The checkpoint or group that a word means; `first` and `latest` are of the newest plan."""
+        with self._database.reading() as db:
+            plan_id = db.plans.resolve("latest").plan_id if word in ("first", "latest") else None
+            return db.checkpoints.resolve(word, plan_id)
+
+    def _files_modified(self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None) -> int:
+        """How many paths the newest group differs in from what the sandboxes were made of."""
+        if current is None:
+            return 0
+        return sum(
+            len(self._kinds.of(s).changed_paths(s.base, current.checkpoint_of(s.resource).snapshot))
+            for s in sandboxes
+        )
+
+    def _error(self, plan: Plan) -> PlanErrorView | None:
+        resume = f"run on with `mulligan plan execute {plan.plan_id}`"
+        if plan.state is State.PROCESSING and self._locks.holder(plan.plan_id) is None:
+            return PlanErrorView(
+                message="the process that worked on this plan is gone",
+                step=None,
+                tool=None,
+                checkpoint=plan.last_checkpoint_id,
+                recoverable=True,
+                hint=resume,
+            )
+        if plan.failure is None:
+            return None
+        return PlanErrorView(
+            message=plan.failure.message,
+            step=plan.failure.step,
+            tool=plan.failure.tool,
+            checkpoint=plan.failure.checkpoint,
+            recoverable=plan.definition.rollback_policy.enabled,
+            hint=resume,
+        )
+
+
+def views_of(group: CheckpointGroup) -> list[CheckpointView]:
+    """A group's checkpoints as they are shown."""
+    return [
+        CheckpointView(
+            checkpoint_id=checkpoint.checkpoint_id,
+            group_id=group.group_id,
+            seq=group.seq,
+            plan_id=group.plan_id,
+            decision_id=group.reason.decision_id,
+            resource=checkpoint.resource,
+            checkpoint_type=group.reason.type,
+            label=group.reason.label,
+            step_index=group.step_index,
+            state_hash=group.state_hash,
+            sandbox_ref=checkpoint.sandbox_ref,
+            filesystem_path=checkpoint.filesystem_path,
+            size_bytes=checkpoint.size_bytes,
+            modified=checkpoint.modified,
+            created_at=group.created_at,
+            parent_group_id=group.parent_group_id,
+            superseded=group.superseded,
+            metadata=group.reason.metadata,
+        )
+        for checkpoint in group.checkpoints
+    ]
+
+
+def _sandbox_view(sandbox: Sandbox) -> SandboxView:
+    return SandboxView(
+        resource=sandbox.resource,
+        strategy=sandbox.strategy,
+        path=sandbox.path,
+        branch=None,
+        git_dir=None,
+    )

@@ -1,0 +1,64 @@
+"""Writes records of a run in order, each with its sequence number."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mulligan.application.run import Entry, Record, Run
+from mulligan.domain.decision import Decision
+from mulligan.domain.event import Event
+from mulligan.domain.plan import Phase, Plan, State
+from mulligan.domain.step import StepRecord
+from mulligan.domain.tool import CallStatus, ToolCall
+from mulligan.ports import Clock, Database, Transaction
+
+
+class Recorder:
+    """The one place where a run's records become rows."""
+
+    def __init__(self, *, database: Database, clock: Clock) -> None:
+        """Write to this database."""
+        self._database = database
+        self._clock = clock
+
+    def write(self, db: Transaction, plan: Plan, records: Sequence[Record]) -> list[Event]:
+        """Write records inside a transaction; gives the events, to be shown once it is committed."""
+        events: list[Event] = []
+        for record in records:
+            match record:
+                case Entry():
+                    event = Event(
+                        plan_id=plan.plan_id,
+                        seq=db.plans.next_seq(plan.plan_id),
+                        type=record.type,
+                        data=record.data,
+                        created_at=record.at,
+                    )
+                    db.events.add(event)
+                    events.append(event)
+                case StepRecord():
+                    db.steps.save(plan.plan_id, record)
+                case ToolCall(status=CallStatus.RUNNING):
+                    db.tool_calls.add(replace(record, seq=db.plans.next_seq(plan.plan_id)))
+                case ToolCall():
+                    db.tool_calls.save(replace(record, done_seq=db.plans.next_seq(plan.plan_id)))
+                case Decision():
+                    db.decisions.add(replace(record, seq=db.plans.next_seq(plan.plan_id)))
+        return events
+
+    def record(self, run: Run, plan: Plan, records: Sequence[Record]) -> None:
+        """Write all that is pending, then these records and where the plan stands, in one transaction."""
+        with self._database.writing_as(run.claim) as db:
+            events = self.write(db, plan, [*run.pending, *records])
+            db.plans.save(plan)
+        run.plan = plan
+        run.pending = []
+        self.show(run, events)
+
+    def move(self, run: Run, phase: Phase, state: State, records: Sequence[Record]) -> None:
+        """Bring the plan into another phase and state."""
+        self.record(run, run.plan.moved_to(phase, state, self._clock.now()), records)
+
+    def show(self, run: Run, events: Sequence[Event]) -> None:
+        """Tell the run's observer what was recorded."""
+        for event in events:
+            run.observer.event(event)

@@ -1,0 +1,202 @@
+"""Brings a claimed plan back to a group: files, memory and rows, all or none.
+
+Rollback, the return after a failed step, a retry and the discarding of an interrupted step are all the same
+operation. What is to be done is recorded as an intent before the first byte is touched; every action can be
+repeated; whoever claims the plan next finishes what was cut off.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from mulligan.application.checkpoint_manager import Changes, CheckpointManager
+from mulligan.application.checkpoint_service import CheckpointService
+from mulligan.application.recorder import Recorder
+from mulligan.application.run import Entry, Run
+from mulligan.domain.checkpoint import CheckpointGroup, Reason
+from mulligan.domain.event import EventType
+from mulligan.domain.ids import GroupId, IntentId
+from mulligan.domain.intent import Intent, IntentKind
+from mulligan.domain.json_value import JsonObject
+from mulligan.domain.plan import Phase, PlanFailure, State
+from mulligan.domain.rollback import Line, live_segments
+from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.errors import MulliganError, PlanTakenOver, RestoreIncomplete
+from mulligan.ports import Clock, Database, Ids, Toolbox, Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Return:
+    """Where a return goes and what the plan is afterwards."""
+
+    kind: IntentKind
+    target: CheckpointGroup
+    spare: GroupId | None  # a group that stays live although it lies behind
+    state: State
+    failure: PlanFailure | None
+    log: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """What a return touched, and the group that keeps what was there before."""
+
+    changes: Changes
+    before: CheckpointGroup | None
+
+
+class ReturnService:
+    """Brings a plan back to one of its groups."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        manager: CheckpointManager,
+        checkpoints: CheckpointService,
+        recorder: Recorder,
+        toolbox: Toolbox,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._manager = manager
+        self._checkpoints = checkpoints
+        self._recorder = recorder
+        self._toolbox = toolbox
+        self._ids = ids
+        self._clock = clock
+
+    def go(self, run: Run, wanted: Return, way_back: Reason | None) -> Returned:
+        """Bring the plan back to the wanted group.
+
+        With `way_back`, what is there now is kept in a group first, and a restore that fails is undone with
+        it. Without, what cannot be completed now is completed by whoever claims the plan next.
+        """
+        intent = self._intend(run, wanted, way_back=way_back is not None)
+        if way_back is None:
+            return Returned(changes=self._carry_out(run, intent, None), before=None)
+        try:
+            before = self._checkpoints.create_checkpoint(run, way_back, ())
+            intent = self._ready(run, intent, before)
+            changes = self._carry_out(run, intent, before)
+        except PlanTakenOver:
+            raise
+        except RestoreIncomplete:
+            raise  # neither before nor after: the intent stays open
+        except MulliganError:
+            self._give_up(run, intent)
+            raise
+        return Returned(changes=changes, before=before)
+
+    def finish(self, run: Run, intent: Intent) -> None:
+        """Finish what a process that died had begun; what had touched nothing yet is dropped."""
+        if intent.data["way_back"] and intent.data["before"] is None:
+            self._give_up(run, intent)
+            return
+        self._carry_out(run, intent, None)
+
+    def _intend(self, run: Run, wanted: Return, *, way_back: bool) -> Intent:
+        """Record what is to be done, with all that is pending, before anything is touched."""
+        intent = Intent(
+            intent_id=IntentId(self._ids.new()),
+            plan_id=run.plan.plan_id,
+            kind=wanted.kind,
+            data={
+                "target": wanted.target.group_id,
+                "way_back": way_back,
+                "before": None,
+                "spare": wanted.spare,
+                "state": wanted.state.value,
+                "failure": wanted.failure.to_json() if wanted.failure else None,
+                "log": wanted.log,
+            },
+            created_at=self._clock.now(),
+        )
+        with self._database.writing_as(run.claim) as db:
+            events = self._recorder.write(db, run.plan, run.pending)
+            db.intents.add(intent)
+        run.pending = []
+        self._recorder.show(run, events)
+        return intent
+
+    def _ready(self, run: Run, intent: Intent, before: CheckpointGroup) -> Intent:
+        """Record that the way back is kept: from here on the return is finished, not dropped."""
+        ready = replace(intent, data={**intent.data, "before": before.group_id})
+        with self._database.writing_as(run.claim) as db:
+            db.intents.save(ready)
+        return ready
+
+    def _carry_out(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> Changes:
+        with self._database.reading() as db:
+            target = db.checkpoints.get(GroupId(str(intent.data["target"])))
+        self._toolbox.forget_processes()
+        if before is None:
+            changes = self._manager.restore(run, target)
+        else:
+            changes = self._manager.restore_or_undo(run, target, before)
+        self._settle(run, intent, target, changes)
+        return changes
+
+    def _give_up(self, run: Run, intent: Intent) -> None:
+        """Close an intent that touched nothing, or whose work was undone."""
+        with self._database.writing_as(run.claim) as db:
+            db.intents.close(intent.intent_id)
+
+    def _settle(self, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes) -> None:
+        data = intent.data
+        plan_id = run.plan.plan_id
+        now = self._clock.now()
+        failure = cast("JsonObject | None", data["failure"])
+        plan = replace(
+            run.plan.moved_to(Phase.EXECUTE, State(str(data["state"])), now),
+            progress=target.state,
+            current_group_id=target.group_id,
+            last_checkpoint_id=target.first_checkpoint_id,
+            failure=PlanFailure(**cast("dict[str, str]", failure)) if failure else None,
+        )
+        with self._database.writing_as(run.claim) as db:
+            plan = replace(plan, line=self._new_line(db, run, target, data))
+            for step in _reset(db.steps.list(plan_id), target.step_index, failed=failure is not None):
+                db.steps.save(plan_id, step)
+            db.plans.save(plan)
+            db.intents.close(intent.intent_id)
+            entry = Entry(
+                type=EventType.ROLLBACK if intent.kind is IntentKind.ROLLBACK else EventType.RETURNED,
+                data={
+                    **cast("JsonObject", data["log"]),
+                    "group_id": target.group_id,
+                    "checkpoint_id": target.first_checkpoint_id,
+                    "step_index": target.step_index,
+                    "paths": sum(len(c) for c in changes.values()),
+                },
+                at=now,
+            )
+            events = self._recorder.write(db, plan, [entry])
+        run.stands_at(plan, target)
+        self._recorder.show(run, events)
+
+    def _new_line(self, db: Transaction, run: Run, target: CheckpointGroup, data: JsonObject) -> int:
+        plan_id = run.plan.plan_id
+        lines = db.history.lines(plan_id)
+        number = max(line.line for line in lines) + 1
+        fork = Line(line=number, parent_line=target.line, fork_seq=target.seq)
+        db.history.start(plan_id, fork)
+        db.history.make_live(plan_id, live_segments([*lines, fork], number, target.seq))
+        db.history.rest_at(target.group_id)
+        if data["spare"] is not None:
+            db.history.spare(GroupId(str(data["spare"])))
+        return number
+
+
+def _reset(steps: Sequence[StepRecord], step_index: int, *, failed: bool) -> list[StepRecord]:
+    """The steps as they are when `step_index` of them are complete; one that failed stays visible as failed."""
+    reset: list[StepRecord] = []
+    for step in steps:
+        if step.index < step_index:
+            if step.status is not StepStatus.DONE:
+                reset.append(replace(step, status=StepStatus.DONE))
+        elif step.status is not StepStatus.PENDING and not (failed and step.status is StepStatus.FAILED):
+            reset.append(replace(step, status=StepStatus.PENDING, duration_ms=None))
+    return reset

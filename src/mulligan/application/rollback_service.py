@@ -1,0 +1,192 @@
+"""Rolls a plan back, or forward, to one of its groups."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mulligan.application.checkpoint_manager import Changes, CheckpointManager
+from mulligan.application.checkpoint_service import reason_for
+from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.plan_claims import PlanClaims
+from mulligan.application.return_service import Return, ReturnService
+from mulligan.application.run import Run
+from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.ids import CheckpointId, PlanId
+from mulligan.domain.intent import IntentKind
+from mulligan.domain.plan import Phase, State
+from mulligan.domain.rollback import is_live, live_segments
+from mulligan.domain.snapshot import ChangeAction
+from mulligan.domain.tool import ToolCall
+from mulligan.errors import CheckpointForeign, CheckpointNotATarget
+from mulligan.ports import Database, Observer, Toolbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackSummary:
+    """What a rollback is about."""
+
+    plan: str
+    checkpoint: CheckpointId
+    label: str | None
+    files_reverted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevertedChange:
+    """One path that a rollback touches."""
+
+    resource: str
+    file: str
+    action: ChangeAction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impact:
+    """What of the plan's history a rollback leaves behind."""
+
+    child_plans_invalidated: int
+    decisions_discarded: int
+    tool_calls_undone: int
+    irreversible: tuple[str, ...]  # calls whose effects outside nothing here takes back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostRollbackState:
+    """Where the plan stands afterwards."""
+
+    phase: Phase
+    state: State
+    step_index: int
+    checkpoints_remaining: int
+    pre_rollback_checkpoint: CheckpointId | None  # None: a dry run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollback:
+    """A rollback, done or as it would be done."""
+
+    plan_id: PlanId
+    dry_run: bool
+    rollback_summary: RollbackSummary
+    changes_reverted: tuple[RevertedChange, ...]
+    impact: Impact
+    post_rollback_state: PostRollbackState
+
+
+class RollbackService:
+    """Goes back to a group: files, plan state, decisions, tool calls."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        claims: PlanClaims,
+        manager: CheckpointManager,
+        returns: ReturnService,
+        toolbox: Toolbox,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._claims = claims
+        self._manager = manager
+        self._returns = returns
+        self._toolbox = toolbox
+
+    def preview(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
+        """What a rollback would do, to the path; guards and damage are found here too, nothing is touched."""
+        with self._claims.open(plan_id, observer) as run:
+            target = self._target(run, word)
+            changes = self._manager.compare(run, target)
+            impact, remaining = self._impact(run, target)
+            return _answer(run, target, changes, impact, remaining, None)
+
+    def rollback(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
+        """Go back to the group, all resources or none; what is there now is kept in a `pre_rollback` group."""
+        with self._claims.open(plan_id, observer) as run:
+            target = self._target(run, word)
+            self._manager.compare(run, target)  # finds damage in any resource before the first is touched
+            impact, _ = self._impact(run, target)
+            wanted = Return(
+                kind=IntentKind.ROLLBACK,
+                target=target,
+                spare=None,
+                state=State.QUEUED,
+                failure=None,
+                log={"reason": "rollback"},
+            )
+            returned = self._returns.go(run, wanted, reason_for(CheckpointType.PRE_ROLLBACK, False, {}))
+            with self._database.reading() as db:
+                remaining = db.checkpoints.count(plan_id, superseded=False)
+            return _answer(run, target, returned.changes, impact, remaining, returned.before)
+
+    def _target(self, run: Run, word: str) -> CheckpointGroup:
+        refuse_ended(run.plan)
+        refuse_without_checkpoints(run.plan)
+        plan_id = run.plan.plan_id
+        with self._database.reading() as db:
+            group = db.checkpoints.resolve(word, plan_id).group
+        if group.plan_id != plan_id:
+            raise CheckpointForeign(checkpoint_id=word, owner=group.plan_id, plan_id=plan_id)
+        if group.reason.type is CheckpointType.PRE_APPLY:
+            raise CheckpointNotATarget(
+                checkpoint_id=word, checkpoint_type=group.reason.type.value, plan_id=plan_id
+            )
+        return group
+
+    def _impact(self, run: Run, target: CheckpointGroup) -> tuple[Impact, int]:
+        """What becomes superseded, and how many groups stay live, by the same rule that the rows follow."""
+        plan_id = run.plan.plan_id
+        with self._database.reading() as db:
+            segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
+            decisions = [d for d in db.decisions.list(plan_id) if not d.superseded]
+            calls = [c for c in db.tool_calls.list(plan_id) if not c.superseded]
+            groups = db.checkpoints.list(plan_id, superseded=True)
+        lost_calls = [c for c in calls if c.done_seq is None or not is_live(segments, c.line, c.done_seq)]
+        impact = Impact(
+            child_plans_invalidated=0,
+            decisions_discarded=sum(not is_live(segments, d.line, d.seq) for d in decisions),
+            tool_calls_undone=len(lost_calls),
+            irreversible=self._irreversible(lost_calls),
+        )
+        return impact, sum(is_live(segments, g.line, g.seq) for g in groups)
+
+    def _irreversible(self, calls: Sequence[ToolCall]) -> tuple[str, ...]:
+        declared = self._toolbox.declarations()
+        return tuple(
+            f"{c.tool} in step {c.step_name!r}"
+            for c in calls
+            if c.tool in declared and declared[c.tool].irreversible
+        )
+
+
+def _answer(
+    run: Run,
+    target: CheckpointGroup,
+    changes: Changes,
+    impact: Impact,
+    remaining: int,
+    before: CheckpointGroup | None,
+) -> Rollback:
+    reverted = tuple(
+        RevertedChange(resource=resource, file=change.path, action=change.action)
+        for resource, paths in changes.items()
+        for change in paths
+    )
+    return Rollback(
+        plan_id=run.plan.plan_id,
+        dry_run=before is None,
+        rollback_summary=RollbackSummary(
+            plan=run.plan.name,
+            checkpoint=target.first_checkpoint_id,
+            label=target.reason.label,
+            files_reverted=len(reverted),
+        ),
+        changes_reverted=reverted,
+        impact=impact,
+        post_rollback_state=PostRollbackState(
+            phase=Phase.EXECUTE,
+            state=State.QUEUED,
+            step_index=target.step_index,
+            checkpoints_remaining=remaining,
+            pre_rollback_checkpoint=before.first_checkpoint_id if before else None,
+        ),
+    )

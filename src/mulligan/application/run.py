@@ -1,0 +1,86 @@
+"""A run: a claimed plan in the hands of the process that works on it."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeAlias
+
+from mulligan.config import Settings
+from mulligan.domain.checkpoint import CheckpointGroup, PlanState
+from mulligan.domain.decision import Decision
+from mulligan.domain.event import EventType
+from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.plan import Plan
+from mulligan.domain.resource import Sandbox
+from mulligan.domain.snapshot import Capture, Snapshot
+from mulligan.domain.step import StepRecord
+from mulligan.domain.tool import ToolCall
+from mulligan.ports import Claim, Observer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Something for the plan's log, before it has its sequence number."""
+
+    type: EventType
+    data: JsonObject
+    at: datetime
+
+
+Record: TypeAlias = Entry | ToolCall | StepRecord | Decision
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """A claimed plan, its sandboxes, and what happened since the last record.
+
+    `plan` is what the database says. The working state beside it is ahead of that until the next group: a
+    step is complete when its result is recorded together with the group that follows it.
+    """
+
+    claim: Claim
+    plan: Plan
+    settings: Settings
+    observer: Observer
+    sandboxes: tuple[Sandbox, ...]
+    step_index: int
+    outputs: dict[str, Json]
+    memory: JsonObject
+    decisions: list[JsonObject]
+    snapshots: dict[
+        str, Snapshot
+    ]  # of the group last recorded or restored, by resource; empty before the first
+    added_bytes: dict[str, int]  # by making the sandboxes
+    pending: list[Record]
+    # What the sandboxes hold, where nothing can have changed them since it was captured.
+    still: tuple[Capture, ...] | None
+
+    @property
+    def state(self) -> PlanState:
+        """The working state, frozen."""
+        return PlanState(
+            step_index=self.step_index,
+            outputs=dict(self.outputs),
+            memory=self.memory,
+            decisions=tuple(self.decisions),
+        )
+
+    def stands_at(self, plan: Plan, group: CheckpointGroup) -> None:
+        """Take over a group that was recorded or restored, and forget what was ahead of it."""
+        self.plan = plan
+        self.step_index = group.state.step_index
+        self.outputs = dict(group.state.outputs)
+        self.memory = group.state.memory
+        self.decisions = list(group.state.decisions)
+        self.snapshots = {c.resource: c.snapshot for c in group.checkpoints}
+        self.pending = []
+
+    def recorded(self, plan: Plan, group: CheckpointGroup) -> None:
+        """Take over that everything pending was recorded together with this group."""
+        self.plan = plan
+        self.snapshots = {c.resource: c.snapshot for c in group.checkpoints}
+        self.added_bytes = {}
+        self.pending = []
+
+    def progressed(self) -> Plan:
+        """The plan with the working state as its recorded one."""
+        return replace(self.plan, progress=self.state)

@@ -1,0 +1,119 @@
+"""Makes and removes the sandboxes of a plan."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mulligan.application.recorder import Recorder
+from mulligan.application.run import Entry, Record, Run
+from mulligan.domain.event import EventType
+from mulligan.domain.ids import IntentId, PlanId
+from mulligan.domain.intent import Intent, IntentKind
+from mulligan.domain.plan import Phase, PlanDefinition, State
+from mulligan.domain.resource import Resource, Sandbox
+from mulligan.domain.snapshot import Capture
+from mulligan.ports import Clock, Database, Ids, SandboxKind, SandboxKinds, SnapshotStore
+from mulligan.config import Settings
+
+
+class SandboxService:
+    """The working copies of a plan, from making to removal."""
+
+    def __init__(
+        self,
+        *,
+        project: Path,
+        database: Database,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+        recorder: Recorder,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Locations are relative to the project folder."""
+        self._project = project
+        self._database = database
+        self._store = store
+        self._kinds = kinds
+        self._recorder = recorder
+        self._ids = ids
+        self._clock = clock
+
+    def check(self, definition: PlanDefinition, settings: Settings) -> None:
+        """Refuse, before anything runs, what no sandbox can be made of."""
+        for resource in definition.resources:
+            self._kind(resource, settings).check(resource, self._location(resource))
+
+    def make(self, run: Run) -> None:
+        """Copy every resource into its sandbox and start the plan: intent first, rows last."""
+        resources = run.plan.definition.resources
+        for resource in resources:
+            survey = self._kind(resource, run.settings).survey(
+                resource, self._location(resource), run.observer
+            )
+            self._say(run, f"{resource.name}: {survey.files} files, {survey.size_bytes} bytes will be copied")
+        intent = Intent(
+            intent_id=IntentId(self._ids.new()),
+            plan_id=run.plan.plan_id,
+            kind=IntentKind.SANDBOX,
+            data={"resources": [r.name for r in resources]},
+            created_at=self._clock.now(),
+        )
+        with self._database.writing_as(run.claim) as db:
+            db.intents.add(intent)
+        with self._store.hold():
+            made = [self._make_one(run, resource) for resource in resources]
+            self._record(run, intent, made)
+
+    def remove(self, run: Run) -> None:
+        """Remove the working copies, rows first: a crash leaves a folder, never a row without one."""
+        with self._database.writing_as(run.claim) as db:
+            for sandbox in run.sandboxes:
+                db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
+        self._remove_copies(run.sandboxes)
+        run.sandboxes = ()
+
+    def undo(self, run: Run, intent: Intent) -> None:
+        """Take back the making of sandboxes that was cut off; the next start makes them anew."""
+        with self._database.writing_as(run.claim) as db:
+            db.intents.close(intent.intent_id)
+
+    def _make_one(self, run: Run, resource: Resource) -> tuple[Sandbox, Capture]:
+        kind = self._kind(resource, run.settings)
+        return kind.create(run.plan.plan_id, resource, self._location(resource), run.observer)
+
+    def _record(self, run: Run, intent: Intent, made: Sequence[tuple[Sandbox, Capture]]) -> None:
+        now = self._clock.now()
+        messages = tuple(
+            f"{sandbox.resource}: cannot hold {unheld.path} ({unheld.reason})"
+            for sandbox, capture in made
+            for unheld in capture.unheld
+        )
+        plan = replace(run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now), messages=messages)
+        records: list[Record] = [
+            Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in messages
+        ]
+        with self._database.writing_as(run.claim) as db:
+            for sandbox, _ in made:
+                db.sandboxes.add(sandbox)
+            db.plans.save(plan)
+            db.intents.close(intent.intent_id)
+            events = self._recorder.write(db, plan, [*run.pending, *records])
+        run.plan = plan
+        run.pending = []
+        run.sandboxes = tuple(sandbox for sandbox, _ in made)
+        run.added_bytes = {sandbox.resource: capture.size_bytes for sandbox, capture in made}
+        self._recorder.show(run, events)
+
+    def _remove_copies(self, sandboxes: Sequence[Sandbox]) -> None:
+        for sandbox in sandboxes:
+            self._kinds.of(sandbox).remove(sandbox)
+
+    def _say(self, run: Run, text: str) -> None:
+        run.pending.append(Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now()))
+
+    def _kind(self, resource: Resource, settings: Settings) -> SandboxKind:
+        return self._kinds.choose(resource, settings.strategy)
+
+    def _location(self, resource: Resource) -> Path:
+        return self._project / resource.location

@@ -1,0 +1,172 @@
+"""A project in the hands of a caller: everything the commands do, as methods with typed answers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mulligan.application.checkpoint_library import ExportedFolder, Verification
+from mulligan.application.plan_executor import Execution
+from mulligan.application.queries import CheckpointView, PlanLine, PlanStatus, views_of
+from mulligan.application.rollback_service import Rollback
+from mulligan.bootstrap.services import Services
+from mulligan.config import Entry, Source, parse_value, setting_named
+from mulligan.domain.event import Event
+from mulligan.domain.ids import PlanId
+from mulligan.domain.plan import State
+from mulligan.errors import SystemFailed
+from mulligan.ports import Observer
+
+_LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
+
+
+class Project:
+    """A folder with a project home, and all that can be done in it."""
+
+    def __init__(self, *, services: Services, observer: Observer) -> None:
+        """Tell this observer what goes on."""
+        self._services = services
+        self._observer = observer
+        self.checkpoints = Checkpoints(services=services, observer=observer)
+        self.config = Configuration(services=services)
+
+    @property
+    def folder(self) -> Path:
+        """The project folder."""
+        return self._services.folder
+
+    @property
+    def database(self) -> Path:
+        """The file that plans and checkpoints are recorded in."""
+        return self._services.database_path
+
+    def prepare(self) -> None:
+        """Open the database, which makes it or brings it up to date."""
+        with self._services.database.reading():
+            pass
+
+    def create(self, file: Path) -> PlanStatus:
+        """Read, check and record a plan file; nothing runs."""
+        return self.status(self._create(file))
+
+    def execute(self, plan: str | Path) -> PlanStatus:
+        """Run a plan file, or run on with a recorded plan, to its end or to the step that fails."""
+        return self.run(plan)[0]
+
+    def run(self, plan: str | Path) -> tuple[PlanStatus, Execution]:
+        """As `execute`, with what stopped the plan, if something did."""
+        plan_id = self._create(plan) if isinstance(plan, Path) else self._plan_id(plan)
+        execution = self._services.executor.execute(plan_id, self._observer)
+        return self._services.queries.status(plan_id, execution.resumed_from), execution
+
+    def status(self, plan: str) -> PlanStatus:
+        """Where a plan stands."""
+        return self._services.queries.status(self._plan_id(plan), None)
+
+    def plans(self, state: State | None = None) -> Sequence[PlanLine]:
+        """All plans, oldest first."""
+        return self._services.queries.plans(state)
+
+    def log(self, plan: str) -> Sequence[Event]:
+        """All that happened to a plan, in order."""
+        return self._services.queries.log(self._plan_id(plan))
+
+    def rollback(self, plan: str, checkpoint: str, *, dry_run: bool = False) -> Rollback:
+        """Bring a plan back, or forward, to one of its checkpoint groups."""
+        rollbacks = self._services.rollbacks
+        act = rollbacks.preview if dry_run else rollbacks.rollback
+        return act(self._plan_id(plan), checkpoint, self._observer)
+
+    def cancel(self, plan: str, reason: str | None = None) -> PlanStatus:
+        """End a plan for good."""
+        plan_id = self._plan_id(plan)
+        self._services.plans.cancel(plan_id, reason, self._observer)
+        return self.status(plan_id)
+
+    def _plan_id(self, word: str) -> PlanId:
+        return self._services.queries.plan_id(word)
+
+    def _create(self, file: Path) -> PlanId:
+        from mulligan.planfile import read_plan_file  # here: only plan files need a YAML parser
+
+        try:
+            with file.open("rb") as stream:
+                data = stream.read(_LARGEST_PLAN_FILE + 1)
+        except OSError as exc:
+            raise SystemFailed(
+                path=str(file), reason=exc.strerror or str(exc), hint="name a plan file that can be read"
+            ) from exc
+        definition = read_plan_file(
+            data,
+            file=str(file),
+            project=self.folder,
+            declarations=self._services.known_tools,
+            default_resource=self._services.default_resource,
+        )
+        return self._services.plans.create(definition)
+
+
+class Checkpoints:
+    """The checkpoints of a project."""
+
+    def __init__(self, *, services: Services, observer: Observer) -> None:
+        """Tell this observer what goes on."""
+        self._services = services
+        self._observer = observer
+
+    def list(self, plan: str, *, superseded: bool = False) -> Sequence[CheckpointView]:
+        """A plan's checkpoints, newest last."""
+        queries = self._services.queries
+        return queries.checkpoints(queries.plan_id(plan), superseded=superseded)
+
+    def show(self, checkpoint: str) -> Sequence[CheckpointView]:
+        """One checkpoint, or those of a group."""
+        found = self._services.queries.find_checkpoint(checkpoint)
+        views = views_of(found.group)
+        if found.checkpoint is None:
+            return views
+        return [v for v in views if v.checkpoint_id == found.checkpoint.checkpoint_id]
+
+    def create(self, plan: str, label: str) -> Sequence[CheckpointView]:
+        """Take a labelled group of a plan that nobody works on."""
+        plan_id = self._services.queries.plan_id(plan)
+        return views_of(self._services.library.create(plan_id, label, self._observer))
+
+    def verify(self, checkpoint: str | None = None, *, quick: bool = False) -> Verification:
+        """Read and hash the stored bytes of one checkpoint or of all."""
+        found = self._services.queries.find_checkpoint(checkpoint) if checkpoint else None
+        return self._services.library.verify(found, quick=quick, observer=self._observer)
+
+    def restore(self, checkpoint: str, to: Path) -> Sequence[ExportedFolder]:
+        """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
+        found = self._services.queries.find_checkpoint(checkpoint)
+        return self._services.library.export(found, to, self._observer)
+
+
+class Configuration:
+    """The settings of a project."""
+
+    def __init__(self, *, services: Services) -> None:
+        """Change the project's own file."""
+        self._services = services
+
+    def list(self) -> Sequence[Entry]:
+        """Every setting with its value and where it comes from."""
+        return self._services.shown_settings()
+
+    def get(self, key: str) -> Entry:
+        """One setting."""
+        name = setting_named(key, Source.COMMAND_LINE).key
+        return next(entry for entry in self.list() if entry.key == name)
+
+    def set(self, key: str, value: str) -> Entry:
+        """Set a key for this project, if the value is one it can have."""
+        from mulligan.adapters.settings import set_setting
+
+        parsed = parse_value(key, value, Source.COMMAND_LINE)
+        set_setting(self._services.settings_file, Source.PROJECT_FILE, key, parsed)
+        return self.get(key)
+
+    def unset(self, key: str) -> bool:
+        """Forget a key of this project; tells whether it was set."""
+        from mulligan.adapters.settings import unset_setting
+
+        return unset_setting(self._services.settings_file, Source.PROJECT_FILE, key)

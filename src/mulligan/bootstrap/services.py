@@ -1,0 +1,302 @@
+"""The only place where classes meet: builds a project from its folder and its surroundings."""
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from mulligan.adapters import home
+from mulligan.adapters.db.database import SqliteDatabase
+from mulligan.adapters.locks import FilePlanLocks
+from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+from mulligan.adapters.snapshots.store import PackedSnapshotStore
+from mulligan.adapters.tools.toolbox import LocalToolbox
+from mulligan.application.checkpoint_library import CheckpointLibrary
+from mulligan.application.checkpoint_manager import CheckpointManager
+from mulligan.application.checkpoint_service import CheckpointService
+from mulligan.application.execute_phase import ExecutePhase
+from mulligan.application.failure_service import FailureService
+from mulligan.application.plan_claims import PlanClaims
+from mulligan.application.plan_executor import PlanExecutor
+from mulligan.application.plan_resume_service import PlanResumeService
+from mulligan.application.plan_service import PlanService
+from mulligan.application.queries import Queries
+from mulligan.application.recorder import Recorder
+from mulligan.application.return_service import ReturnService
+from mulligan.application.rollback_service import RollbackService
+from mulligan.application.sandbox_service import SandboxService
+from mulligan.application.tool_call_service import ToolCallService
+from mulligan.bootstrap.layered_settings import LayeredSettings
+from mulligan.bootstrap.surroundings import Surroundings
+from mulligan.config import Entry
+from mulligan.domain.resource import Resource, ResourceType
+from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration
+from mulligan.errors import NotBuiltYet, SettingInvalid
+
+_SQLITE = "sqlite:///"
+
+# Tools that this version knows of but cannot run; preflight refuses a plan that uses one, by name.
+LATER_TOOLS = {
+    "sql": ToolDeclaration(
+        name="sql",
+        summary="run SQL on a database resource in one transaction",
+        arguments=(
+            Argument("statements", ArgumentType.TEXT_LIST, required=False),
+            Argument("script", ArgumentType.PATH, required=False),
+        ),
+        exactly_one_of=("statements", "script"),
+        resource_types=frozenset({ResourceType.SQLITE}),
+        writes=True,
+        read_only=False,
+        checkpointable=True,
+        idempotent=False,
+        side_effects=(),
+        timeout=None,
+    ),
+}
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """The present moment, aware, in UTC."""
+        return datetime.now(UTC)
+
+
+class UlidSource:
+    """ULIDs that only grow within this process."""
+
+    def new(self) -> str:
+        """A ULID, greater than every one given before by this process."""
+        from ulid import ULID  # here: it costs as much as everything else a reading command imports
+
+        return str(ULID())
+
+
+class Services:
+    """Everything of one project, each built when it is first needed, from what it must have."""
+
+    def __init__(self, *, folder: Path, around: Surroundings) -> None:
+        """Stand on this project folder."""
+        self.folder = folder
+        self.home = folder / home.NAME
+        self.settings_file = self.home / "config.toml"
+        self._around = around
+        self._clock = SystemClock()
+        self._ids = UlidSource()
+
+    @cached_property
+    def settings(self) -> LayeredSettings:
+        """Where settings come from."""
+        return LayeredSettings(around=self._around, project_file=self.settings_file)
+
+    @cached_property
+    def database_path(self) -> Path:
+        """The file of the database."""
+        url = self.settings.of_project().database_url
+        if url is None:
+            return self.home / "mulligan.db"
+        if not url.startswith(_SQLITE):
+            raise NotBuiltYet(
+                feature=f"a database other than SQLite (core.database.url: {url})",
+                hint="use `sqlite:///PATH`, or unset it with `mulligan config unset core.database.url`",
+            )
+        path = url.removeprefix(_SQLITE)
+        if not path:
+            raise SettingInvalid(key="core.database.url", reason="names no file", allowed="sqlite:///PATH")
+        return self.folder / path
+
+    @cached_property
+    def database(self) -> SqliteDatabase:
+        """Where rows are kept."""
+        return SqliteDatabase(self.database_path)
+
+    @cached_property
+    def queries(self) -> Queries:
+        """What screens show."""
+        return Queries(database=self.database, locks=self._locks, kinds=self._kinds)
+
+    @cached_property
+    def plans(self) -> PlanService:
+        """The beginning and early end of plans."""
+        return PlanService(
+            database=self.database,
+            claims=self._claims,
+            locks=self._locks,
+            sandboxes=self._sandboxes,
+            settings=self.settings,
+            recorder=self._recorder,
+            toolbox=self.toolbox,
+            ids=self._ids,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def executor(self) -> PlanExecutor:
+        """Runs plans."""
+        failures = FailureService(
+            database=self.database,
+            checkpoints=self._checkpoints,
+            returns=self._returns,
+            recorder=self._recorder,
+            clock=self._clock,
+        )
+        phase = ExecutePhase(
+            checkpoints=self._checkpoints,
+            calls=ToolCallService(toolbox=self.toolbox, ids=self._ids, clock=self._clock),
+            failures=failures,
+            recorder=self._recorder,
+            ids=self._ids,
+            clock=self._clock,
+        )
+        resumes = PlanResumeService(database=self.database, manager=self._manager, returns=self._returns)
+        return PlanExecutor(
+            database=self.database,
+            claims=self._claims,
+            sandboxes=self._sandboxes,
+            resumes=resumes,
+            checkpoints=self._checkpoints,
+            phase=phase,
+            recorder=self._recorder,
+            toolbox=self.toolbox,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def rollbacks(self) -> RollbackService:
+        """Goes back and forward."""
+        return RollbackService(
+            database=self.database,
+            claims=self._claims,
+            manager=self._manager,
+            returns=self._returns,
+            toolbox=self.toolbox,
+        )
+
+    @cached_property
+    def library(self) -> CheckpointLibrary:
+        """Checkpoints in the hands of a user."""
+        return CheckpointLibrary(
+            database=self.database,
+            claims=self._claims,
+            checkpoints=self._checkpoints,
+            store=self._store,
+            kinds=self._kinds,
+        )
+
+    @property
+    def known_tools(self) -> Mapping[str, ToolDeclaration]:
+        """Tools by name, those included that this version knows of but cannot run: they are refused by name."""
+        return {**LATER_TOOLS, **self.toolbox.declarations()}
+
+    @property
+    def default_resource(self) -> Resource:
+        """What a plan without `resources:` works on: the project folder."""
+        is_git = (self.folder / ".git").exists()
+        return Resource(
+            name="workspace",
+            type=ResourceType.GIT_CHECKOUT if is_git else ResourceType.FS_DIRECTORY,
+            location=".",
+            strategy=None,
+            from_revision=None,
+            create=False,
+        )
+
+    def shown_settings(self) -> list[Entry]:
+        """Every setting of the project; the database's address is shown as it is used."""
+        url = f"{_SQLITE}{self.home / 'mulligan.db'}"
+        return [
+            replace(entry, value=url) if entry.key == "core.database.url" and entry.value is None else entry
+            for entry in self.settings.of_project().entries
+        ]
+
+    @cached_property
+    def toolbox(self) -> LocalToolbox:
+        """The tools, and the processes they keep."""
+        return LocalToolbox(
+            python=sys.executable, base_environment=self._around.environ, scratch=self.home / "scratch"
+        )
+
+    @cached_property
+    def _locks(self) -> FilePlanLocks:
+        return FilePlanLocks(folder=self.home / "locks", clock=self._clock)
+
+    @cached_property
+    def _store(self) -> PackedSnapshotStore:
+        return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=_boot_id())
+
+    @cached_property
+    def _kinds(self) -> LocalSandboxKinds:
+        directories = DirectorySandboxes(
+            store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
+        )
+        return LocalSandboxKinds([directories])
+
+    @cached_property
+    def _recorder(self) -> Recorder:
+        return Recorder(database=self.database, clock=self._clock)
+
+    @cached_property
+    def _manager(self) -> CheckpointManager:
+        return CheckpointManager(kinds=self._kinds)
+
+    @cached_property
+    def _checkpoints(self) -> CheckpointService:
+        return CheckpointService(
+            database=self.database,
+            store=self._store,
+            manager=self._manager,
+            recorder=self._recorder,
+            ids=self._ids,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def _returns(self) -> ReturnService:
+        return ReturnService(
+            database=self.database,
+            manager=self._manager,
+            checkpoints=self._checkpoints,
+            recorder=self._recorder,
+            toolbox=self.toolbox,
+            ids=self._ids,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def _sandboxes(self) -> SandboxService:
+        return SandboxService(
+            project=self.folder,
+            database=self.database,
+            store=self._store,
+            kinds=self._kinds,
+            recorder=self._recorder,
+            ids=self._ids,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def _claims(self) -> PlanClaims:
+        return PlanClaims(
+            database=self.database,
+            locks=self._locks,
+            toolbox=self.toolbox,
+            settings=self.settings,
+            returns=self._returns,
+            sandboxes=self._sandboxes,
+            clock=self._clock,
+        )
+
+
+def _boot_id() -> str:
+    """What tells this boot of the machine from the one before; where nothing does, nothing is trusted."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except OSError:  # pragma: no cover - not on Linux
+        return f"unknown-{os.getpid()}-{time.time_ns()}"

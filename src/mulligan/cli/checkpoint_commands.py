@@ -1,0 +1,112 @@
+"""Commands on checkpoints."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from mulligan.application.queries import CheckpointView
+from mulligan.cli.answer import Answer, Line, Table
+from mulligan.cli.commands import command, everywhere
+from mulligan.cli.groups import SuggestingGroup
+from mulligan.cli.invocation import Invocation
+from mulligan.cli.times import local_time
+from mulligan.errors import SnapshotDamaged
+
+_READS = (0, 2, 3)
+
+
+@click.group(cls=SuggestingGroup, name="checkpoint")
+@everywhere
+def group() -> None:
+    """List, show, take, check and restore checkpoints."""
+
+
+@command(group, "list", example="mulligan checkpoint list upgrade-api --all", codes=_READS)
+@click.argument("plan", default="latest", metavar="[PLAN_ID]")
+@click.option("--all", "superseded", is_flag=True, help="Superseded ones too.")
+def list_checkpoints(invocation: Invocation, plan: str, superseded: bool) -> Answer:
+    """List a plan's checkpoints, newest last; the newest plan unless named."""
+    views = invocation.project().checkpoints.list(plan, superseded=superseded)
+    return Answer(
+        data={"checkpoints": views}, blocks=[_table(views)] if views else [Line("no checkpoints yet")]
+    )
+
+
+@command(group, "show", example="mulligan checkpoint show latest", codes=_READS)
+@click.argument("checkpoint", metavar="ID")
+def show(invocation: Invocation, checkpoint: str) -> Answer:
+    """Show one checkpoint, or those of a group, in full."""
+    views = invocation.project().checkpoints.show(checkpoint)
+    return Answer(data=_one_or_all(views), blocks=[line for view in views for line in _in_full(view)])
+
+
+@command(
+    group, "create", example='mulligan checkpoint create upgrade-api --label "tests pass"', codes=(0, 1, 2, 3)
+)
+@click.argument("plan", metavar="PLAN_ID")
+@click.option("--label", required=True, help="The name to find it by.")
+def create(invocation: Invocation, plan: str, label: str) -> Answer:
+    """Take a labelled checkpoint of a plan that nothing works on."""
+    views = invocation.project().checkpoints.create(plan, label)
+    return Answer(data=_one_or_all(views), blocks=[_table(views)])
+
+
+@command(group, "verify", example="mulligan checkpoint verify --quick", codes=(0, 1, 2, 3))
+@click.argument("checkpoint", required=False, metavar="[ID]")
+@click.option("--quick", is_flag=True, help="Look at presence and structure only.")
+def verify(invocation: Invocation, checkpoint: str | None, quick: bool) -> Answer:
+    """Read and hash the stored bytes of one checkpoint, or of all, and name those that are hurt."""
+    result = invocation.project().checkpoints.verify(checkpoint, quick=quick)
+    lines: list[Line | Table] = [
+        Line(f"{result.checked} checkpoints looked at, {len(result.damaged)} damaged")
+    ]
+    if not result.damaged:
+        return Answer(data=result, blocks=lines)
+    rows = tuple((d.checkpoint_id, d.plan_id, d.resource, "; ".join(d.problems)) for d in result.damaged)
+    lines.append(Table(("CHECKPOINT", "PLAN", "RESOURCE", "DAMAGE"), rows))
+    first = result.damaged[0]
+    error = SnapshotDamaged(
+        object=first.problems[0].split(":")[0],
+        reason=f"{len(result.damaged)} checkpoints cannot be restored",
+        hint="choose a checkpoint that is not listed; the others can still be restored",
+    )
+    return Answer(data=result, blocks=lines, error=error)
+
+
+@command(group, "restore", example="mulligan checkpoint restore latest --to /tmp/look", codes=(0, 1, 2, 3))
+@click.argument("checkpoint", metavar="ID")
+@click.option(
+    "--to", "target", required=True, type=click.Path(path_type=Path), metavar="DIR", help="A new folder."
+)
+def restore(invocation: Invocation, checkpoint: str, target: Path) -> Answer:
+    """Write a checkpoint's files into a new folder; of a group, label or word: one folder per resource."""
+    folders = invocation.project().checkpoints.restore(checkpoint, Path.cwd() / target)
+    return Answer(data={"restored": folders}, blocks=[Line(f"{f.resource}: {f.path}") for f in folders])
+
+
+def _table(views: Sequence[CheckpointView]) -> Table:
+    rows = tuple(
+        (
+            v.checkpoint_id,
+            v.resource,
+            v.checkpoint_type.value + (" (superseded)" if v.superseded else ""),
+            v.label or "",
+            str(v.step_index),
+            f"{v.size_bytes} B" if v.modified else "-",
+            local_time(v.created_at),
+        )
+        for v in views
+    )
+    return Table(("CHECKPOINT", "RESOURCE", "TYPE", "LABEL", "STEP", "ADDED", "TIME"), rows)
+
+
+def _in_full(view: CheckpointView) -> list[Line]:
+    names = [f for f in view.__dataclass_fields__ if f != "checkpoint_id"]
+    lines = [Line(f"checkpoint {view.checkpoint_id}", title=True)]
+    return lines + [Line(f"  {name}: {getattr(view, name)}") for name in names]
+
+
+def _one_or_all(views: Sequence[CheckpointView]) -> object:
+    """One checkpoint as itself; those of a group of several resources as a list."""
+    return views[0] if len(views) == 1 else {"group_id": views[0].group_id, "checkpoints": views}

@@ -1,0 +1,81 @@
+"""How commands are declared: the options all of them take, and help with example and exit codes."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from mulligan.cli.answer import Answer, Format
+from mulligan.cli.invocation import Invocation, option_pair
+
+pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
+
+_CODES = {
+    0: "done",
+    1: "failed: a step failed, a store is damaged",
+    2: "wrong usage, plan file or setting",
+    3: "refused: a guard, an unknown or ambiguous name, a declined question",
+    4: "conflict",
+    130: "interrupted",
+}
+_Function = TypeVar("_Function", bound=Callable[..., Answer])
+
+
+def command(
+    group: click.Group, name: str, *, example: str, codes: Sequence[int]
+) -> Callable[[_Function], click.Command]:
+    """Declare a command of a group; its docstring is its help."""
+
+    def declare(function: _Function) -> click.Command:
+        epilog = "\b\nExample:\n  " + example + "\n\n\b\nExit codes:\n"
+        epilog += "\n".join(f"  {code:<4}{_CODES[code]}" for code in codes)
+        made = click.command(name, epilog=epilog)(everywhere(pass_invocation(function)))
+        group.add_command(made)
+        return made
+
+    return declare
+
+
+def everywhere(function: Any) -> Any:
+    """Add the options that stand before or after any command."""
+    for option in (
+        click.option(
+            "--format",
+            type=click.Choice([f.value for f in Format]),
+            callback=_take_format,
+            expose_value=False,
+            help="How to answer: rich on a terminal, else plain; json or yaml for scripts.",
+        ),
+        click.option(
+            "--project",
+            metavar="PATH",
+            callback=_take_project,
+            expose_value=False,
+            help="The project folder; otherwise the nearest one upwards.",
+        ),
+        click.option(
+            "-c",
+            "settings",
+            metavar="KEY=VALUE",
+            multiple=True,
+            callback=_take_settings,
+            expose_value=False,
+            help="Set a setting for this call only.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def _take_format(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.ensure_object(Invocation).format_option = value
+
+
+def _take_project(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.ensure_object(Invocation).project_option = value
+
+
+def _take_settings(context: click.Context, _option: click.Parameter, value: Sequence[str]) -> None:
+    context.ensure_object(Invocation).settings.update(option_pair(text) for text in value)

@@ -1,0 +1,57 @@
+"""Answers as plain JSON values: field names are the names in the documents."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import cast
+
+from mulligan.domain.json_value import Json
+
+
+def encode(value: object) -> Json:
+    """Any answer as a JSON value: times in UTC, bytes of names that are not UTF-8 as `\\xNN`."""
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case Enum():
+            return encode(value.value)
+        case str():
+            return spell(value)
+        case datetime():
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case Path():
+            return spell(str(value))
+        case Mapping():
+            items = cast("Mapping[str, object]", value).items()
+            return {spell(key): encode(item) for key, item in items}
+        case Sequence():
+            return [encode(item) for item in cast("Sequence[object]", value)]
+        case _:
+            fields = dataclasses.fields(cast("_Dataclass", value))
+            return {field.name: encode(getattr(value, field.name)) for field in fields}
+
+
+class _Dataclass:
+    """What `dataclasses.fields` takes, as far as the type checker is concerned."""
+
+    __dataclass_fields__: dict[str, dataclasses.Field[object]]
+
+
+def spell(text: str) -> str:
+    """Text that any encoding of JSON can hold: a byte that is not UTF-8 is written `\\xNN`."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def harmless(text: str) -> str:
+    """Text that can be shown on a terminal: control characters, and with them escape sequences, are spelled."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _spelled(c) for c in spell(text))
+
+
+def _spelled(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,23 @@
+"""Groups of commands that name the nearest one when a command is misspelt."""
+
+import difflib
+
+import click
+
+from mulligan.errors import UsageWrong
+
+
+class SuggestingGroup(click.Group):
+    """A group of commands."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; for a misspelt one name the nearest."""
+        found = self.get_command(ctx, args[0])
+        if found is None:
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            word = f"{ctx.command_path} {near[0]}" if near else f"{ctx.command_path} --help"
+            hint = f"did you mean `{word}`?" if near else f"see `{word}`"
+            raise UsageWrong(reason=f"there is no command {args[0]!r}", hint=hint)
+        return found.name, found, args[1:]

@@ -1,0 +1,124 @@
+"""One call of the program: its options, the project it works in, and how it answers."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mulligan.cli.answer import Answer, Format
+from mulligan.errors import ConfirmationMissing, Declined, MulliganError, UsageWrong
+
+if TYPE_CHECKING:
+    from mulligan.bootstrap.project import Project
+    from mulligan.bootstrap.surroundings import Surroundings
+    from mulligan.cli.live import Live, Silent
+
+
+@dataclass(kw_only=True)
+class Invocation:
+    """What the words of the command line say, apart from the command itself."""
+
+    project_option: str | None = None
+    format_option: str | None = None
+    settings: dict[str, str] = field(default_factory=dict[str, str])
+    found: "Project | None" = None
+
+    @cached_property
+    def around(self) -> "Surroundings":
+        """What the process finds around itself."""
+        from mulligan.bootstrap.surroundings import surroundings
+
+        return surroundings(self.settings)
+
+    @cached_property
+    def format(self) -> Format:
+        """How to answer: option, environment, project, user, then by whether someone looks."""
+        return Format(self._configured_format() or ("rich" if sys.stdout.isatty() else "plain"))
+
+    @cached_property
+    def live(self) -> "Live | Silent":
+        """Who shows what goes on."""
+        from mulligan.cli.live import Live, Silent
+
+        return Silent() if self.format.is_document else Live(terminal=sys.stderr.isatty())
+
+    def project(self) -> "Project":
+        """The project the command works in, or a refusal."""
+        from mulligan.bootstrap.surroundings import locate
+
+        return self._open(locate(self.around, self.project_option))
+
+    def project_or_new(self) -> "Project":
+        """The project the command works in, made in the current folder where there is none."""
+        from mulligan.bootstrap.surroundings import make
+        from mulligan.errors import ProjectNotFound
+
+        try:
+            return self.project()
+        except ProjectNotFound:
+            if self.project_option or self.around.environ.get("MULLIGAN_PROJECT"):
+                raise
+            return self._open(make(self.around, ".")[0])
+
+    def new_project(self, folder: str) -> "tuple[Project, bool]":
+        """Make a project; tells whether it is new."""
+        from mulligan.bootstrap.surroundings import make
+
+        place, new = make(self.around, folder)
+        return self._open(place), new
+
+    def show(self, preview: Answer) -> None:
+        """Show what would be done, before a question."""
+        from mulligan.cli.render import draw_blocks
+
+        if not self.format.is_document:
+            draw_blocks(preview, self.format)
+
+    def confirm(self, question: str) -> None:
+        """Ask on the terminal; without one, or without a yes, refuse."""
+        if not (sys.stdin.isatty() and sys.stderr.isatty()) or self.format.is_document:
+            raise ConfirmationMissing
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise Declined
+
+    def _open(self, folder: object) -> "Project":
+        from pathlib import Path
+
+        from mulligan.bootstrap.project import Project
+        from mulligan.bootstrap.services import Services
+
+        services = Services(folder=Path(str(folder)), around=self.around)
+        self.found = Project(services=services, observer=self.live)
+        return self.found
+
+    def _configured_format(self) -> str | None:
+        if self.format_option is not None:
+            return self.format_option
+        try:
+            from mulligan.adapters.home import NAME
+            from mulligan.bootstrap.layered_settings import LayeredSettings
+            from mulligan.bootstrap.surroundings import locate
+
+            file = locate(self.around, self.project_option) / NAME / "config.toml"
+            return LayeredSettings(around=self.around, project_file=file).of_project().format
+        except MulliganError:
+            # Settings that cannot be read are an error of their own, told by the command; how to tell it
+            # is decided without them.
+            return _format_word(os.environ)
+
+
+def _format_word(environ: Mapping[str, str]) -> str | None:
+    word = environ.get("MULLIGAN_CORE_FORMAT")
+    return word if word in {f.value for f in Format} else None
+
+
+def option_pair(text: str) -> tuple[str, str]:
+    """KEY=VALUE from the command line."""
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise UsageWrong(reason=f"-c {text!r}: give a setting as KEY=VALUE", hint="`mulligan config list`")
+    return key, value

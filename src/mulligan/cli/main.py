@@ -1,0 +1,135 @@
+"""The program: finds the command, runs it, and turns every error into an answer and an exit code."""
+
+import importlib
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from mulligan.cli.answer import Answer, Format, Line
+from mulligan.cli.commands import command, everywhere
+from mulligan.cli.groups import SuggestingGroup
+from mulligan.cli.invocation import Invocation
+from mulligan.cli.render import render
+from mulligan.errors import Interrupted, MulliganError, UsageWrong
+
+# Which module declares the commands of each group; loaded when one of them is called.
+_GROUPS = {
+    "plan": ("mulligan.cli.plan_commands", "Create, run, look at and roll back plans."),
+    "checkpoint": ("mulligan.cli.checkpoint_commands", "List, show, take, check and restore checkpoints."),
+    "config": ("mulligan.cli.config_commands", "Look at and change settings."),
+}
+
+
+class _Program(SuggestingGroup):
+    """The top group: its own groups are loaded when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *_GROUPS])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _GROUPS:
+            found: click.Command = importlib.import_module(_GROUPS[cmd_name][0]).group
+            return found
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Program, name="mulligan", invoke_without_command=True)
+@everywhere
+@click.version_option(package_name="mulligan")
+@click.pass_context
+def program(context: click.Context) -> None:
+    """Run plans so that nothing they do is final until you say so.
+
+    A plan works in sandboxes, takes checkpoints by itself, and can be rolled back to any of them.
+    Start with: mulligan plan execute FILE
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@command(program, "init", example="mulligan init", codes=(0, 3))
+@click.argument("path", default=".")
+def init(invocation: Invocation, path: str) -> Answer:
+    """Make a project in PATH (the current folder): a folder .mulligan that holds all mulligan needs."""
+    project, new = invocation.new_project(path)
+    project.prepare()
+    word = "made" if new else "was there already:"
+    return Answer(
+        data={"project": str(project.folder), "database": str(project.database), "new": new},
+        blocks=[Line(f"project {word} {project.folder}")],
+    )
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; gives the exit code."""
+    started, clock = datetime.now(UTC), time.monotonic()
+    invocation = Invocation(format_option=_format_in(arguments))
+    signal.signal(signal.SIGTERM, _interrupt)
+    name = _command_name(arguments)
+    try:
+        result = program.main(list(arguments), "mulligan", standalone_mode=False, obj=invocation)
+        if not isinstance(result, Answer):
+            return result if isinstance(result, int) else 0  # help or version, printed already
+        answer = result
+    except MulliganError as exc:
+        answer = Answer(data=None, error=exc)
+    except click.exceptions.NoArgsIsHelpError as exc:
+        click.echo(exc.ctx.get_help() if exc.ctx else "")
+        return UsageWrong.exit_code
+    except click.ClickException as exc:
+        answer = Answer(data=None, error=_usage_error(exc))
+    except (KeyboardInterrupt, click.Abort):
+        answer = Answer(data=None, error=Interrupted())
+    try:
+        invocation.live.close()
+        format = invocation.format
+    except ValueError:
+        format = Format.PLAIN
+    render(answer, name, format, started, timedelta(seconds=time.monotonic() - clock))
+    return answer.code
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _usage_error(exc: click.ClickException) -> UsageWrong:
+    context = exc.ctx if isinstance(exc, click.UsageError) else None
+    hint = f"see `{context.command_path} --help`" if context else "see `mulligan --help`"
+    return UsageWrong(reason=exc.format_message(), hint=hint)
+
+
+def _format_in(arguments: Sequence[str]) -> str | None:
+    """The format asked for anywhere on the line, so that a usage error is told in it too."""
+    words = {f.value for f in Format}
+    for index, argument in enumerate(arguments):
+        if argument == "--":
+            return None
+        if argument.startswith("--format="):
+            value = argument.removeprefix("--format=")
+        elif argument == "--format" and index + 1 < len(arguments):
+            value = arguments[index + 1]
+        else:
+            continue
+        return value if value in words else None
+    return None
+
+
+def _command_name(arguments: Sequence[str]) -> str:
+    """The words that name the command, for the envelope."""
+    skip = False
+    words: list[str] = []
+    for argument in arguments:
+        if skip:
+            skip = False
+        elif argument in ("--format", "--project", "-c"):
+            skip = True
+        elif not argument.startswith("-"):
+            words.append(argument)
+            if words[0] not in _GROUPS or len(words) == 2:
+                break
+    return " ".join(words)

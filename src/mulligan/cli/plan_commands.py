@@ -1,0 +1,166 @@
+"""Commands on plans."""
+
+from pathlib import Path
+
+import click
+
+from mulligan.application.queries import PlanStatus
+from mulligan.application.rollback_service import Rollback
+from mulligan.cli.answer import Answer, Line, Table
+from mulligan.cli.commands import command, everywhere
+from mulligan.cli.groups import SuggestingGroup
+from mulligan.cli.invocation import Invocation
+from mulligan.cli.times import local_time
+from mulligan.domain.event import Event
+from mulligan.domain.plan import State
+from mulligan.errors import MulliganError
+
+_READS = (0, 2, 3)
+
+
+@click.group(cls=SuggestingGroup, name="plan")
+@everywhere
+def group() -> None:
+    """Create, run, look at and roll back plans."""
+
+
+@command(group, "create", example="mulligan plan create upgrade.yaml", codes=_READS)
+@click.argument("file", type=click.Path(path_type=Path))
+def create(invocation: Invocation, file: Path) -> Answer:
+    """Read, check and record the plan in FILE; nothing runs."""
+    return _status_answer(invocation.project_or_new().create(file), None)
+
+
+@command(group, "execute", example="mulligan plan execute upgrade.yaml", codes=(0, 1, 2, 3, 130))
+@click.argument("plan", metavar="FILE|PLAN_ID")
+def execute(invocation: Invocation, plan: str) -> Answer:
+    """Run the plan in FILE, or run on with a recorded one, in its sandboxes."""
+    if _is_file(plan):
+        status, execution = invocation.project_or_new().run(Path(plan))
+    else:
+        status, execution = invocation.project().run(plan)
+    return _status_answer(status, execution.error)
+
+
+@command(group, "status", example="mulligan plan status --format json", codes=_READS)
+@click.argument("plan", default="latest", metavar="[PLAN_ID]")
+def status(invocation: Invocation, plan: str) -> Answer:
+    """Show where a plan stands; the newest one unless named."""
+    return _status_answer(invocation.project().status(plan), None)
+
+
+@command(group, "list", example="mulligan plan list --state errored", codes=_READS)
+@click.option("--state", type=click.Choice([s.value for s in State]), help="Only plans in this state.")
+def list_plans(invocation: Invocation, state: str | None) -> Answer:
+    """List all plans, oldest first."""
+    plans = invocation.project().plans(State(state) if state else None)
+    rows = tuple(
+        (
+            p.plan_id,
+            p.name,
+            f"{p.phase}/{p.state}",
+            f"{p.steps_done}/{p.steps_total}",
+            local_time(p.updated_at),
+        )
+        for p in plans
+    )
+    blocks = [Table(("PLAN", "NAME", "STATE", "STEPS", "UPDATED"), rows)] if rows else [Line("no plans yet")]
+    return Answer(data={"plans": plans}, blocks=blocks)
+
+
+@command(group, "log", example="mulligan plan log upgrade-api", codes=_READS)
+@click.argument("plan", default="latest", metavar="[PLAN_ID]")
+def log(invocation: Invocation, plan: str) -> Answer:
+    """Show all that happened to a plan, in order; the newest one unless named."""
+    events = invocation.project().log(plan)
+    rows = tuple((str(e.seq), local_time(e.created_at), e.type.value, _event_text(e)) for e in events)
+    shown = [{"seq": e.seq, "type": e.type, "created_at": e.created_at, "data": e.data} for e in events]
+    return Answer(data={"events": shown}, blocks=[Table(("SEQ", "TIME", "EVENT", ""), rows)])
+
+
+@command(
+    group,
+    "rollback",
+    example='mulligan plan rollback upgrade-api "before release"',
+    codes=(0, 1, 2, 3),
+)
+@click.argument("plan", metavar="PLAN_ID")
+@click.argument("checkpoint", metavar="CHECKPOINT_ID")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
+def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_run: bool) -> Answer:
+    """Bring a plan back, or forward, to a checkpoint: files, plan state, decisions.
+
+    CHECKPOINT_ID is the id of a checkpoint or group, a unique prefix of one, a label, `first` or `latest`.
+    What is there now is kept in a pre_rollback checkpoint, so a rollback can itself be rolled back.
+    """
+    project = invocation.project()
+    if dry_run:
+        return _rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
+    if not yes:
+        preview = _rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
+        invocation.show(preview)
+        invocation.confirm("Roll back?")
+    return _rollback_answer(project.rollback(plan, checkpoint))
+
+
+@command(group, "cancel", example="mulligan plan cancel upgrade-api --reason 'not needed'", codes=_READS)
+@click.argument("plan", metavar="PLAN_ID")
+@click.option("--reason", help="Why, for the log.")
+def cancel(invocation: Invocation, plan: str, reason: str | None) -> Answer:
+    """End a plan for good; a process that works on it is asked to stop first."""
+    return _status_answer(invocation.project().cancel(plan, reason), None)
+
+
+def _is_file(word: str) -> bool:
+    """Whether a word names a plan file rather than a plan: it exists, or looks like a path."""
+    return Path(word).is_file() or "/" in word or word.endswith((".yaml", ".yml"))
+
+
+def _status_answer(status: PlanStatus, error: MulliganError | None) -> Answer:
+    title = Line(f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}", title=True)
+    rows = tuple(
+        (str(s.index), s.name, s.status.value, "" if s.duration_ms is None else f"{s.duration_ms} ms")
+        for s in status.steps
+    )
+    blocks: list[Line | Table] = [title, Table(("#", "STEP", "STATUS", "TOOK"), rows)]
+    blocks += [Line(f"sandbox of {s.resource}: {s.path}") for s in status.sandboxes]
+    if status.last_checkpoint_id:
+        count = status.execution.checkpoints
+        blocks.append(Line(f"last checkpoint {status.last_checkpoint_id} of {count}"))
+    if status.resumed_from is not None:
+        resumed = status.resumed_from
+        kept = f"; what was there is kept in {resumed.discarded}" if resumed.discarded else ""
+        blocks.append(Line(f"went on from {resumed.checkpoint_id} at step {resumed.step_index}{kept}"))
+    if error is None and status.error is not None:
+        blocks.append(Line(f"stopped: {status.error.message}"))
+        blocks.append(Line(f"next: {status.error.hint}"))
+    return Answer(data=status, blocks=blocks, messages=status.messages, error=error)
+
+
+def _rollback_answer(rollback: Rollback) -> Answer:
+    summary, after, impact = rollback.rollback_summary, rollback.post_rollback_state, rollback.impact
+    label = f" ({summary.label})" if summary.label else ""
+    verb = "would go" if rollback.dry_run else "went"
+    blocks: list[Line | Table] = [
+        Line(
+            f"plan {summary.plan} {verb} back to {summary.checkpoint}{label}, step {after.step_index}",
+            title=True,
+        ),
+        Line(
+            f"{summary.files_reverted} paths, {impact.tool_calls_undone} tool calls, "
+            f"{impact.decisions_discarded} decisions taken back"
+        ),
+    ]
+    if rollback.changes_reverted:
+        rows = tuple((c.action.value, c.resource, c.file) for c in rollback.changes_reverted)
+        blocks.append(Table(("ACTION", "RESOURCE", "PATH"), rows))
+    blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
+    if after.pre_rollback_checkpoint:
+        blocks.append(Line(f"what was there is kept in {after.pre_rollback_checkpoint}"))
+        blocks.append(Line(f"run on with `mulligan plan execute {rollback.plan_id}`"))
+    return Answer(data=rollback, blocks=blocks)
+
+
+def _event_text(event: Event) -> str:
+    return ", ".join(f"{key}: {value}" for key, value in event.data.items() if value not in (None, [], ""))

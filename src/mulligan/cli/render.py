@@ -1,0 +1,110 @@
+"""Draws answers: rich on a terminal, plain when piped, one document for scripts."""
+
+import json
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+
+from mulligan.cli.answer import Answer, Format, Line, Table
+from mulligan.cli.encode import encode, harmless
+from mulligan.domain.json_value import Json, JsonObject
+
+
+def render(answer: Answer, command: str, format: Format, started: datetime, took: timedelta) -> None:
+    """Write the answer to stdout; for people, errors and messages go to stderr."""
+    if format.is_document:
+        document = _envelope(answer, command, started, took)
+        _write(
+            sys.stdout, _as_yaml(document) if format is Format.YAML else json.dumps(document, indent=2) + "\n"
+        )
+        return
+    draw_blocks(answer, format)
+    for message in answer.messages:
+        _write(sys.stderr, f"note: {harmless(message)}\n")
+    if answer.error is not None:
+        _write(sys.stderr, f"error: {harmless(answer.error.text)}\n")
+        if answer.error.next_step:
+            _write(sys.stderr, f"hint: {harmless(answer.error.next_step)}\n")
+
+
+def draw_blocks(answer: Answer, format: Format) -> None:
+    """Write what people see of an answer to stdout."""
+    if format is Format.RICH and answer.blocks:
+        _draw(answer)
+    else:
+        _write(sys.stdout, "".join(_plain(block) for block in answer.blocks))
+    sys.stdout.flush()
+
+
+def _envelope(answer: Answer, command: str, started: datetime, took: timedelta) -> JsonObject:
+    document: JsonObject = {
+        "command": command,
+        "status": answer.status,
+        "exit_code": answer.code,
+        "data": encode(answer.data),
+        "timing": {
+            "started": encode(started.astimezone(UTC)),
+            "duration_ms": round(took.total_seconds() * 1000),
+        },
+        "messages": [encode(m) for m in answer.messages],
+    }
+    if answer.error is not None:
+        error = answer.error
+        facts = {name: encode(value) for name, value in error.facts.items()}
+        document["error"] = {
+            **facts,
+            "kind": error.kind,
+            "message": encode(error.text),
+            "hint": encode(error.next_step),
+        }
+    return document
+
+
+def _as_yaml(document: Json) -> str:
+    import yaml
+
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+
+
+def _plain(block: Line | Table) -> str:
+    if isinstance(block, Line):
+        return harmless(block.text) + "\n"
+    rows = [block.columns, *block.rows]
+    cells = [[harmless(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(block.columns))]
+    lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in cells)
+    return "\n".join(lines) + "\n"
+
+
+def _draw(answer: Answer) -> None:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    for block in answer.blocks:
+        if isinstance(block, Line):
+            console.print(Text(harmless(block.text), style="bold" if block.title else ""))
+            continue
+        table = RichTable(box=None, pad_edge=False, header_style="bold")
+        for index, column in enumerate(block.columns):
+            table.add_column(column, no_wrap=index == 0)
+        for row in block.rows:
+            table.add_row(*(Text(harmless(cell)) for cell in row))
+        console.print(table, soft_wrap=False)
+
+
+def _write(stream: "object", text: str) -> None:
+    """Write text whatever the locale; a reader that went away is not an error of ours."""
+    buffer = getattr(stream, "buffer", None)
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        if buffer is None:
+            stream.write(text)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - a stand-in without bytes
+        else:
+            stream.flush()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - every text stream has it
+            buffer.write(text.encode(encoding, "backslashreplace"))
+            buffer.flush()
+    except BrokenPipeError:
+        # As `mulligan … | head` ends: what is written at exit goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
