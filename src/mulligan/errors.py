@@ -87,78 +87,78 @@ def _rebuild(cls: type[MulliganError], facts: dict[str, object], hint: str) -> M
 class Failed(MulliganError):
     """Something that should have worked did not."""
 
-    exit_code = 1
-    http_status = 500
+    exit_code: ClassVar[int] = 1
+    http_status: ClassVar[int] = 500
 
 
 class StepFailed(Failed):
     """A step of the plan ended in an error; its sandboxes went where the rollback policy says."""
 
-    message = "step {step!r} failed: {reason}"
-    hint = "see what happened with `mulligan plan log {plan_id}`, then run on with `mulligan plan execute {plan_id}`"
+    message: ClassVar[str] = "step {step!r} failed: {reason}"
+    hint: ClassVar[str] = "see what happened with `mulligan plan log {plan_id}`, then run on with `mulligan plan execute {plan_id}`"
 
 
 class ToolFailed(Failed):
     """A tool call did not succeed."""
 
-    message = "{tool}: {reason}"
-    hint = "correct the step's args in the plan file and execute it again"
+    message: ClassVar[str] = "{tool}: {reason}"
+    hint: ClassVar[str] = "correct the step's args in the plan file and execute it again"
 
 
 class ToolTimedOut(ToolFailed):
     """A tool call took longer than its timeout and was ended with all its processes."""
 
-    message = "{tool}: took longer than {timeout:g} s and was ended"
-    hint = "raise the step's `timeout:` or make the step smaller"
+    message: ClassVar[str] = "{tool}: took longer than {timeout:g} s and was ended"
+    hint: ClassVar[str] = "raise the step's `timeout:` or make the step smaller"
 
 
 class CheckpointFailed(Failed):
     """A checkpoint could not be taken; the plan stopped rather than go on without."""
 
-    message = "the {checkpoint_type} checkpoint of plan {plan_id} could not be taken: {reason}"
-    hint = "mend the cause, then run on with `mulligan plan execute {plan_id}`"
+    message: ClassVar[str] = "the {checkpoint_type} checkpoint of plan {plan_id} could not be taken: {reason}"
+    hint: ClassVar[str] = "mend the cause, then run on with `mulligan plan execute {plan_id}`"
 
 
 class TreeUnsteady(Failed):
     """A file would not hold still while it was read."""
 
-    message = "{path} kept changing while it was read"
-    hint = "stop what writes to it and try again"
+    message: ClassVar[str] = "{path} kept changing while it was read"
+    hint: ClassVar[str] = "stop what writes to it and try again"
 
 
 class SnapshotDamaged(Failed):
     """Stored bytes are missing or are not what they were."""
 
-    message = "snapshot object {object} is damaged: {reason}"
-    hint = "`mulligan checkpoint verify` names every checkpoint that is hurt; choose another one"
+    message: ClassVar[str] = "snapshot object {object} is damaged: {reason}"
+    hint: ClassVar[str] = "`mulligan checkpoint verify` names every checkpoint that is hurt; choose another one"
 
 
 class RestoreFailed(Failed):
     """A sandbox could not be brought to a snapshot."""
 
-    message = "{path} could not be restored: {reason}"
-    hint = "mend the cause; the next command on this plan completes the restore"
+    message: ClassVar[str] = "{path} could not be restored: {reason}"
+    hint: ClassVar[str] = "mend the cause; the next command on this plan completes the restore"
 
 
 class RestoreIncomplete(RestoreFailed):
     """A restore failed, and so did taking it back; the next command on the plan goes on with it."""
 
-    message = "{path} is neither as before nor as wanted: {reason}"
-    hint = "mend the cause (disk full? permissions?), then `mulligan plan execute {plan_id}` completes it"
+    message: ClassVar[str] = "{path} is neither as before nor as wanted: {reason}"
+    hint: ClassVar[str] = "mend the cause (disk full? permissions?), then `mulligan plan execute {plan_id}` completes it"
 
 
 class DatabaseUnusable(Failed):
     """mulligan.db is locked, read-only, damaged, or its disk is full."""
 
-    message = "the database {database} cannot be used: {reason}"
-    hint = "check that the file is readable and writable and that the disk has room, then try again"
+    message: ClassVar[str] = "the database {database} cannot be used: {reason}"
+    hint: ClassVar[str] = "check that the file is readable and writable and that the disk has room, then try again"
 
 
 class SystemFailed(Failed):
     """The operating system refused something."""
 
-    message = "{path}: {reason}"
-    hint = "check permissions and free space, then try again"
+    message: ClassVar[str] = "{path}: {reason}"
+    hint: ClassVar[str] = "check permissions and free space, then try again"
 
 
 # --- exit code 2 -------------------------------------------------------------------------------------------
@@ -167,35 +167,35 @@ class SystemFailed(Failed):
 class Misused(MulliganError):
     """The words of a command, a plan file or a setting are wrong; nothing was done."""
 
-    exit_code = 2
-    http_status = 400
+    exit_code: ClassVar[int] = 2
+    http_status: ClassVar[int] = 400
 
 
 class UsageWrong(Misused):
     """A command line that cannot be understood."""
 
-    hint = "`mulligan --help` lists the commands"
+    hint: ClassVar[str] = "`mulligan --help` lists the commands"
 
 
 class PlanFileInvalid(Misused):
     """A plan file that cannot be run, with the place in it."""
 
-    message = "{file}:{line}:{column}: {path}: {reason}"
-    hint = "correct the plan file at that place and try again"
+    message: ClassVar[str] = "{file}:{line}:{column}: {path}: {reason}"
+    hint: ClassVar[str] = "correct the plan file at that place and try again"
 
 
 class SettingInvalid(Misused):
     """A value that a setting cannot have."""
 
-    message = "{key}: {reason}"
-    hint = "allowed: {allowed}"
+    message: ClassVar[str] = "{key}: {reason}"
+    hint: ClassVar[str] = "allowed: {allowed}"
 
 
 class SettingUnknown(SettingInvalid):
     """A setting nobody knows."""
 
-    message = "there is no setting {key!r}"
-    hint = "did you mean `{nearest}`? `mulligan config list` shows all settings"
+    message: ClassVar[str] = "there is no setting {key!r}"
+    hint: ClassVar[str] = "did you mean `{nearest}`? `mulligan config list` shows all settings"
 
 
 # --- exit code 3 -------------------------------------------------------------------------------------------
@@ -204,191 +204,191 @@ class SettingUnknown(SettingInvalid):
 class Refused(MulliganError):
     """A guard said no; nothing was changed."""
 
-    exit_code = 3
-    http_status = 409
+    exit_code: ClassVar[int] = 3
+    http_status: ClassVar[int] = 409
 
 
 class ProjectNotFound(Refused):
     """No project home here or above."""
 
-    http_status = 404
-    message = "no project in {path} or any folder above it"
-    hint = "make one with `mulligan init`, or name one with --project PATH"
+    http_status: ClassVar[int] = 404
+    message: ClassVar[str] = "no project in {path} or any folder above it"
+    hint: ClassVar[str] = "make one with `mulligan init`, or name one with --project PATH"
 
 
 class ProjectForeign(Refused):
     """A project home that belongs to another user."""
 
-    message = "the project home {path} belongs to another user (uid {owner})"
-    hint = "run mulligan as that user, or make a project of your own with `mulligan init` elsewhere"
+    message: ClassVar[str] = "the project home {path} belongs to another user (uid {owner})"
+    hint: ClassVar[str] = "run mulligan as that user, or make a project of your own with `mulligan init` elsewhere"
 
 
 class ProjectUnusable(Refused):
     """Something stands where the project home should be."""
 
-    message = "{path} cannot be a project home: {reason}"
-    hint = "move it away or choose another folder, then run `mulligan init`"
+    message: ClassVar[str] = "{path} cannot be a project home: {reason}"
+    hint: ClassVar[str] = "move it away or choose another folder, then run `mulligan init`"
 
 
 class NotFound(Refused):
     """A name, id or word that matches nothing."""
 
-    http_status = 404
+    http_status: ClassVar[int] = 404
 
 
 class PlanNotFound(NotFound):
     """No plan has this id, prefix or name."""
 
-    message = "no plan {wanted!r}"
-    hint = "`mulligan plan list` shows all plans"
+    message: ClassVar[str] = "no plan {wanted!r}"
+    hint: ClassVar[str] = "`mulligan plan list` shows all plans"
 
 
 class CheckpointNotFound(NotFound):
     """No checkpoint has this id, prefix, label or word."""
 
-    message = "no checkpoint {wanted!r}"
-    hint = "`mulligan checkpoint list --all` shows all checkpoints"
+    message: ClassVar[str] = "no checkpoint {wanted!r}"
+    hint: ClassVar[str] = "`mulligan checkpoint list --all` shows all checkpoints"
 
 
 class Ambiguous(Refused):
     """A prefix, name or label that matches more than one."""
 
-    message = "{wanted!r} matches {count}: {candidates}"
-    hint = "give more characters of the id"
+    message: ClassVar[str] = "{wanted!r} matches {count}: {candidates}"
+    hint: ClassVar[str] = "give more characters of the id"
 
 
 class PlanBusy(Refused):
     """Another live process works on the plan."""
 
-    message = "plan {plan_id} is being worked on by process {pid} since {since}"
-    hint = "wait for it, or stop it with `mulligan plan cancel {plan_id}`"
+    message: ClassVar[str] = "plan {plan_id} is being worked on by process {pid} since {since}"
+    hint: ClassVar[str] = "wait for it, or stop it with `mulligan plan cancel {plan_id}`"
 
 
 class PlanTakenOver(Refused):
     """The plan was claimed by another process after this one; this one may not write any more."""
 
-    message = "plan {plan_id} was taken over by another process"
-    hint = "look at it with `mulligan plan status {plan_id}`"
+    message: ClassVar[str] = "plan {plan_id} was taken over by another process"
+    hint: ClassVar[str] = "look at it with `mulligan plan status {plan_id}`"
 
 
 class PlanAlreadyApplied(Refused):
     """The plan's result is in the real resources already."""
 
-    message = "plan {plan_id} is already applied"
-    hint = "start a new plan to change the result"
+    message: ClassVar[str] = "plan {plan_id} is already applied"
+    hint: ClassVar[str] = "start a new plan to change the result"
 
 
 class PlanCancelled(Refused):
     """The plan was cancelled, which is final."""
 
-    message = "plan {plan_id} is cancelled"
-    hint = "start a new plan with `mulligan plan execute FILE`"
+    message: ClassVar[str] = "plan {plan_id} is cancelled"
+    hint: ClassVar[str] = "start a new plan with `mulligan plan execute FILE`"
 
 
 class PlanAlreadyComplete(Refused):
     """Nothing is left to execute."""
 
-    message = "plan {plan_id} is complete; nothing is left to execute"
-    hint = "go back with `mulligan plan rollback {plan_id} CHECKPOINT`, then execute it again"
+    message: ClassVar[str] = "plan {plan_id} is complete; nothing is left to execute"
+    hint: ClassVar[str] = "go back with `mulligan plan rollback {plan_id} CHECKPOINT`, then execute it again"
 
 
 class PlanNotReady(Refused):
     """The plan is in a state from which this cannot be done."""
 
-    message = "plan {plan_id} is {phase}/{state}: {reason}"
-    hint = "look at it with `mulligan plan status {plan_id}`"
+    message: ClassVar[str] = "plan {plan_id} is {phase}/{state}: {reason}"
+    hint: ClassVar[str] = "look at it with `mulligan plan status {plan_id}`"
 
 
 class TransitionIllegal(Refused):
     """A change of state that the table of legal transitions does not have."""
 
-    message = "plan {plan_id} cannot go from {source} to {target}"
-    hint = "look at it with `mulligan plan status {plan_id}`"
+    message: ClassVar[str] = "plan {plan_id} cannot go from {source} to {target}"
+    hint: ClassVar[str] = "look at it with `mulligan plan status {plan_id}`"
 
 
 class CheckpointForeign(Refused):
     """A checkpoint of another plan."""
 
-    message = "checkpoint {checkpoint_id} belongs to plan {owner}, not to {plan_id}"
-    hint = "`mulligan checkpoint list {plan_id}` shows the checkpoints of this plan"
+    message: ClassVar[str] = "checkpoint {checkpoint_id} belongs to plan {owner}, not to {plan_id}"
+    hint: ClassVar[str] = "`mulligan checkpoint list {plan_id}` shows the checkpoints of this plan"
 
 
 class CheckpointNotATarget(Refused):
     """A group that no rollback may go to."""
 
-    message = "checkpoint {checkpoint_id} is of the real resources ({checkpoint_type}), not of the sandboxes"
-    hint = "`mulligan checkpoint list {plan_id}` shows where this plan can go back to"
+    message: ClassVar[str] = "checkpoint {checkpoint_id} is of the real resources ({checkpoint_type}), not of the sandboxes"
+    hint: ClassVar[str] = "`mulligan checkpoint list {plan_id}` shows where this plan can go back to"
 
 
 class RollbackDisabled(Refused):
     """The plan file switched checkpoints off."""
 
-    message = "plan {plan_id} has no way back: its rollback_policy is disabled"
-    hint = "set `rollback_policy: {{enabled: true}}` in the plan file and execute it anew"
+    message: ClassVar[str] = "plan {plan_id} has no way back: its rollback_policy is disabled"
+    hint: ClassVar[str] = "set `rollback_policy: {{enabled: true}}` in the plan file and execute it anew"
 
 
 class SandboxMissing(Refused):
     """The plan's working copy is not there."""
 
-    message = "the sandbox of {resource!r} is missing: {path}"
-    hint = "get the files of a checkpoint with `mulligan checkpoint restore ID --to DIR`"
+    message: ClassVar[str] = "the sandbox of {resource!r} is missing: {path}"
+    hint: ClassVar[str] = "get the files of a checkpoint with `mulligan checkpoint restore ID --to DIR`"
 
 
 class ResourceUnsuitable(Refused):
     """A real thing that cannot be worked on."""
 
-    message = "resource {resource!r} at {path}: {reason}"
-    hint = "correct `resources:` in the plan file"
+    message: ClassVar[str] = "resource {resource!r} at {path}: {reason}"
+    hint: ClassVar[str] = "correct `resources:` in the plan file"
 
 
 class PathEscapes(Refused):
     """A path that would lead outside the sandbox."""
 
-    message = "{path!r} leads outside the sandbox"
-    hint = "use a path relative to the sandbox that stays inside it, also through symlinks"
+    message: ClassVar[str] = "{path!r} leads outside the sandbox"
+    hint: ClassVar[str] = "use a path relative to the sandbox that stays inside it, also through symlinks"
 
 
 class TargetExists(Refused):
     """Something stands where a new folder should be made."""
 
-    message = "{path} exists already"
-    hint = "choose a folder that does not exist yet"
+    message: ClassVar[str] = "{path} exists already"
+    hint: ClassVar[str] = "choose a folder that does not exist yet"
 
 
 class ToolNotCheckpointable(Refused):
     """A tool that writes but cannot be taken back, in a plan that asks for checkpoints."""
 
-    message = "step {step!r} uses {tool}, which writes but is not checkpointable"
-    hint = "declare the tool checkpointable, or set `rollback_policy: {{require_checkpoints: false}}`"
+    message: ClassVar[str] = "step {step!r} uses {tool}, which writes but is not checkpointable"
+    hint: ClassVar[str] = "declare the tool checkpointable, or set `rollback_policy: {{require_checkpoints: false}}`"
 
 
 class ConfirmationMissing(Refused):
     """A question that nobody is there to answer."""
 
-    message = "this needs a yes, and there is no terminal to ask on"
-    hint = "look at it with --dry-run, then repeat the command with --yes"
+    message: ClassVar[str] = "this needs a yes, and there is no terminal to ask on"
+    hint: ClassVar[str] = "look at it with --dry-run, then repeat the command with --yes"
 
 
 class Declined(Refused):
     """The answer to the question was no."""
 
-    message = "not done: the question was answered with no"
-    hint = "repeat the command when you are sure"
+    message: ClassVar[str] = "not done: the question was answered with no"
+    hint: ClassVar[str] = "repeat the command when you are sure"
 
 
 class DatabaseTooNew(Refused):
     """A database that a newer mulligan wrote."""
 
-    message = "the database {database} has version {found}; this mulligan knows up to {known}"
-    hint = "install a newer mulligan"
+    message: ClassVar[str] = "the database {database} has version {found}; this mulligan knows up to {known}"
+    hint: ClassVar[str] = "install a newer mulligan"
 
 
 class NotBuiltYet(Refused):
     """A feature that this version does not have; refused by name rather than ignored."""
 
-    http_status = 501
-    message = "{feature} is not built yet"
-    hint = "see what this version can do with `mulligan --help`"
+    http_status: ClassVar[int] = 501
+    message: ClassVar[str] = "{feature} is not built yet"
+    hint: ClassVar[str] = "see what this version can do with `mulligan --help`"
 
 
 # --- exit codes 4 and 130 ----------------------------------------------------------------------------------
@@ -397,16 +397,16 @@ class NotBuiltYet(Refused):
 class Conflicted(MulliganError):
     """Two sides changed the same thing."""
 
-    exit_code = 4
-    http_status = 409
-    message = "{count} conflicts: {paths}"
-    hint = "mend them and try again"
+    exit_code: ClassVar[int] = 4
+    http_status: ClassVar[int] = 409
+    message: ClassVar[str] = "{count} conflicts: {paths}"
+    hint: ClassVar[str] = "mend them and try again"
 
 
 class Interrupted(MulliganError):
     """Ctrl-C or SIGTERM; the state was recorded and the plan can go on."""
 
-    exit_code = 130
-    http_status = 499
-    message = "interrupted"
-    hint = "look at it with `mulligan plan status`"
+    exit_code: ClassVar[int] = 130
+    http_status: ClassVar[int] = 499
+    message: ClassVar[str] = "interrupted"
+    hint: ClassVar[str] = "look at it with `mulligan plan status`"

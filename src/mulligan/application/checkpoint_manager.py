@@ -52,8 +52,8 @@ class CheckpointManager:
             try:
                 self.restore(run, before)
             except MulliganError as worse:
-                raise RestoreFailed(
-                    path=", ".join(s.path for s in run.sandboxes), reason=str(worse)
+                raise RestoreIncomplete(
+                    path=", ".join(s.path for s in run.sandboxes), plan_id=run.plan.plan_id, reason=worse.text
                 ) from failure
             raise
 

@@ -1,6 +1,5 @@
 """Executes a plan: claims it, makes or finds its sandboxes, walks its steps, ends in a state."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from mulligan.application.checkpoint_service import CheckpointService, reason_for

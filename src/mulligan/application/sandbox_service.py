@@ -7,7 +7,7 @@ from pathlib import Path
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
 from mulligan.domain.event import EventType
-from mulligan.domain.ids import IntentId, PlanId
+from mulligan.domain.ids import IntentId
 from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.plan import Phase, PlanDefinition, State
 from mulligan.domain.resource import Resource, Sandbox

@@ -2,7 +2,6 @@
 
 import importlib
 import signal
-import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

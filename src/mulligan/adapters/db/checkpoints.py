@@ -191,7 +191,7 @@ class SqlCheckpointRepository:
             self._db.execute(_ADOPT_CHECKPOINTS, (parent, group_id))
             self._db.execute(_REMOVE, (group_id,))
 
-    def _matches(self, word: str, plan_id: PlanId | None) -> list[tuple[GroupId, str]]:
+    def _matches(self, word: str, plan_id: PlanId | None) -> Sequence[tuple[GroupId, str]]:
         if plan_id is not None and word in ("first", "latest"):
             rows = self._db.rows(_FIRST if word == "first" else _LATEST, (plan_id,))
         elif plan_id is not None:

@@ -17,7 +17,18 @@ from mulligan.adapters.db.migrate import NEWEST_VERSION, migrate, packaged_migra
 from mulligan.adapters.db.plans import SqlPlanRepository
 from mulligan.adapters.db.records import SqlDecisionRepository, SqlStepRepository, SqlToolCallRepository
 from mulligan.errors import PlanTakenOver
-from mulligan.ports import Claim
+from mulligan.ports import (
+    CheckpointRepository,
+    Claim,
+    DecisionRepository,
+    EventRepository,
+    HistoryRepository,
+    IntentRepository,
+    PlanRepository,
+    SandboxRepository,
+    StepRepository,
+    ToolCallRepository,
+)
 
 _FENCE = "SELECT fence FROM plans WHERE plan_id = ?"
 
@@ -27,15 +38,15 @@ class SqlTransaction:
 
     def __init__(self, connection: Connection) -> None:
         """Give every repository the same connection."""
-        self.plans = SqlPlanRepository(connection)
-        self.steps = SqlStepRepository(connection)
-        self.tool_calls = SqlToolCallRepository(connection)
-        self.decisions = SqlDecisionRepository(connection)
-        self.checkpoints = SqlCheckpointRepository(connection)
-        self.history = SqlHistoryRepository(connection)
-        self.intents = SqlIntentRepository(connection)
-        self.events = SqlEventRepository(connection)
-        self.sandboxes = SqlSandboxRepository(connection)
+        self.plans: PlanRepository = SqlPlanRepository(connection)
+        self.steps: StepRepository = SqlStepRepository(connection)
+        self.tool_calls: ToolCallRepository = SqlToolCallRepository(connection)
+        self.decisions: DecisionRepository = SqlDecisionRepository(connection)
+        self.checkpoints: CheckpointRepository = SqlCheckpointRepository(connection)
+        self.history: HistoryRepository = SqlHistoryRepository(connection)
+        self.intents: IntentRepository = SqlIntentRepository(connection)
+        self.events: EventRepository = SqlEventRepository(connection)
+        self.sandboxes: SandboxRepository = SqlSandboxRepository(connection)
 
 
 class SqliteDatabase:

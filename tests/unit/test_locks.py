@@ -1,0 +1,100 @@
+"""One process at a time per plan; a process that died holds nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from mulligan.adapters.locks import FilePlanLocks
+from mulligan.domain.ids import PlanId
+from mulligan.errors import PlanBusy
+
+PLAN = PlanId("01K00000000000000000000001")
+SINCE = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class FixedClock:
+    def now(self) -> datetime:
+        return SINCE
+
+
+def locks(folder: Path) -> FilePlanLocks:
+    return FilePlanLocks(folder=folder / "locks", clock=FixedClock())
+
+
+HOLDER = """
+import sys, time
+from datetime import UTC, datetime
+from pathlib import Path
+from mulligan.adapters.locks import FilePlanLocks
+class Clock:
+    def now(self): return datetime(2026, 1, 1, tzinfo=UTC)
+with FilePlanLocks(folder=Path(sys.argv[1]), clock=Clock()).hold(sys.argv[2]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def another_process_that_holds(folder: Path) -> "subprocess.Popen[str]":
+    arguments = [sys.executable, "-c", HOLDER, str(folder / "locks"), PLAN]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_nobody_holds_a_plan_that_nobody_works_on(tmp_path: Path) -> None:
+    assert locks(tmp_path).holder(PLAN) is None
+    with locks(tmp_path).hold(PLAN):
+        pass
+    assert locks(tmp_path).holder(PLAN) is None
+
+
+def test_a_second_claimant_is_told_who_and_since_when(tmp_path: Path) -> None:
+    process = another_process_that_holds(tmp_path)
+    try:
+        with pytest.raises(PlanBusy) as refusal, locks(tmp_path).hold(PLAN):
+            pass
+        assert refusal.value.facts["pid"] == process.pid
+        assert refusal.value.facts["since"] == SINCE.isoformat()
+        holder = locks(tmp_path).holder(PLAN)
+        assert holder is not None
+        assert holder.pid == process.pid
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
+    process = another_process_that_holds(tmp_path)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    with locks(tmp_path).hold(PLAN):
+        holder = locks(tmp_path).holder(PLAN)
+        assert holder is not None
+        assert holder.pid == os.getpid()
+
+
+def test_a_process_can_be_asked_to_stop(tmp_path: Path) -> None:
+    process = another_process_that_holds(tmp_path)
+    locks(tmp_path).ask_to_stop(PLAN)
+    assert process.wait(timeout=10) == -signal.SIGTERM
+    process.communicate()
+    locks(tmp_path).ask_to_stop(PLAN)  # nobody left to ask
+
+
+def test_plans_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    with locks(tmp_path).hold(PLAN), locks(tmp_path).hold(PlanId("another")):
+        pass
+
+
+def test_a_lock_file_full_of_nonsense_does_not_hide_the_holder(tmp_path: Path) -> None:
+    with locks(tmp_path).hold(PLAN):
+        (tmp_path / "locks" / f"{PLAN}.lock").write_text("nonsense")
+        holder = locks(tmp_path).holder(PLAN)
+        assert holder is not None
+        assert holder.pid == 0
