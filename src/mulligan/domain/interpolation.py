@@ -54,11 +54,6 @@ def output_of(step: str) -> Reference:
     return Reference(ReferenceKind.OUTPUT, step)
 
 
-def environment_names_collide(one: str, other: str) -> bool:
-    """Whether two variables would get in each other's way, also where one value comes as a file."""
-    return one == other or file_variable(one) == other or file_variable(other) == one
-
-
 def file_variable(environment_name: str) -> str:
     """The environment variable that holds the path where the value itself does not fit."""
     return f"{environment_name}_FILE"

@@ -3,8 +3,11 @@
 import difflib
 import re
 from collections.abc import Iterable
+from itertools import islice
 
 LONGEST_NAME = 200
+
+_MOST_COMPARED = 500  # words
 
 # Control characters, line and paragraph separators, and the marks that turn the direction of the text around:
 # a name that holds one does not look like what it is.
@@ -17,8 +20,8 @@ _TAKEN_PLAN_NAMES = ("latest",)
 
 def nearest_word(word: str, allowed: Iterable[str], *, at_least: float = 0.6) -> str | None:
     """The allowed word that was probably meant, if any is so near; upper and lower case are the same here."""
-    by_folded = {candidate.casefold(): candidate for candidate in allowed}
-    # The cut keeps a megabyte of nonsense from being compared letter by letter.
+    # Both cuts keep megabytes of nonsense from being compared letter by letter.
+    by_folded = {candidate.casefold(): candidate for candidate in islice(allowed, _MOST_COMPARED)}
     found = difflib.get_close_matches(word[:LONGEST_NAME].casefold(), by_folded, n=1, cutoff=at_least)
     return by_folded[found[0]] if found else None
 
@@ -39,14 +42,14 @@ def name_problem(name: str) -> str | None:
 def plan_name_problem(name: str) -> str | None:
     """Say why this cannot be the name of a plan; None: it can."""
     if name in _TAKEN_PLAN_NAMES:
-        return f"is {name!r}, which means another plan each time"
+        return "means another plan each time"
     return name_problem(name)
 
 
 def label_problem(label: str) -> str | None:
     """Say why this cannot be the label of a checkpoint; None: it can."""
     if label in _TAKEN_LABELS:
-        return f"is {label!r}, which means another checkpoint each time"
+        return "means another checkpoint each time"
     return name_problem(label)
 
 
