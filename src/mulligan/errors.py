@@ -15,8 +15,10 @@ MulliganError
 ├── Misused                     exit code 2: the words of a command, plan file or setting are wrong
 │   ├── UsageWrong
 │   ├── PlanFileInvalid         with file, line, column and path in the document
-│   └── SettingInvalid
-│       └── SettingUnknown
+│   ├── SettingInvalid
+│   │   └── SettingUnknown
+│   ├── SettingsFileInvalid     with file and line
+│   └── ReferenceInvalid        a `${{ … }}` that names nothing
 ├── Refused                     exit code 3: a guard said no; nothing was changed
 │   ├── ProjectNotFound · ProjectForeign · ProjectUnusable
 │   ├── NotFound                PlanNotFound · CheckpointNotFound
@@ -185,17 +187,30 @@ class PlanFileInvalid(Misused):
 
 
 class SettingInvalid(Misused):
-    """A value that a setting cannot have."""
+    """A value that a setting cannot have, and where it was given."""
 
-    message: ClassVar[str] = "{key}: {reason}"
+    message: ClassVar[str] = "{key}: {reason} ({origin})"
     hint: ClassVar[str] = "allowed: {allowed}"
 
 
 class SettingUnknown(SettingInvalid):
     """A setting nobody knows."""
 
-    message: ClassVar[str] = "there is no setting {key!r}"
-    hint: ClassVar[str] = "did you mean `{nearest}`? `mulligan config list` shows all settings"
+    message: ClassVar[str] = "there is no setting {key!r} ({origin})"
+    hint: ClassVar[str] = "`mulligan config list` shows all settings"
+
+
+class SettingsFileInvalid(Misused):
+    """A file of settings that cannot be read, with the line."""
+
+    message: ClassVar[str] = "{file}:{line}: {reason}"
+    hint: ClassVar[str] = "correct the file at that line and try again"
+
+
+class ReferenceInvalid(Misused):
+    """A `${{ … }}` that names nothing a step could be given."""
+
+    hint: ClassVar[str] = "name a variable, an earlier step or guidance; a `${{{{` meant as it is goes into a variable"
 
 
 # --- exit code 3 -------------------------------------------------------------------------------------------

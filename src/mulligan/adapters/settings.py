@@ -1,0 +1,156 @@
+"""Files of settings: the project's config.toml and the user's own, both TOML.
+
+Tables may be nested, dotted or quoted as people like; all of it is flattened to the registered keys. A change
+keeps comments and order, and is on disk as a whole or not at all.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import tempfile
+import tomllib
+from collections.abc import Generator, Iterator, Mapping, MutableMapping
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from mulligan.config import SHORT_NAMES, Layer, Source, check_value, layer_of_values, setting_named
+from mulligan.domain.json_value import Json
+from mulligan.errors import SettingsFileInvalid, SystemFailed
+
+_LARGEST_FILE = 1024 * 1024  # bytes; settings are a page of text
+
+
+def read_settings(path: Path, source: Source) -> Layer:
+    """The layer that a file gives, all of it checked; a file that is missing gives an empty one."""
+    return layer_of_values(source, str(path), _pairs(path, _read(path)))
+
+
+def set_setting(path: Path, source: Source, key: str, value: Json) -> None:
+    """Set a key in a file, which is made when it is missing; comments stay.
+
+    Key, value and the rest of the file are checked before anything is stored.
+    """
+    setting = setting_named(key, Source.COMMAND_LINE)
+    checked = check_value(setting.key, value, Source.COMMAND_LINE)
+    with _exclusively(path) as file:
+        read_settings(file, source)
+        _replace(file, _with_value(_read(file).decode(), setting.key, checked))
+
+
+def unset_setting(path: Path, source: Source, key: str) -> bool:
+    """Remove a key from a file, however it is written there; tells whether it was there."""
+    setting = setting_named(key, Source.COMMAND_LINE)
+    if not path.exists():
+        return False
+    with _exclusively(path) as file:
+        if setting.key not in read_settings(file, source).values:
+            return False
+        _replace(file, _without(_read(file).decode(), setting.key))
+        return True
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(_LARGEST_FILE + 1)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise SystemFailed(path=str(path), reason=error.strerror or str(error)) from error
+    if len(data) > _LARGEST_FILE:
+        raise SettingsFileInvalid(file=str(path), line=1, reason="is larger than 1 MiB")
+    return data
+
+
+def _pairs(path: Path, data: bytes) -> list[tuple[str, object]]:
+    """Every value of the file with its key, in order; one that is written in two ways comes twice."""
+    try:
+        return list(_flat(tomllib.loads(data.decode())))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SettingsFileInvalid(file=str(path), line=line, reason="is not UTF-8 text") from error
+    except tomllib.TOMLDecodeError as error:
+        # Before Python 3.14 the place stands in the message only; without one it is the end of the file.
+        place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
+        line = int(place[1]) if place and place[1] else data.count(b"\n") + 1
+        reason = f"is not TOML: {str(error)[: place.start() if place else None]}"
+        raise SettingsFileInvalid(file=str(path), line=line, reason=reason) from error
+    except RecursionError as error:
+        raise SettingsFileInvalid(file=str(path), line=1, reason="is nested too deeply") from error
+
+
+def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Every value with its key, whichever way tables and dots were written."""
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(cast("Mapping[str, object]", value), f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+# --- changing a file ---------------------------------------------------------------------------------------
+
+_Table: TypeAlias = "MutableMapping[str, object]"
+
+
+def _with_value(text: str, key: str, value: Json) -> str:
+    """The file's text with the value where the key stands already, or else before the first table."""
+    import tomlkit  # here, because only a change needs it
+
+    complete = text if text.endswith("\n") else f"{text}\n"  # a last line without end would get the new one
+    document = cast("_Table", tomlkit.parse(complete))
+    table, name = next(_places(document, key), (document, key))
+    table[name] = value
+    return tomlkit.dumps(document)
+
+
+def _without(text: str, key: str) -> str:
+    import tomlkit
+
+    document = cast("_Table", tomlkit.parse(text))
+    for table, name in list(_places(document, key)):
+        del table[name]
+    return tomlkit.dumps(document)
+
+
+def _places(table: _Table, key: str, prefix: str = "") -> Iterator[tuple[_Table, str]]:
+    """The table in which a key stands, and how it is called there."""
+    for name, value in table.items():
+        whole = f"{prefix}{name}"
+        if isinstance(value, MutableMapping):
+            yield from _places(cast("_Table", value), key, f"{whole}.")
+        elif SHORT_NAMES.get(whole, whole) == key:
+            yield table, name
+
+
+@contextlib.contextmanager
+def _exclusively(path: Path) -> Generator[Path]:
+    """Keep other changes out; gives the file itself where the path is a link, so that the link stays."""
+    file = path.resolve()
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield file
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise SystemFailed(path=str(path), reason=error.strerror or str(error)) from error
+
+
+def _replace(file: Path, text: str) -> None:
+    """Put the new text in the place of the old one in one move, once it is durable."""
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")  # readable by its owner only
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(text.encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(file)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

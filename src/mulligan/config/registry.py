@@ -1,0 +1,191 @@
+"""The registered settings: every key with its type, default, environment variable and meaning."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import cast
+
+from mulligan.config.values import (
+    DatabaseUrl,
+    ListOf,
+    OneWord,
+    TrueOrFalse,
+    Unfit,
+    ValueType,
+    WholeNumber,
+    shown,
+)
+from mulligan.domain.json_value import Json
+from mulligan.domain.naming import nearest_word
+from mulligan.domain.resource import Strategy
+from mulligan.domain.trigger import DEFAULT_TRIGGERS, Trigger, in_order, trigger_named, trigger_words
+from mulligan.errors import SettingInvalid, SettingUnknown
+
+MOST_PARALLEL = 50  # subplans at once
+
+
+class Cleanup(StrEnum):
+    """When a plan's sandboxes are removed."""
+
+    ON_APPLY = "on_apply"
+    ON_TERMINAL = "on_terminal"
+    MANUAL = "manual"
+
+
+class Isolation(StrEnum):
+    """Whether tools are confined with the operating system's means."""
+
+    AUTO = "auto"
+    REQUIRED = "required"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One registered key."""
+
+    key: str
+    type: ValueType
+    default: Json
+    meaning: str
+    in_plan_files: bool = True  # whether `config:` of a plan file may set it
+
+    @property
+    def environment(self) -> str:
+        """The environment variable that sets it."""
+        return "MULLIGAN_" + re.sub("[.-]", "_", self.key).upper()
+
+
+def _canonical_triggers(words: Sequence[str]) -> list[str]:
+    found: list[Trigger] = []
+    for word in words:
+        trigger = trigger_named(word)
+        if trigger is None:
+            raise Unfit(f"there is no trigger {shown(word)}", nearest_word(word, trigger_words()))
+        found.append(trigger)
+    return [trigger.value for trigger in in_order(found)]
+
+
+def _canonical_paths(paths: Sequence[str]) -> list[str]:
+    for path in paths:
+        if not (path.startswith(("/", "~/")) or path == "~") or "\0" in path:
+            raise Unfit(f"{shown(path)} is not an absolute path")
+    return list(dict.fromkeys(paths))
+
+
+AUTO_CREATE_ON = "sandbox.checkpoint.auto-create-on"
+MAX_CHECKPOINTS = "sandbox.checkpoint.max-checkpoints-per-plan"
+_CACHES = [
+    "~/.cache", "~/.npm", "~/.yarn", "~/.cargo", "~/.rustup", "~/.gradle", "~/.m2", "~/.nuget", "~/go/pkg",
+]  # fmt: skip
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        key=AUTO_CREATE_ON,
+        type=ListOf(trigger_words(), ",", _canonical_triggers),
+        default=[trigger.value for trigger in DEFAULT_TRIGGERS],
+        meaning="when checkpoints are taken by themselves; [] turns triggers off",
+    ),
+    Setting(
+        key=MAX_CHECKPOINTS,
+        type=WholeNumber(2),
+        default=50,
+        meaning="how many checkpoint groups a plan keeps",
+    ),
+    Setting(
+        key="sandbox.strategy",
+        type=OneWord(tuple(Strategy)),
+        default=Strategy.AUTO.value,
+        meaning="how sandboxes are made; auto goes by resource type, a resource's own strategy wins",
+    ),
+    Setting(
+        key="sandbox.cleanup",
+        type=OneWord(tuple(Cleanup)),
+        default=Cleanup.ON_APPLY.value,
+        meaning="when sandboxes are removed: on apply, on apply or cancel, or only by hand",
+    ),
+    Setting(
+        key="sandbox.include-ignored",
+        type=TrueOrFalse(),
+        default=True,
+        meaning="whether sandboxes and snapshots of git checkouts hold git-ignored files too",
+    ),
+    Setting(
+        key="sandbox.isolate",
+        type=OneWord(tuple(Isolation)),
+        default=Isolation.AUTO.value,
+        meaning="confine what tools may write: where the system can, required, or off",
+    ),
+    Setting(
+        key="sandbox.writable",
+        type=ListOf("absolute paths, or such that begin with ~/", ":", _canonical_paths),
+        default=cast("Json", _CACHES),
+        meaning="what tools may write besides the sandboxes and temporary folders",
+    ),
+    Setting(
+        key="core.database.url",
+        type=DatabaseUrl(),
+        default=None,
+        meaning="where plans and checkpoints are recorded",
+        in_plan_files=False,
+    ),
+    Setting(
+        key="core.format",
+        type=OneWord(("rich", "plain", "json", "yaml")),
+        default=None,
+        meaning="output format; rich on a terminal, else plain, unless set",
+        in_plan_files=False,
+    ),
+    Setting(
+        key="plan.max-parallel",
+        type=WholeNumber(1, MOST_PARALLEL),
+        default=5,
+        meaning="how many subplans run at once",
+    ),
+)
+
+SHORT_NAMES: Mapping[str, str] = {"max_checkpoints_per_plan": MAX_CHECKPOINTS}
+
+_BY_KEY = {setting.key: setting for setting in SETTINGS}
+
+
+def setting_named(key: str, origin: str) -> Setting:
+    """The setting of that key or short name; `origin` says in messages where the key was found."""
+    setting = _BY_KEY.get(SHORT_NAMES.get(key, key))
+    if setting is None:
+        nearest = nearest_word(key, (*_BY_KEY, *SHORT_NAMES))
+        if nearest is None:
+            raise SettingUnknown(key=key, origin=origin)
+        hint = f"did you mean `{nearest}`? {SettingUnknown.hint}"
+        raise SettingUnknown(key=key, origin=origin, nearest=nearest, hint=hint)
+    return setting
+
+
+def check_value(key: str, value: object, origin: str) -> Json:
+    """The canonical form of a value that a file gave."""
+    setting = setting_named(key, origin)
+    return _canonical(setting, lambda: setting.type.check(value), origin)
+
+
+def parse_value(key: str, text: str, origin: str) -> Json:
+    """The canonical form of a value that came as text."""
+    setting = setting_named(key, origin)
+    return _canonical(setting, lambda: setting.type.parse(text), origin)
+
+
+def _canonical(setting: Setting, read: Callable[[], Json], origin: str) -> Json:
+    try:
+        return read()
+    except Unfit as unfit:
+        allowed = setting.type.allowed
+        words = allowed if isinstance(allowed, str) else ", ".join(allowed)
+        meant = f"did you mean `{unfit.nearest}`? " if unfit.nearest else ""
+        raise SettingInvalid(
+            key=setting.key,
+            reason=unfit.reason,
+            origin=origin,
+            allowed=allowed if isinstance(allowed, str) else list(allowed),
+            hint=f"{meant}allowed: {words}",
+            **({"nearest": unfit.nearest} if unfit.nearest else {}),
+        ) from None

@@ -1,0 +1,172 @@
+"""Which value counts: layers of values by origin, the strongest first, and what they come to."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import cast
+
+from mulligan.config.registry import SETTINGS, Cleanup, Isolation, check_value, parse_value, setting_named
+from mulligan.domain.json_value import Json
+from mulligan.domain.naming import nearest_word
+from mulligan.domain.resource import Strategy
+from mulligan.domain.trigger import Trigger
+from mulligan.errors import SettingInvalid, SettingUnknown
+
+
+class Source(StrEnum):
+    """Where a value can come from, the strongest first."""
+
+    COMMAND_LINE = "command line"
+    PLAN_FILE = "plan file"
+    ENVIRONMENT = "environment"
+    PROJECT_FILE = "project file"
+    USER_FILE = "user file"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """The values that one place gives."""
+
+    source: Source
+    where: str  # the file's path; empty where the source says it all
+    values: Mapping[str, Json]  # checked, by canonical key
+
+    def origin(self, key: str) -> str:
+        """Say where the value of that key comes from."""
+        where = (
+            setting_named(key, self.source).environment if self.source is Source.ENVIRONMENT else self.where
+        )
+        return f"{self.source} {where}".rstrip()
+
+
+def layer_of_values(source: Source, where: str, values: Iterable[tuple[str, object]]) -> Layer:
+    """The layer of a file, whose values have types of their own; a key that comes twice is refused."""
+    origin = f"{source} {where}".rstrip()
+    found: dict[str, Json] = {}
+    for name, value in values:
+        key = setting_named(name, origin).key
+        if key in found:
+            raise SettingInvalid(
+                key=key, reason="is set twice", origin=origin, allowed="once", hint="keep one of the two"
+            )
+        found[key] = check_value(key, value, origin)
+    return Layer(source=source, where=where, values=found)
+
+
+def layer_of_options(options: Mapping[str, str]) -> Layer:
+    """The layer of the command line, whose values are text."""
+    values = {
+        setting_named(name, Source.COMMAND_LINE).key: parse_value(name, text, Source.COMMAND_LINE)
+        for name, text in options.items()
+    }
+    return Layer(source=Source.COMMAND_LINE, where="", values=values)
+
+
+# Variables with these beginnings are settings; others, such as MULLIGAN_PROJECT, are not.
+_SECTIONS = ("MULLIGAN_SANDBOX_", "MULLIGAN_CORE_", "MULLIGAN_PLAN_")
+_MISTYPED = 0.9  # so near to a setting's variable that nothing else can be meant
+
+
+def layer_of_environment(environ: Mapping[str, str]) -> Layer:
+    """The layer of the environment; a variable that is nearly one of ours is refused rather than ignored."""
+    by_variable = {setting.environment: setting for setting in SETTINGS}
+    for variable in environ:
+        if variable.startswith(_SECTIONS) and variable not in by_variable:
+            nearest = nearest_word(variable, by_variable, at_least=_MISTYPED)
+            if nearest is not None:
+                raise SettingUnknown(
+                    key=variable, origin=Source.ENVIRONMENT, nearest=nearest, hint=f"did you mean {nearest}?"
+                )
+    values = {
+        setting.key: parse_value(setting.key, environ[variable], f"{Source.ENVIRONMENT} {variable}")
+        for variable, setting in by_variable.items()
+        if variable in environ
+    }
+    return Layer(source=Source.ENVIRONMENT, where="", values=values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One setting as a list shows it."""
+
+    key: str
+    value: Json
+    origin: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all layers come to."""
+
+    entries: tuple[Entry, ...]  # one for each registered key, in the order of the registry
+
+    def entry(self, key: str) -> Entry:
+        """The entry of that key or short name."""
+        canonical = setting_named(key, Source.COMMAND_LINE).key
+        return next(entry for entry in self.entries if entry.key == canonical)
+
+    @property
+    def triggers(self) -> tuple[Trigger, ...]:
+        """When checkpoints are taken by themselves, in the order in which the triggers fire."""
+        words = cast("list[str]", self.entry("sandbox.checkpoint.auto-create-on").value)
+        return tuple(Trigger(word) for word in words)
+
+    @property
+    def max_checkpoints(self) -> int:
+        """How many groups a plan keeps."""
+        return cast("int", self.entry("sandbox.checkpoint.max-checkpoints-per-plan").value)
+
+    @property
+    def strategy(self) -> Strategy:
+        """How sandboxes are made where a resource does not say."""
+        return Strategy(cast("str", self.entry("sandbox.strategy").value))
+
+    @property
+    def cleanup(self) -> Cleanup:
+        """When sandboxes are removed."""
+        return Cleanup(cast("str", self.entry("sandbox.cleanup").value))
+
+    @property
+    def include_ignored(self) -> bool:
+        """Whether sandboxes of git checkouts hold git-ignored files too."""
+        return cast("bool", self.entry("sandbox.include-ignored").value)
+
+    @property
+    def isolate(self) -> Isolation:
+        """Whether tools are confined."""
+        return Isolation(cast("str", self.entry("sandbox.isolate").value))
+
+    @property
+    def writable(self) -> tuple[str, ...]:
+        """What tools may write besides; `~` stands for the user's home."""
+        return tuple(cast("list[str]", self.entry("sandbox.writable").value))
+
+    @property
+    def database_url(self) -> str | None:
+        """Where rows are recorded; None: in the project home."""
+        return cast("str | None", self.entry("core.database.url").value)
+
+    @property
+    def format(self) -> str | None:
+        """The output format; None: rich on a terminal, else plain."""
+        return cast("str | None", self.entry("core.format").value)
+
+    @property
+    def max_parallel(self) -> int:
+        """How many subplans run at once."""
+        return cast("int", self.entry("plan.max-parallel").value)
+
+
+def resolve(layers: Iterable[Layer]) -> Settings:
+    """For each setting take the value of the strongest layer that has one, whatever order they come in."""
+    strength = list(Source)
+    ordered = sorted(layers, key=lambda layer: strength.index(layer.source))
+    entries: list[Entry] = []
+    for setting in SETTINGS:
+        layer = next((layer for layer in ordered if setting.key in layer.values), None)
+        value = setting.default if layer is None else layer.values[setting.key]
+        origin = Source.DEFAULT.value if layer is None else layer.origin(setting.key)
+        entries.append(Entry(key=setting.key, value=value, origin=origin, meaning=setting.meaning))
+    return Settings(tuple(entries))

@@ -1,0 +1,171 @@
+"""`${{ … }}`: how a step's arguments name variables, outputs of earlier steps and guidance.
+
+Values are put into text, never into a shell command, where one could become code: a command finds the same
+values in its environment. What is put in is not looked at again: a variable may hold `${{` as it is.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from mulligan.domain.json_value import Json, canonical_json
+from mulligan.domain.tool import ArgumentType, ToolDeclaration
+from mulligan.errors import ReferenceInvalid
+
+OPENING, _CLOSING = "${{", "}}"
+_LARGEST_IN_ENVIRONMENT = 64 * 1024  # bytes; Linux takes 128 KiB a variable, and about 2 MiB of all together
+
+
+class ReferenceKind(Enum):
+    """What a reference names."""
+
+    VARIABLE = "variable"
+    OUTPUT = "output"
+    GUIDANCE = "guidance"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One `${{ … }}`, understood."""
+
+    kind: ReferenceKind
+    name: str  # of the variable or step; empty for guidance
+
+    @property
+    def environment_name(self) -> str:
+        """The environment variable in which a command finds the same value."""
+        if self.kind is ReferenceKind.GUIDANCE:
+            return "MULLIGAN_GUIDANCE"
+        prefix = "MULLIGAN_VAR_" if self.kind is ReferenceKind.VARIABLE else "MULLIGAN_OUTPUT_"
+        # Letters of any script stay, so that names without Latin letters do not all become the same.
+        return prefix + "".join(c if c.isalnum() else "_" for c in self.name.upper())
+
+
+GUIDANCE = Reference(ReferenceKind.GUIDANCE, "")
+
+
+def variable(name: str) -> Reference:
+    """The reference to a variable."""
+    return Reference(ReferenceKind.VARIABLE, name)
+
+
+def output_of(step: str) -> Reference:
+    """The reference to a step's output."""
+    return Reference(ReferenceKind.OUTPUT, step)
+
+
+def file_variable(environment_name: str) -> str:
+    """The environment variable that holds the path where the value itself does not fit."""
+    return f"{environment_name}_FILE"
+
+
+def references(text: str) -> Iterator[Reference]:
+    """Every reference in the text, in order; ReferenceInvalid for one that cannot be understood."""
+    return (piece for piece in _pieces(text) if isinstance(piece, Reference))
+
+
+def _pieces(text: str) -> Iterator[str | Reference]:
+    """Cut the text into what stands for itself and what is replaced."""
+    position = 0
+    while (opening := text.find(OPENING, position)) >= 0:
+        closing = text.find(_CLOSING, opening)
+        if closing < 0:
+            raise ReferenceInvalid(reason=f"a `{OPENING}` has no `{_CLOSING}`")
+        yield text[position:opening]
+        yield _understood(text[opening + len(OPENING) : closing].strip())
+        position = closing + len(_CLOSING)
+    yield text[position:]
+
+
+def _understood(inner: str) -> Reference:
+    if inner == "guidance":
+        return GUIDANCE
+    if inner.startswith("steps.") and inner.endswith(".output") and len(inner) > len("steps..output"):
+        return output_of(inner.removeprefix("steps.").removesuffix(".output"))
+    if not is_variable_name(inner):
+        shown = inner if len(inner) <= 60 else inner[:57] + "…"
+        understood = "a variable's name, steps.NAME.output and guidance"
+        raise ReferenceInvalid(reason=f"`{OPENING} {shown} {_CLOSING}` is none of {understood}")
+    return variable(inner)
+
+
+def is_variable_name(name: str) -> bool:
+    """Whether a variable can be called that: a word of letters, digits, `_` and `-`."""
+    return name.replace("-", "_").isidentifier() and not name.startswith("-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunValues:
+    """What references stand for at one moment of a run."""
+
+    variables: Mapping[str, str]
+    outputs: Mapping[str, Json]  # by step name
+    guidance: str
+
+    def text_of(self, reference: Reference) -> str:
+        """The text that takes the reference's place; a value that is no text as JSON."""
+        match reference.kind:
+            case ReferenceKind.GUIDANCE:
+                return self.guidance
+            case ReferenceKind.VARIABLE if reference.name in self.variables:
+                return self.variables[reference.name]
+            case ReferenceKind.OUTPUT if reference.name in self.outputs:
+                return _as_text(self.outputs[reference.name])
+            case _:
+                raise ReferenceInvalid(reason=f"there is no {reference.kind.value} {reference.name!r}")
+
+
+def _as_text(value: Json) -> str:
+    return value if isinstance(value, str) else canonical_json(value)
+
+
+def replace_references(
+    args: Mapping[str, Json], declaration: ToolDeclaration, values: RunValues
+) -> dict[str, Json]:
+    """The arguments with every reference replaced, in nested values too; a command stays as it is."""
+    return {
+        name: value if _is_command(declaration, name) else _replaced(value, values)
+        for name, value in args.items()
+    }
+
+
+def _is_command(declaration: ToolDeclaration, name: str) -> bool:
+    argument = declaration.argument(name)
+    return argument is not None and argument.type is ArgumentType.COMMAND
+
+
+def _replaced(value: Json, values: RunValues) -> Json:
+    match value:
+        case str():
+            return "".join(p if isinstance(p, str) else values.text_of(p) for p in _pieces(value))
+        case list():
+            return [_replaced(item, values) for item in value]
+        case dict():
+            return {key: _replaced(item, values) for key, item in value.items()}
+        case _:
+            return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnvironment:
+    """The values of a run as environment variables of a tool's processes."""
+
+    variables: Mapping[str, str]
+    files: Mapping[str, str]  # …_FILE -> content: to be written to a file, the variable then holds its path
+
+
+def run_environment(values: RunValues) -> RunEnvironment:
+    """Give every value its environment variable, or a file where it is too large or holds NUL."""
+    named = [
+        *((variable(name), text) for name, text in values.variables.items()),
+        *((output_of(step), _as_text(output)) for step, output in values.outputs.items()),
+        (GUIDANCE, values.guidance),
+    ]
+    variables: dict[str, str] = {}
+    files: dict[str, str] = {}
+    for reference, text in named:
+        if "\0" in text or len(text.encode("utf-8", "surrogatepass")) > _LARGEST_IN_ENVIRONMENT:
+            files[file_variable(reference.environment_name)] = text
+        else:
+            variables[reference.environment_name] = text
+    return RunEnvironment(variables=variables, files=files)

@@ -1,0 +1,56 @@
+"""Where resources may lie: rules over locations as they are written, before any file is looked at."""
+
+import posixpath
+
+from mulligan.domain.resource import Resource, ResourceType
+
+PROJECT_HOME = ".mulligan"
+
+_SIDECARS = ("-wal", "-shm", "-journal")  # files that belong to a SQLite database
+
+
+def location_within(project: str, location: str) -> str | None:
+    """The location relative to the project folder (absolute), shortest form; None: it leads outside."""
+    folder = posixpath.normpath(project).rstrip("/") + "/"
+    whole = posixpath.normpath(posixpath.join(folder, location)).rstrip("/") + "/"
+    return (whole[len(folder) : -1] or ".") if whole.startswith(folder) else None
+
+
+def stays_inside(path: str) -> bool:
+    """Whether a path, as it is written, stays inside the folder it is relative to."""
+    shortest = posixpath.normpath(path)
+    return not posixpath.isabs(path) and shortest.split("/", 1)[0] != ".."
+
+
+def location_problem(resource: Resource) -> str | None:
+    """Say why no resource may lie there, whatever the others are; None: it may."""
+    if resource.location == PROJECT_HOME or resource.location.startswith(PROJECT_HOME + "/"):
+        return "is the project home, where mulligan keeps its own files"
+    if resource.type is ResourceType.SQLITE and resource.location == ".":
+        return "is the project folder; a database is a file"
+    return None
+
+
+def overlap(first: Resource, second: Resource) -> str | None:
+    """Say how two resources get in each other's way; None: they do not.
+
+    A database inside a folder is a resource of its own, which the folder leaves out. All else would have two
+    sandboxes for one file.
+    """
+    if first.location == second.location:
+        return f"has the same location as {second.name!r}"
+    for outer, inner in ((first, second), (second, first)):
+        if outer.type is ResourceType.SQLITE and inner.location in _sidecars(outer):
+            return f"takes a file that belongs to a database: {outer.name!r} and {inner.name!r} overlap"
+        database_in_folder = inner.type is ResourceType.SQLITE and outer.type is not ResourceType.SQLITE
+        if _holds(outer.location, inner.location) and not database_in_folder:
+            return f"overlaps with {second.name!r}: {inner.location} lies inside {outer.location}"
+    return None
+
+
+def _sidecars(database: Resource) -> tuple[str, ...]:
+    return tuple(database.location + suffix for suffix in _SIDECARS)
+
+
+def _holds(outer: str, inner: str) -> bool:
+    return outer == "." or inner.startswith(outer + "/")

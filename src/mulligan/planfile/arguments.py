@@ -1,0 +1,133 @@
+"""The arguments of a tool call, against what the tool declares to take."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from mulligan.domain.interpolation import OPENING, references
+from mulligan.domain.json_value import Json
+from mulligan.domain.placement import stays_inside
+from mulligan.domain.tool import ArgumentType, ToolDeclaration
+from mulligan.errors import ReferenceInvalid
+from mulligan.planfile.document import Items, shorten
+from mulligan.planfile.references import Names
+from mulligan.planfile.value import Value
+
+_MODE = re.compile(r"0o[0-7]{1,4}|0*[0-7]{3,4}")
+
+
+def read_args(args: Value | None, tool: Value, declaration: ToolDeclaration, names: Names) -> dict[str, Json]:
+    """The arguments as the tool will get them, but for references, which are only checked."""
+    known = [argument.name for argument in declaration.arguments]
+    given: Mapping[str, Value] = {} if args is None else args.keys(known)
+    place = tool if args is None else args
+    for argument in declaration.arguments:
+        if argument.required and argument.name not in given:
+            raise place.wrong(f"{declaration.name} needs the argument `{argument.name}`")
+    _check_one_of(given, place, declaration)
+    read: dict[str, Json] = {}
+    for argument in declaration.arguments:
+        if argument.name in given:
+            value = given[argument.name]
+            read[argument.name] = _READERS[argument.type](value, names)
+            needed = argument.required or argument.name in declaration.exactly_one_of
+            if needed and isinstance(value.node, Items) and not value.items():
+                raise value.wrong("the list is empty")
+    return read
+
+
+def _check_one_of(given: Mapping[str, Value], place: Value, declaration: ToolDeclaration) -> None:
+    one_of = declaration.exactly_one_of
+    present = [name for name in one_of if name in given]
+    if one_of and len(present) != 1:
+        choice = ", ".join(f"`{name}`" for name in one_of)
+        found = "more than one is there" if present else "none is there"
+        where = given[present[1]] if present else place
+        raise where.wrong(f"{declaration.name} needs one of {choice}; {found}")
+
+
+def _text(value: Value, names: Names) -> Json:
+    text = value.text()
+    names.check(value)
+    return text
+
+
+def _path(value: Value, names: Names) -> Json:
+    text = value.text()
+    if not text or "\0" in text:
+        raise value.wrong(f"{shorten(text)} is no path")
+    # With a reference in it, where it leads is only known when it runs; the tool looks again.
+    if text.startswith("/") or (OPENING not in text and not stays_inside(text)):
+        raise value.wrong(f"{shorten(text)} leads outside the sandbox")
+    names.check(value)
+    return text
+
+
+def _command(value: Value, names: Names) -> Json:
+    text = value.text()
+    if not text.strip() or "\0" in text:
+        raise value.wrong("the command is empty" if not text.strip() else "a command cannot hold NUL")
+    if OPENING in text:
+        raise _replacement_in_command(value, names)
+    return text
+
+
+def _replacement_in_command(value: Value, names: Names) -> Exception:
+    """The error that names the environment variable to use instead."""
+    reason = f"`{OPENING}` is not replaced in a command, where a value could become code"
+    try:
+        list(references(value.text()))
+    except ReferenceInvalid:
+        return value.wrong(f"{reason}; use MULLIGAN_VAR_NAME, MULLIGAN_OUTPUT_STEP or MULLIGAN_GUIDANCE")
+    first, *_ = names.check(value)
+    return value.wrong(f"{reason}; its environment has the same", f"${first.environment_name}")
+
+
+def _text_list(value: Value, names: Names) -> Json:
+    return [_text(item, names) for item in value.items()]
+
+
+def _text_map(value: Value, names: Names) -> Json:
+    return {key.key_text: _text(entry, names) for key, entry in value.entries()}
+
+
+def _mode(value: Value, _names: Names) -> Json:
+    text = value.text()
+    if not _MODE.fullmatch(text):
+        raise value.wrong(f"expected a file mode such as 0644, found {shorten(text)}")
+    return f"{int(text.removeprefix('0o'), 8):04o}"
+
+
+def _flag(value: Value, _names: Names) -> Json:
+    return value.flag()
+
+
+def _function(value: Value, _names: Names) -> Json:
+    text = value.text()
+    module, _, name = text.partition(":")
+    if not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
+        raise value.wrong(f"expected a function as module:name, found {shorten(text)}")
+    return text
+
+
+def _anything(value: Value, names: Names) -> Json:
+    names.check_all(value)
+    return value.json()
+
+
+def _map(value: Value, names: Names) -> Json:
+    value.entries()
+    return _anything(value, names)
+
+
+_READERS: Mapping[ArgumentType, Callable[[Value, Names], Json]] = {
+    ArgumentType.TEXT: _text,
+    ArgumentType.PATH: _path,
+    ArgumentType.COMMAND: _command,
+    ArgumentType.TEXT_LIST: _text_list,
+    ArgumentType.TEXT_MAP: _text_map,
+    ArgumentType.MODE: _mode,
+    ArgumentType.FLAG: _flag,
+    ArgumentType.FUNCTION: _function,
+    ArgumentType.ANYTHING: _anything,
+    ArgumentType.MAP: _map,
+}

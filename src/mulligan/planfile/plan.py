@@ -1,0 +1,119 @@
+"""A whole plan file, checked against the tools there are."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from mulligan.config import check_value, setting_named
+from mulligan.domain.json_value import Json
+from mulligan.domain.naming import plan_name_problem
+from mulligan.domain.plan import OnFailure, PlanDefinition, RollbackPolicy
+from mulligan.domain.resource import Resource
+from mulligan.domain.tool import ToolDeclaration
+from mulligan.errors import SettingInvalid, SettingUnknown
+from mulligan.planfile.document import ROOT_PATH, Items, read_document, shorten
+from mulligan.planfile.references import Names
+from mulligan.planfile.resources import read_resources
+from mulligan.planfile.steps import Surroundings, read_steps
+from mulligan.planfile.value import Value
+
+_KEYS = ("name", "description", "resources", "config", "rollback_policy", "variables", "steps")
+
+
+def read_plan_file(
+    data: bytes,
+    *,
+    file: str,
+    project: Path,
+    declarations: Mapping[str, ToolDeclaration],
+    default_resource: Resource,
+) -> PlanDefinition:
+    """The plan that a file describes, or PlanFileInvalid with the place of the first fault.
+
+    `file` is what messages call it; `project` is the folder (absolute) that locations are relative to;
+    `default_resource` is what a plan without `resources:` works on. No file is looked at.
+    """
+    root = Value(file, ROOT_PATH, read_document(data, file))
+    found = root.keys(_KEYS, required=("name", "steps"))
+    policy = _read_policy(found["rollback_policy"]) if "rollback_policy" in found else RollbackPolicy()
+    resources = read_resources(found["resources"], project) if "resources" in found else (default_resource,)
+    names = Names()
+    variables = _read_variables(found["variables"], names) if "variables" in found else {}
+    around = Surroundings(
+        declarations=declarations,
+        resources={resource.name: resource for resource in resources},
+        checkpoints=policy.enabled,
+    )
+    return PlanDefinition(
+        name=_read_name(found["name"]),
+        description=found["description"].text() if "description" in found else "",
+        resources=resources,
+        config=_read_config(found["config"]) if "config" in found else {},
+        rollback_policy=policy,
+        variables=variables,
+        steps=read_steps(found["steps"], around, names),
+    )
+
+
+def _read_name(value: Value) -> str:
+    name = value.text()
+    if problem := plan_name_problem(name):
+        raise value.wrong(f"the name {shorten(name)} {problem}")
+    return name
+
+
+def _read_policy(value: Value) -> RollbackPolicy:
+    found = value.keys(("enabled", "require_checkpoints", "on_failure"))
+    default = RollbackPolicy()
+    return RollbackPolicy(
+        enabled=found["enabled"].flag() if "enabled" in found else default.enabled,
+        require_checkpoints=(
+            found["require_checkpoints"].flag()
+            if "require_checkpoints" in found
+            else default.require_checkpoints
+        ),
+        on_failure=found["on_failure"].word(OnFailure) if "on_failure" in found else default.on_failure,
+    )
+
+
+def _read_variables(value: Value, names: Names) -> dict[str, str]:
+    return {names.add_variable(key): entry.text() for key, entry in value.entries()}
+
+
+def _read_config(value: Value) -> dict[str, Json]:
+    config: dict[str, Json] = {}
+    for key, entry in value.entries():
+        try:
+            setting = setting_named(key.key_text, "plan file")
+        except SettingUnknown as error:
+            raise key.wrong(f"there is no setting {shorten(key.key_text)}", _nearest(error)) from None
+        if not setting.in_plan_files:
+            raise key.wrong(f"{setting.key} is not for plan files; set it with `mulligan config set`")
+        if setting.key in config:
+            raise key.wrong(f"{setting.key} is set twice, once under its short name")
+        config[setting.key] = _read_setting(setting.key, entry)
+    return config
+
+
+def _read_setting(key: str, value: Value) -> Json:
+    try:
+        return check_value(key, value.json(), "plan file")
+    except SettingInvalid as error:
+        allowed = error.facts["allowed"]
+        listed = allowed if isinstance(allowed, str) else ", ".join(cast("list[str]", allowed))
+        reason = f"{error.facts['reason']} (allowed: {listed})"
+        raise _culprit(key, value).wrong(reason, _nearest(error)) from None
+
+
+def _culprit(key: str, value: Value) -> Value:
+    """The item of a list that is wrong by itself, or else the whole value."""
+    for item in value.items() if isinstance(value.node, Items) else ():
+        try:
+            check_value(key, [item.json()], "plan file")
+        except SettingInvalid:
+            return item
+    return value
+
+
+def _nearest(error: SettingInvalid) -> str | None:
+    return cast("str | None", error.facts.get("nearest"))

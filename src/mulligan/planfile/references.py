@@ -1,0 +1,106 @@
+"""What `${{ … }}` may name at one place of a plan file, checked before anything runs."""
+
+from collections import ChainMap
+from collections.abc import Collection, Iterable
+
+from mulligan.domain.interpolation import (
+    OPENING,
+    Reference,
+    ReferenceKind,
+    file_variable,
+    is_variable_name,
+    output_of,
+    references,
+    variable,
+)
+from mulligan.domain.naming import LONGEST_NAME
+from mulligan.errors import ReferenceInvalid
+from mulligan.planfile.document import Entries, Items, Scalar, shorten
+from mulligan.planfile.value import Value
+
+_TAKEN = ("guidance", "steps")  # words that mean something else in a reference
+
+
+class Names:
+    """The variables of a plan and the steps that come before, those of the plans around it included.
+
+    Grows while the steps of a plan are read in order.
+    """
+
+    def __init__(self) -> None:
+        self._variables: dict[str, None] = {}
+        self._has_output: ChainMap[str, bool] = ChainMap()  # by step
+        self._taken: ChainMap[str, Reference] = ChainMap()  # by environment variable
+        self._of_this_plan: Collection[str] = ()
+
+    def inside(self, steps: Collection[str]) -> "Names":
+        """The names for the steps of a plan, which see those before the step that holds them."""
+        names = Names()
+        names._variables = self._variables
+        names._has_output = self._has_output.new_child()
+        names._taken = self._taken.new_child()
+        names._of_this_plan = steps
+        return names
+
+    def add_variable(self, key: Value) -> str:
+        """Take up a variable of the plan."""
+        name = key.key_text
+        if not is_variable_name(name) or len(name) > LONGEST_NAME:
+            raise key.wrong(f"{shorten(name)} cannot be a variable's name: letters, digits, - and _ only")
+        if name in _TAKEN:
+            raise key.wrong(f"a variable cannot be called {name}, which means something else in `{OPENING}`")
+        self._take(variable(name), key)
+        self._variables[name] = None
+        return name
+
+    def add_step(self, step: str, place: Value, *, has_output: bool) -> None:
+        """Take up a step that was read: the ones after it may name it."""
+        if has_output:
+            self._take(output_of(step), place)
+        self._has_output[step] = has_output
+
+    def _take(self, reference: Reference, place: Value) -> None:
+        """Keep for the reference the environment variables that its value may come in."""
+        name = reference.environment_name
+        for wanted in (name, file_variable(name)):
+            other = self._taken.get(wanted)
+            if other is not None and other != reference:
+                both = f"{shorten(other.name)} and {shorten(reference.name)}"
+                raise place.wrong(f"{both} would share the environment variable {wanted}; rename one")
+            self._taken[wanted] = reference
+
+    def check_all(self, value: Value) -> None:
+        """Check every reference in a value and the values inside it."""
+        match value.node:
+            case Scalar():
+                self.check(value)
+            case Items():
+                for item in value.items():
+                    self.check_all(item)
+            case Entries():
+                for _, entry in value.entries():
+                    self.check_all(entry)
+
+    def check(self, value: Value) -> Iterable[Reference]:
+        """Give every reference in a text, all of them known."""
+        try:
+            found = list(references(value.key_text))
+        except ReferenceInvalid as error:
+            raise value.wrong(
+                f"{error.text}; to mean `{OPENING}` as it is, put the text into a variable"
+            ) from None
+        for reference in found:
+            if reference.kind is ReferenceKind.VARIABLE and reference.name not in self._variables:
+                raise value.unknown("variable", reference.name, [*self._variables, "guidance"])
+            if reference.kind is ReferenceKind.OUTPUT:
+                self._check_step(value, reference.name)
+        return found
+
+    def _check_step(self, value: Value, step: str) -> None:
+        has_output = self._has_output.get(step)
+        if has_output is None and step in self._of_this_plan:
+            raise value.wrong(f"the step {shorten(step)} does not come before this one")
+        if has_output is None:
+            raise value.unknown("step", step, self._has_output)
+        if not has_output:
+            raise value.wrong(f"the step {shorten(step)} has no output; only tools and decisions have")

@@ -1,0 +1,78 @@
+"""`resources:` of a plan file."""
+
+from pathlib import Path
+
+from mulligan.domain.naming import resource_name_problem
+from mulligan.domain.placement import location_problem, location_within, overlap
+from mulligan.domain.resource import Resource, ResourceType, Strategy
+from mulligan.planfile.document import shorten
+from mulligan.planfile.value import Value
+
+_MOST_RESOURCES = 100  # each is compared with each other one
+
+# What a resource of each type cannot be worked on with.
+_UNSUITED = {
+    ResourceType.GIT_CHECKOUT: (),
+    ResourceType.FS_DIRECTORY: (Strategy.GIT_WORKTREE,),
+    ResourceType.SQLITE: (Strategy.GIT_WORKTREE, Strategy.IN_PLACE),
+}
+
+
+def read_resources(value: Value, project: Path) -> tuple[Resource, ...]:
+    """The plan's resources in the order of the file; none may be in another's way."""
+    entries = value.entries()
+    if not 0 < len(entries) <= _MOST_RESOURCES:
+        raise value.wrong(f"expected 1 to {_MOST_RESOURCES} resources, found {len(entries)}")
+    resources: list[Resource] = []
+    for key, entry in entries:
+        resource = _read_resource(key, entry, project)
+        location = entry.keys(_KEYS)["location"]
+        problem = location_problem(resource)
+        for other in resources:
+            problem = problem or overlap(resource, other)
+        if problem:
+            raise location.wrong(f"the location of {resource.name!r} {problem}")
+        resources.append(resource)
+    return tuple(resources)
+
+
+_KEYS = ("type", "location", "strategy", "from", "create")
+
+
+def _read_resource(key: Value, value: Value, project: Path) -> Resource:
+    name = key.key_text
+    if problem := resource_name_problem(name):
+        raise key.wrong(f"the name {shorten(name)} {problem}")
+    found = value.keys(_KEYS, required=("type", "location"))
+    kind = found["type"].word(ResourceType)
+    strategy = found["strategy"].word(Strategy) if "strategy" in found else None
+    if strategy in _UNSUITED[kind]:
+        raise found["strategy"].wrong(f"{strategy} does not work for a resource of type {kind}")
+    if "create" in found and kind is not ResourceType.SQLITE:
+        raise found["create"].wrong(f"`create` is for databases; {name!r} is of type {kind}")
+    return Resource(
+        name=name,
+        type=kind,
+        location=_location(found["location"], project),
+        strategy=strategy,
+        from_revision=_revision(found["from"], kind, strategy) if "from" in found else None,
+        create=found["create"].flag() if "create" in found else False,
+    )
+
+
+def _location(value: Value, project: Path) -> str:
+    text = value.text()
+    location = None if not text or "\0" in text else location_within(str(project), text)
+    if location is None:
+        raise value.wrong(f"{shorten(text)} is no place inside the project folder")
+    return location
+
+
+def _revision(value: Value, kind: ResourceType, strategy: Strategy | None) -> str:
+    if kind is not ResourceType.GIT_CHECKOUT or strategy is Strategy.IN_PLACE:
+        raise value.wrong("`from` is for a git-checkout that is not worked on in place")
+    text = value.text()
+    # git would take a leading dash for an option.
+    if not text or text.startswith("-") or not text.isprintable():
+        raise value.wrong(f"{shorten(text)} is no revision")
+    return text

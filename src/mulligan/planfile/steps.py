@@ -1,0 +1,233 @@
+"""`steps:` of a plan file, and the child plans inside them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+from mulligan.config import MOST_PARALLEL
+from mulligan.domain.decision import Choice
+from mulligan.domain.naming import label_problem, name_problem
+from mulligan.domain.resource import Resource
+from mulligan.domain.step import (
+    Action,
+    ChildPlan,
+    MergeStrategy,
+    Milestone,
+    Step,
+    SubplanMode,
+    Subplans,
+    ToolUse,
+)
+from mulligan.domain.tool import ToolDeclaration
+from mulligan.planfile.arguments import read_args
+from mulligan.planfile.document import shorten
+from mulligan.planfile.references import Names
+from mulligan.planfile.value import Value
+
+_MOST_RETRIES = 1000
+
+_ACTIONS = ("tool", "decision", "subplans")
+_BESIDE_TOOL = ("args", "resource", "timeout", "retries", "checkpoint")
+_KEYS = ("name", *_ACTIONS, *_BESIDE_TOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the steps of a plan file have in common."""
+
+    declarations: Mapping[str, ToolDeclaration]
+    resources: Mapping[str, Resource]  # in order: the first is the default
+    checkpoints: bool  # whether the plan takes any: its rollback_policy is enabled
+
+
+def read_steps(value: Value, around: Surroundings, names: Names) -> tuple[Step, ...]:
+    """The steps of one plan, each checked against those before it."""
+    items = value.items()
+    if not items:
+        raise value.wrong("a plan needs at least one step")
+    mappings = [item.keys(_KEYS) for item in items]
+    named = _names(items, mappings)
+    known = names.inside(named)
+    steps: list[Step] = []
+    for name, item, found in zip(named, items, mappings, strict=True):
+        step = _read_step(name, item, found, around, known)
+        has_output = isinstance(step.action, ToolUse | Choice)
+        known.add_step(name, found.get("name", item), has_output=has_output)
+        steps.append(step)
+    return tuple(steps)
+
+
+def _names(items: Sequence[Value], mappings: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    """The names of a plan's steps, in order; one that has none is called after its place."""
+    named: dict[str, Value] = {}
+    for index, (item, found) in enumerate(zip(items, mappings, strict=True)):
+        place = found.get("name", item)
+        name = _name(place) if "name" in found else f"step-{index + 1}"
+        if name in named:
+            raise place.wrong(f"there is already a step {shorten(name)}, in line {named[name].node.line}")
+        named[name] = place
+    return named
+
+
+def _name(value: Value, problem_of: Callable[[str], str | None] = name_problem) -> str:
+    text = value.text()
+    if problem := problem_of(text):
+        raise value.wrong(f"the name {shorten(text)} {problem}")
+    return text
+
+
+def _read_step(
+    name: str, item: Value, found: Mapping[str, Value], around: Surroundings, names: Names
+) -> Step:
+    kind = _kind(item, found)
+    for key in _BESIDE_TOOL:
+        if key in found and kind != "tool" and (kind, key) != ("checkpoint", "checkpoint"):
+            raise found[key].wrong(f"`{key}` does not go with `{kind}`")
+    retries = found["retries"].whole(0, _MOST_RETRIES) if "retries" in found else 0
+    label = _name(found["checkpoint"], label_problem) if "checkpoint" in found else None
+    for key, asked in (("retries", retries > 0), ("checkpoint", label is not None)):
+        if asked and not around.checkpoints:
+            raise found[key].wrong(f"`{key}` needs checkpoints, and rollback_policy.enabled is false")
+    return Step(
+        name=name,
+        action=_read_action(kind, found, around, names),
+        label=label,
+        timeout=found["timeout"].seconds() if "timeout" in found else None,
+        retries=retries,
+    )
+
+
+def _kind(item: Value, found: Mapping[str, Value]) -> str:
+    present = [key for key in _ACTIONS if key in found]
+    if len(present) > 1:
+        raise found[present[1]].wrong(
+            f"a step has one of tool, decision and subplans; this has {present[0]}, too"
+        )
+    if present:
+        return present[0]
+    if "checkpoint" not in found:
+        raise item.wrong("a step needs one of tool, decision, subplans and checkpoint")
+    return "checkpoint"
+
+
+def _read_action(kind: str, found: Mapping[str, Value], around: Surroundings, names: Names) -> Action:
+    match kind:
+        case "tool":
+            return _read_tool_use(found, around, names)
+        case "decision":
+            return _read_choice(found["decision"])
+        case "subplans":
+            return _read_subplans(found["subplans"], around, names)
+        case _:
+            return Milestone()
+
+
+def _read_tool_use(found: Mapping[str, Value], around: Surroundings, names: Names) -> ToolUse:
+    tool = found["tool"]
+    declaration = around.declarations.get(tool.text())
+    if declaration is None:
+        raise tool.unknown("tool", tool.text(), around.declarations)
+    place = found.get("resource", tool)
+    resource = found["resource"].text() if "resource" in found else next(iter(around.resources))
+    if resource not in around.resources:
+        raise place.unknown("resource", resource, around.resources)
+    kind = around.resources[resource].type
+    if kind not in declaration.resource_types:
+        takes = ", ".join(sorted(declaration.resource_types))
+        raise place.wrong(f"{declaration.name} works on {takes}; {resource!r} is of type {kind}")
+    return ToolUse(
+        tool=declaration.name,
+        resource=resource if "resource" in found else None,
+        args=read_args(found.get("args"), tool, declaration, names),
+    )
+
+
+def _read_choice(value: Value) -> Choice:
+    found = value.keys(("question", "chosen", "alternatives", "rationale"), required=("question", "chosen"))
+    return Choice(
+        question=found["question"].text(),
+        chosen=found["chosen"].text(),
+        alternatives=tuple(item.text() for item in found["alternatives"].items())
+        if "alternatives" in found
+        else (),
+        rationale=found["rationale"].text() if "rationale" in found else None,
+    )
+
+
+# --- child plans -------------------------------------------------------------------------------------------
+
+_SUBPLANS_KEYS = ("mode", "max_parallel", "merge_strategy", "fail_fast", "max_retries", "plans")
+
+
+def _read_subplans(value: Value, around: Surroundings, names: Names) -> Subplans:
+    found = value.keys(_SUBPLANS_KEYS, required=("plans",))
+    mode = found["mode"].word(SubplanMode) if "mode" in found else SubplanMode.PARALLEL
+    merge = (
+        found["merge_strategy"].word(MergeStrategy) if "merge_strategy" in found else MergeStrategy.THREE_WAY
+    )
+    if merge is MergeStrategy.SEQUENTIAL_APPLY and mode is SubplanMode.PARALLEL:
+        raise found["merge_strategy"].wrong("sequential_apply needs `mode: sequential` or dependency_ordered")
+    retries = found["max_retries"].whole(0, _MOST_RETRIES) if "max_retries" in found else 0
+    if retries and not around.checkpoints:
+        raise found["max_retries"].wrong(
+            "`max_retries` needs checkpoints, and rollback_policy.enabled is false"
+        )
+    return Subplans(
+        mode=mode,
+        max_parallel=found["max_parallel"].whole(1, MOST_PARALLEL) if "max_parallel" in found else None,
+        merge_strategy=merge,
+        fail_fast=found["fail_fast"].flag() if "fail_fast" in found else False,
+        max_retries=retries,
+        plans=_read_children(found["plans"], mode, around, names),
+    )
+
+
+def _read_children(
+    value: Value, mode: SubplanMode, around: Surroundings, names: Names
+) -> tuple[ChildPlan, ...]:
+    if not value.items():
+        raise value.wrong("`subplans` needs at least one plan")
+    found = [item.keys(("name", "depends_on", "steps"), required=("name", "steps")) for item in value.items()]
+    named: dict[str, Mapping[str, Value]] = {}
+    for child in found:
+        name = _name(child["name"])
+        if name in named:
+            raise child["name"].wrong(
+                f"there is already a plan {shorten(name)}, in line {named[name]['name'].node.line}"
+            )
+        named[name] = child
+    depends_on = {name: _read_dependencies(name, child, mode, named) for name, child in named.items()}
+    _refuse_cycle(depends_on, named)
+    return tuple(
+        ChildPlan(name=name, depends_on=depends_on[name], steps=read_steps(child["steps"], around, names))
+        for name, child in named.items()
+    )
+
+
+def _read_dependencies(
+    name: str, child: Mapping[str, Value], mode: SubplanMode, named: Mapping[str, Mapping[str, Value]]
+) -> tuple[str, ...]:
+    if "depends_on" not in child:
+        return ()
+    if mode is not SubplanMode.DEPENDENCY_ORDERED:
+        raise child["depends_on"].wrong("`depends_on` needs `mode: dependency_ordered`")
+    wanted: dict[str, None] = {}
+    for item in child["depends_on"].items():
+        other = item.text()
+        if other == name:
+            raise item.wrong(f"{shorten(name)} cannot depend on itself")
+        if other not in named:
+            raise item.unknown("plan", other, named)
+        wanted[other] = None
+    return tuple(wanted)
+
+
+def _refuse_cycle(
+    depends_on: Mapping[str, tuple[str, ...]], named: Mapping[str, Mapping[str, Value]]
+) -> None:
+    try:
+        TopologicalSorter(depends_on).prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        around = " → ".join(reversed(cycle))
+        raise named[cycle[0]]["depends_on"].wrong(f"the plans depend on each other: {around}") from None

@@ -1,0 +1,204 @@
+"""A value of the document, with its place: what it can be read as, and the error when it cannot.
+
+Types are those of YAML's core schema, and asked for rather than guessed: where text is wanted `2.10` and
+`yes` are text as written, and only where true or false is wanted does a value have to be one of them.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from mulligan.domain.json_value import Json
+from mulligan.domain.naming import nearest_word
+from mulligan.errors import PlanFileInvalid
+from mulligan.planfile.document import Entries, Items, Node, Scalar, child_path, shorten
+
+Word = TypeVar("Word", bound=StrEnum)
+
+_NULL = ("", "~", "null", "Null", "NULL")
+_FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_MEANT_FLAGS = {
+    "yes": "true",
+    "on": "true",
+    "y": "true",
+    "1": "true",
+    "no": "false",
+    "off": "false",
+    "n": "false",
+    "0": "false",
+}
+_WHOLE = re.compile(r"[-+]?[0-9]{1,300}|0o[0-7]{1,300}|0x[0-9a-fA-F]{1,300}")
+_DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+_LONGEST_TIMEOUT = 1e9  # seconds; what comes after thirty years is no timeout
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value of a plan file and where it stands."""
+
+    file: str
+    path: str
+    node: Node
+
+    def wrong(self, reason: str, nearest: str | None = None) -> PlanFileInvalid:
+        """The error that points here."""
+        facts: dict[str, object] = {
+            "file": self.file,
+            "line": self.node.line,
+            "column": self.node.column,
+            "path": self.path,
+            "reason": reason,
+        }
+        if nearest is not None:
+            facts |= {
+                "nearest": nearest,
+                "reason": f"{reason}; did you mean `{nearest}`?",
+                "hint": f"write `{nearest}` at that place if that was meant, and try again",
+            }
+        return PlanFileInvalid(**facts)
+
+    def unexpected(self, wanted: str) -> PlanFileInvalid:
+        """The error that says what should stand here and what does."""
+        return self.wrong(f"expected {wanted}, found {self._described()}")
+
+    def unknown(self, what: str, word: str, allowed: Iterable[str]) -> PlanFileInvalid:
+        """The error of a word that nobody knows, with the nearest that somebody does."""
+        words = list(allowed)
+        listed = f" (known: {', '.join(words[:20])})" if words else ""
+        return self.wrong(f"there is no {what} {shorten(word)}{listed}", nearest_word(word, words))
+
+    def _described(self) -> str:
+        match self.node:
+            case Items():
+                return "a list"
+            case Entries():
+                return "a mapping"
+            case Scalar() if self.is_null:
+                return "nothing"
+            case Scalar(text=text, plain=plain):
+                return shorten(text) if plain else f"the text {shorten(text)}"
+
+    @property
+    def is_null(self) -> bool:
+        """Whether nothing stands here."""
+        return isinstance(self.node, Scalar) and self.node.plain and self.node.text in _NULL
+
+    def text(self) -> str:
+        """Any value but a list, a mapping or nothing, as it is written."""
+        if not isinstance(self.node, Scalar) or self.is_null:
+            raise self.unexpected("text")
+        return self.node.text
+
+    def flag(self) -> bool:
+        """True or false."""
+        word = self._plain_text()
+        flag = _FLAGS.get(word) if word is not None else None
+        if flag is None:
+            meant = _MEANT_FLAGS.get(word.lower()) if word is not None else None
+            raise self.wrong(f"expected true or false, found {self._described()}", meant)
+        return flag
+
+    def whole(self, lowest: int, highest: int) -> int:
+        """A whole number within bounds."""
+        word = self._plain_text()
+        if word is None or not _WHOLE.fullmatch(word):
+            raise self.unexpected("a whole number")
+        number = _whole(word)
+        if not lowest <= number <= highest:
+            raise self.unexpected(f"a whole number from {lowest} to {highest}")
+        return number
+
+    def seconds(self) -> float:
+        """A length of time."""
+        word = self._plain_text()
+        if word is None or not _DECIMAL.fullmatch(word):
+            raise self.unexpected("a number of seconds")
+        number = float(word)
+        if not 0 < number <= _LONGEST_TIMEOUT:
+            raise self.unexpected(f"more than 0 and at most {_LONGEST_TIMEOUT:.0f} seconds")
+        return number
+
+    def word(self, words: type[Word]) -> Word:
+        """One of some words."""
+        text = self.text()
+        try:
+            return words(text)
+        except ValueError:
+            allowed = [word.value for word in words]
+            listed = ", ".join(allowed)
+            raise self.wrong(
+                f"expected {listed}; found {self._described()}", nearest_word(text, allowed)
+            ) from None
+
+    def _plain_text(self) -> str | None:
+        return self.node.text if isinstance(self.node, Scalar) and self.node.plain else None
+
+    def items(self) -> "tuple[Value, ...]":
+        """The values of a list."""
+        if not isinstance(self.node, Items):
+            raise self.unexpected("a list")
+        nodes = self.node.nodes
+        return tuple(Value(self.file, child_path(self.path, index), node) for index, node in enumerate(nodes))
+
+    def entries(self) -> "tuple[tuple[Value, Value], ...]":
+        """The keys and values of a mapping; both have the same path."""
+        if not isinstance(self.node, Entries):
+            raise self.unexpected("a mapping")
+        return tuple(
+            (Value(self.file, path, key), Value(self.file, path, node))
+            for key, node in self.node.pairs
+            for path in (child_path(self.path, key.text),)
+        )
+
+    def keys(self, known: Sequence[str], required: Sequence[str] = ()) -> "Mapping[str, Value]":
+        """The values of a mapping whose keys are known, by key."""
+        found: dict[str, Value] = {}
+        for key, value in self.entries():
+            name = key.key_text
+            if name not in known:
+                raise key.unknown("key", name, known)
+            found[name] = value
+        for name in required:
+            if name not in found:
+                raise self.wrong(f"the key `{name}` is missing")
+        return found
+
+    @property
+    def key_text(self) -> str:
+        """The text of a key, whatever it looks like."""
+        assert isinstance(self.node, Scalar)
+        return self.node.text
+
+    def json(self) -> Json:
+        """The value with the type it has in YAML's core schema."""
+        match self.node:
+            case Items():
+                return [item.json() for item in self.items()]
+            case Entries():
+                return {key.key_text: value.json() for key, value in self.entries()}
+            case Scalar(text=text, plain=False):
+                return text
+            case Scalar(text=text):
+                return self._plain_json(text)
+
+    def _plain_json(self, text: str) -> Json:
+        if text in _NULL:
+            return None
+        if text in _FLAGS:
+            return _FLAGS[text]
+        if _WHOLE.fullmatch(text):
+            return _whole(text)
+        if _DECIMAL.fullmatch(text) and math.isfinite(number := float(text)):
+            return number
+        if _DECIMAL.fullmatch(text) or _NOT_FINITE.fullmatch(text):
+            raise self.wrong("a number without end cannot be recorded; quote it if it is text")
+        return text
+
+
+def _whole(text: str) -> int:
+    return int(text, 0) if text.startswith(("0o", "0x")) else int(text)
