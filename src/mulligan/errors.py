@@ -18,12 +18,12 @@ MulliganError
 │       └── SettingUnknown
 ├── Refused                     exit code 3: a guard said no; nothing was changed
 │   ├── ProjectNotFound · ProjectExists · ProjectForeign
-│   ├── NotFound                PlanNotFound · CheckpointNotFound · GroupPruned
+│   ├── NotFound                PlanNotFound · CheckpointNotFound · GroupPruned · ToolUnknown
 │   ├── Ambiguous
 │   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanInterrupted
 │   ├── TransitionIllegal
 │   ├── CheckpointForeign · CheckpointNotATarget · RollbackDisabled · SandboxMissing
-│   ├── ResourceUnsuitable · PathEscapes · TargetExists · ToolNotCheckpointable
+│   ├── ResourceUnsuitable · PathEscapes · PathReserved · TargetExists · ToolNotCheckpointable
 │   ├── ConfirmationMissing · Declined
 │   ├── DatabaseTooNew
 │   └── NotBuiltYet             a feature this version does not have, by name
@@ -340,11 +340,25 @@ class PathEscapes(Refused):
     hint = "use a path relative to the sandbox that stays inside it, also through symlinks"
 
 
+class PathReserved(PathEscapes):
+    """A path into a project home, which no sandbox holds."""
+
+    message = "{path!r} leads into a project home, which is no part of the sandbox"
+    hint = "use a path that has no `.mulligan` in it"
+
+
 class TargetExists(Refused):
     """Something stands where a new folder should be made."""
 
     message = "{path} exists already"
     hint = "choose a folder that does not exist yet"
+
+
+class ToolUnknown(NotFound):
+    """No tool has this name."""
+
+    message = "there is no tool {tool!r}"
+    hint = "known tools: {known}"
 
 
 class ToolNotCheckpointable(Refused):
