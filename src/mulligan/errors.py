@@ -21,12 +21,12 @@ MulliganError
 │   └── ReferenceInvalid        a `${{ … }}` that names nothing
 ├── Refused                     exit code 3: a guard said no; nothing was changed
 │   ├── ProjectNotFound · ProjectForeign · ProjectUnusable
-│   ├── NotFound                PlanNotFound · CheckpointNotFound
+│   ├── NotFound                PlanNotFound · CheckpointNotFound · ToolUnknown
 │   ├── Ambiguous
 │   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanNotReady
 │   ├── TransitionIllegal
 │   ├── CheckpointForeign · CheckpointNotATarget · RollbackDisabled · SandboxMissing
-│   ├── ResourceUnsuitable · PathEscapes · TargetExists · ToolNotCheckpointable
+│   ├── ResourceUnsuitable · PathEscapes · PathReserved · TargetExists · ToolNotCheckpointable
 │   ├── ConfirmationMissing · Declined
 │   ├── DatabaseTooNew
 │   └── NotBuiltYet             a feature this version does not have, by name
@@ -363,11 +363,25 @@ class PathEscapes(Refused):
     hint: ClassVar[str] = "use a path relative to the sandbox that stays inside it, also through symlinks"
 
 
+class PathReserved(PathEscapes):
+    """A path into a project home, which no sandbox holds."""
+
+    message: ClassVar[str] = "{path!r} leads into a project home, which is no part of the sandbox"
+    hint: ClassVar[str] = "use a path that has no `.mulligan` in it"
+
+
 class TargetExists(Refused):
     """Something stands where a new folder should be made."""
 
     message: ClassVar[str] = "{path} exists already"
     hint: ClassVar[str] = "choose a folder that does not exist yet"
+
+
+class ToolUnknown(NotFound):
+    """No tool has this name."""
+
+    message: ClassVar[str] = "there is no tool {tool!r}"
+    hint: ClassVar[str] = "known tools: {known}"
 
 
 class ToolNotCheckpointable(Refused):

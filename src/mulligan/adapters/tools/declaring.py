@@ -1,0 +1,31 @@
+"""The declarations of built-in tools: all of them write, and only to sandboxes."""
+
+from mulligan.domain.resource import ResourceType
+from mulligan.domain.tool import Argument, ToolDeclaration
+
+FILES = frozenset({ResourceType.GIT_CHECKOUT, ResourceType.FS_DIRECTORY})
+EVERY_RESOURCE = frozenset(ResourceType)
+
+
+def declare(
+    name: str,
+    summary: str,
+    *arguments: Argument,
+    exactly_one_of: tuple[str, ...] = (),
+    resource_types: frozenset[ResourceType],
+    idempotent: bool,
+) -> ToolDeclaration:
+    """Declare a tool that writes to sandboxes and nowhere else."""
+    return ToolDeclaration(
+        name=name,
+        summary=summary,
+        arguments=arguments,
+        exactly_one_of=exactly_one_of,
+        resource_types=resource_types,
+        writes=True,
+        read_only=False,
+        checkpointable=True,
+        idempotent=idempotent,
+        side_effects=(),
+        timeout=None,
+    )

@@ -1,0 +1,61 @@
+"""The environment that a tool's processes see."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mulligan.ports import ToolRequest
+
+PLAN_MARK = "MULLIGAN_PLAN_ID"  # by these a later run finds what a killed one left running
+CALL_MARK = "MULLIGAN_CALL_ID"
+
+# What makes git work on another repository than the one it stands in. A hook or a git alias that calls
+# mulligan has them set, and a tool in a sandbox would then change the user's own repository.
+_GIT_REDIRECTIONS = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
+        "GIT_NAMESPACE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_QUARANTINE_PATH",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    }
+)
+
+
+def clean(environment: Mapping[str, str]) -> dict[str, str]:
+    """The caller's environment without what redirects git or belongs to an outer run of mulligan."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name not in _GIT_REDIRECTIONS and not name.startswith("MULLIGAN_")
+    }
+
+
+def folder_of(request: ToolRequest) -> Path:
+    """Where the call's processes start: the sandbox, or the folder of a sandbox that is a database file."""
+    return request.root if request.root.is_dir() else request.root.parent
+
+
+def tool_environment(
+    base: Mapping[str, str], request: ToolRequest, folder: Path, own: Mapping[str, str]
+) -> dict[str, str]:
+    """The whole environment of one call that starts in `folder`; what the step itself sets wins."""
+    ceiling = str(folder_of(request).parent)
+    ceilings = [ceiling, *filter(None, [base.get("GIT_CEILING_DIRECTORIES")])]
+    environment = clean(base)
+    environment.pop("OLDPWD", None)
+    environment["GIT_CEILING_DIRECTORIES"] = ":".join(ceilings)
+    environment["PWD"] = str(folder)
+    environment |= request.environment
+    environment |= own
+    environment |= {PLAN_MARK: request.plan_id, CALL_MARK: request.call_id}
+    return environment

@@ -1,0 +1,170 @@
+"""A launcher process as the runner sees it: what it can be told, and what it tells."""
+
+import os
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+
+from mulligan.adapters.tools.environment import PLAN_MARK, clean
+from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Shown
+from mulligan.adapters.tools.survivors import LAUNCHER_MARK
+from mulligan.domain.ids import PlanId
+
+# Loads a program of this folder under its full name, from its cached bytecode, without its package.
+LOAD = """\
+import sys
+from importlib.machinery import SourceFileLoader
+def load(name):
+    name, path = "mulligan.adapters.tools." + name, sys.argv[1] + "/" + name + ".py"
+    module = sys.modules[name] = type(sys)(name)
+    SourceFileLoader(name, path).exec_module(module)
+    return module
+"""
+PROGRAMS = str(Path(__file__).parent)
+
+Event = tuple[
+    bytes, ...
+]  # a reply of the launcher, or (b"line", data) or (b"flood",) from the channel, or (b"lost",)
+
+
+class LauncherProcess:
+    """A launcher, the pipes to it, and the one command that runs under it at a time."""
+
+    def __init__(
+        self, *, python: str, environment: Mapping[str, str], plan_id: PlanId, kept: tuple[int, ...], how: str
+    ) -> None:
+        """Start it. `kept` descriptors are handed on to its commands; `how` is `tree` or `group`."""
+        import selectors
+        import subprocess  # slow to import, and no command but those that run steps needs it
+
+        replies, replies_there = os.pipe()
+        try:
+            program = LOAD + "load('launcher').main(sys.argv[2:])"
+            self._process = subprocess.Popen(
+                [python, "-I", "-c", program, PROGRAMS, str(replies_there), how],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                pass_fds=(replies_there, *kept),
+                env=clean(environment) | {PLAN_MARK: plan_id, LAUNCHER_MARK: "1"},
+                cwd="/",
+                start_new_session=True,  # Ctrl-C of the terminal is the runner's to handle
+            )
+        except BaseException:
+            os.close(replies)
+            raise
+        finally:
+            os.close(replies_there)
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin and stdout and stderr
+        self._requests, self._stdout, self._stderr = stdin.fileno(), stdout.fileno(), stderr.fileno()
+        self._replies = replies
+        self._incoming = bytearray()
+        self._lines = bytearray()
+        self._events: deque[Event] = deque()
+        self._channel: int | None = None
+        self._selector = selectors.DefaultSelector()
+        for descriptor in (self._stdout, self._stderr, self._replies):
+            os.set_blocking(descriptor, False)
+            self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def listen(self, channel: int) -> None:
+        """Give lines that arrive on this descriptor as events too."""
+        os.set_blocking(channel, False)
+        self._channel = channel
+        self._selector.register(channel, 1)
+
+    def send(self, *words: bytes) -> None:
+        """Tell the launcher something; one that is gone will be noticed by its silence."""
+        body = b"\0".join(words)
+        data = len(body).to_bytes(4, "big") + body
+        try:
+            while data:
+                data = data[os.write(self._requests, data) :]
+        except BrokenPipeError:
+            return
+
+    def next_event(self, shown: Shown, deadline: float | None) -> Event | None:
+        """Hand on what is printed until something happens; None when the time is up first."""
+        while not self._events:
+            timeout = None if deadline is None else deadline - time.monotonic()
+            if timeout is not None and timeout <= 0:
+                return None
+            ready = {key.fd for key, _ in self._selector.select(timeout)}
+            # What was printed before an event is shown before it: look for the event first, then print, then tell.
+            if self._replies in ready:
+                self._read_replies()
+            if self._channel in ready:
+                self._read_lines()
+            # One read takes all that a pipe can hold; more than one, and a flood would keep us here for ever.
+            if data := _read(self._stdout):
+                shown.stdout(data)
+            if data := _read(self._stderr):
+                shown.stderr(data)
+        return self._events.popleft()
+
+    def _read_replies(self) -> None:
+        data = _read(self._replies)
+        if data == b"":
+            self._selector.unregister(self._replies)
+            self._events.append((b"lost",))
+        self._incoming += data or b""
+        while len(self._incoming) >= 4:
+            end = 4 + int.from_bytes(self._incoming[:4], "big")
+            if len(self._incoming) < end:
+                return
+            self._events.append(tuple(bytes(self._incoming[4:end]).split(b"\0")))
+            del self._incoming[:end]
+
+    def _read_lines(self) -> None:
+        assert self._channel is not None
+        data = _read(self._channel)
+        if data == b"":
+            self._selector.unregister(self._channel)  # the launcher tells how the process ended
+        self._lines += data or b""
+        *lines, rest = self._lines.split(b"\n")
+        self._lines = bytearray(rest)
+        self._events.extend((b"line", bytes(line)) for line in lines)
+        if len(self._lines) > RECORDED:
+            self._events.append((b"flood",))
+
+    def end(self) -> None:
+        """End the command with all its processes, and return when they are gone."""
+        try:
+            self.send(b"end")
+            nowhere = Shown(lambda _: None)
+            while (event := self.next_event(nowhere, None)) and event[0] not in (
+                b"over",
+                b"lost",
+                b"refused",
+            ):
+                continue
+        except BaseException:  # a second Ctrl-C: no more grace
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let the launcher go; whatever still runs under it is killed."""
+        process = self._process
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.close()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            stream.close()
+        self._selector.close()
+        os.close(self._replies)
+
+    @property
+    def running(self) -> bool:
+        """Whether the launcher itself is alive."""
+        return self._process.poll() is None
+
+
+def _read(descriptor: int) -> bytes | None:
+    """What can be read now: None for nothing yet, b"" at the end."""
+    try:
+        return os.read(descriptor, MEBIBYTE)
+    except BlockingIOError:
+        return None

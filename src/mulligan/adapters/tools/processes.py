@@ -1,0 +1,178 @@
+"""Running commands under launchers: started, followed live, and seen ended."""
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mulligan.adapters.tools.environment import CALL_MARK
+from mulligan.adapters.tools.launcher_process import Event, LauncherProcess
+from mulligan.adapters.tools.printed import Recorded
+from mulligan.adapters.tools.survivors import end_marked
+from mulligan.domain.ids import CallId, PlanId
+from mulligan.domain.json_value import Json
+from mulligan.errors import SystemFailed, ToolFailed, ToolTimedOut
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What is to be started."""
+
+    argv: tuple[str, ...]
+    folder: Path
+    environment: Mapping[str, str]
+
+    def words(self, tool: str) -> list[bytes]:
+        """The command as the launcher reads it, or ToolFailed for what no process can be given."""
+        pairs = [f"{name}={value}" for name, value in self.environment.items()]
+        if any("=" in name or not name for name in self.environment):
+            raise ToolFailed(tool=tool, reason="env: a name is empty or holds '='")
+        words = [str(self.folder), str(len(self.argv)), *self.argv, *pairs]
+        if any("\0" in word for word in words):
+            raise ToolFailed(
+                tool=tool, reason="a NUL character stands in an argument or environment variable"
+            )
+        return [os.fsencode(word) for word in words]
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A process that a tool left running, and that was ended."""
+
+    pid: int
+    command: str
+
+    def content(self) -> Json:
+        """For the record."""
+        return {"pid": self.pid, "command": self.command}
+
+    def __str__(self) -> str:
+        """For the user."""
+        return f"left running and ended: process {self.pid} ({self.command})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a command ended."""
+
+    exit_status: int  # negative: the signal that ended it
+    stdout: bytes
+    stderr_tail: bytes
+    leftovers: tuple[Leftover, ...]
+
+
+def leftovers_of(over: Event) -> tuple[Leftover, ...]:
+    """The processes named in the launcher's `over`."""
+    words = over[2:]
+    return tuple(
+        Leftover(int(pid), command.decode(errors="replace"))
+        for pid, command in zip(words[::2], words[1::2], strict=True)
+    )
+
+
+class Launchers:
+    """Runs commands under launchers, which are kept for the next call of the same plan."""
+
+    def __init__(self, *, python: str, environment: Mapping[str, str], how: str) -> None:
+        """Start launchers with this interpreter and environment when they are needed."""
+        self._python = python
+        self._environment = environment
+        self._how = how
+        self._idle: dict[PlanId, list[LauncherProcess]] = {}
+        self._lock = threading.Lock()  # child plans run in threads
+
+    def start(self, plan_id: PlanId, kept: tuple[int, ...]) -> LauncherProcess:
+        """A new launcher."""
+        try:
+            return LauncherProcess(
+                python=self._python, environment=self._environment, plan_id=plan_id, kept=kept, how=self._how
+            )
+        except OSError as exc:
+            raise SystemFailed(
+                path=self._python, reason=f"no process could be started: {exc.strerror}"
+            ) from exc
+
+    def run(
+        self,
+        tool: str,
+        plan_id: PlanId,
+        call_id: CallId,
+        command: Command,
+        timeout: float | None,
+        recorded: Recorded,
+    ) -> Outcome:
+        """Run a command to its end, or raise ToolFailed; either way none of its processes is left."""
+        words = command.words(tool)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        launcher = self._take(plan_id)
+        try:
+            launcher.send(b"start", *words)
+            event = launcher.next_event(recorded, deadline)
+        except BaseException:
+            self._discard(launcher)
+            raise
+        if event is None:
+            self._discard(launcher)
+            raise ToolTimedOut(tool=tool, timeout=timeout)
+        if event[0] == b"lost":
+            launcher.close()
+            end_marked(CALL_MARK, call_id)
+            raise launcher_lost(tool)
+        self._give_back(plan_id, launcher)
+        if event[0] == b"refused":
+            raise not_started(tool, command, int(event[1]))
+        return Outcome(
+            exit_status=os.waitstatus_to_exitcode(int(event[1])),
+            stdout=bytes(recorded.recorded),
+            stderr_tail=recorded.stderr_tail,
+            leftovers=leftovers_of(event),
+        )
+
+    def forget(self, plan_id: PlanId | None) -> None:
+        """Let idle launchers go: of one plan, or all."""
+        with self._lock:
+            plans = list(self._idle) if plan_id is None else [plan_id]
+            launchers = [launcher for plan in plans for launcher in self._idle.pop(plan, [])]
+        for launcher in launchers:
+            launcher.close()
+
+    def _take(self, plan_id: PlanId) -> LauncherProcess:
+        with self._lock:
+            idle = self._idle.get(plan_id, [])
+            while idle:
+                launcher = idle.pop()
+                if launcher.running:
+                    return launcher
+                launcher.close()
+        return self.start(plan_id, ())
+
+    def _give_back(self, plan_id: PlanId, launcher: LauncherProcess) -> None:
+        with self._lock:
+            self._idle.setdefault(plan_id, []).append(launcher)
+
+    @staticmethod
+    def _discard(launcher: LauncherProcess) -> None:
+        launcher.end()
+        launcher.close()
+
+
+def launcher_lost(tool: str) -> ToolFailed:
+    """The error for a launcher that someone killed."""
+    return ToolFailed(
+        tool=tool,
+        reason="its launcher was killed; the processes of the call were ended",
+        hint="see whether something ends processes of yours (memory limits do), then execute the plan again",
+    )
+
+
+def not_started(tool: str, command: Command, number: int) -> ToolFailed:
+    """The error for a command that the system would not start."""
+    return ToolFailed(
+        tool=tool,
+        reason=f"{command.argv[0]} could not be started: {os.strerror(number)}",
+        errno=number,
+        folder=str(command.folder),
+        hint="check that the program is installed, executable and on the PATH",
+    )

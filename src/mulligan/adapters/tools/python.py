@@ -1,0 +1,308 @@
+"""The tool `python`: a function of a module, called in a worker process that is kept for the next call."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from mulligan.adapters.tools.arguments import mapping, text
+from mulligan.adapters.tools.declaring import EVERY_RESOURCE, declare
+from mulligan.adapters.tools.environment import CALL_MARK, folder_of, tool_environment
+from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS, Event, LauncherProcess
+from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Shown
+from mulligan.adapters.tools.processes import (
+    Command,
+    Launchers,
+    Leftover,
+    launcher_lost,
+    leftovers_of,
+    not_started,
+)
+from mulligan.adapters.tools.survivors import end_marked
+from mulligan.domain.decision import Choice
+from mulligan.domain.ids import PlanId
+from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.tool import Argument, ArgumentType, ToolResult
+from mulligan.errors import NotBuiltYet, ToolFailed, ToolTimedOut
+from mulligan.ports import StepHost, ToolRequest
+
+EXIT_GRACE = 1.0  # seconds for a worker to leave by itself when it is no longer needed
+
+
+class _WorkerStale(Exception):
+    """Files that a kept worker had imported have changed."""
+
+
+class PythonTool:
+    """Calls `function(context, **kwargs)`; its output is what the function returns."""
+
+    declaration = declare(
+        "python",
+        "Call a Python function with a StepContext",
+        Argument("function", ArgumentType.FUNCTION, required=True),
+        Argument("kwargs", ArgumentType.MAP, required=False),
+        resource_types=EVERY_RESOURCE,
+        idempotent=False,
+    )
+
+    def __init__(self, workers: "Workers", base_environment: Mapping[str, str]) -> None:
+        """Call functions in these workers."""
+        self._workers = workers
+        self._base_environment = base_environment
+
+    def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
+        """Call it to its end."""
+        folder = folder_of(request)
+        environment = tool_environment(self._base_environment, request, folder, {})
+        call: JsonObject = {
+            "function": text("python", request, "function"),
+            "kwargs": mapping("python", request, "kwargs"),
+            "folder": str(folder),
+            "environment": dict[str, Json](environment),
+            "root": str(request.root),
+            "sandboxes": {name: str(path) for name, path in request.sandboxes.items()},
+            "variables": dict[str, Json](request.variables),
+            "outputs": dict(request.outputs),
+            "memory": request.memory,
+            "guidance": request.guidance,
+        }
+        command = Command(argv=self._workers.argv, folder=folder, environment=environment)
+        while True:
+            worker = self._workers.take(request.plan_id, command)
+            run = _Run(request, host, worker)
+            try:
+                reply = run.to_end(call)
+                leftovers = run.sweep()
+            except _WorkerStale:
+                worker.retire()
+                continue
+            except BaseException:
+                worker.end()
+                raise
+            break
+        if worker.alive and "done" in reply and not reply["threads"]:
+            self._workers.give_back(worker)
+        else:
+            worker.retire()
+        return _result(reply, leftovers)
+
+
+def _result(reply: JsonObject, leftovers: tuple[Leftover, ...]) -> ToolResult:
+    threads = reply["threads"] if isinstance(reply["threads"], list) else []
+    messages = [str(leftover) for leftover in leftovers]
+    messages += [f"left running and ended: thread {name}" for name in threads]
+    detail: JsonObject = {"leftovers": [leftover.content() for leftover in leftovers], "threads": threads}
+    if "failed" in reply:
+        raise ToolFailed(
+            tool="python",
+            reason=reply["failed"],
+            traceback=reply["traceback"],
+            hint="correct the function or the step's args, then execute the plan again",
+            **detail,
+        )
+    return ToolResult(output=reply["done"], detail=detail, messages=tuple(messages))
+
+
+class _Run:
+    """One call in one worker."""
+
+    def __init__(self, request: ToolRequest, host: StepHost, worker: "WorkerProcess") -> None:
+        self._request = request
+        self._host = host
+        self._worker = worker
+        self._shown = Shown(host.output)
+        timeout = request.timeout
+        self._deadline = None if timeout is None else time.monotonic() + timeout
+
+    def to_end(self, call: JsonObject) -> JsonObject:
+        """Send the call and serve what the function asks for, until it returns or fails."""
+        self._worker.send(call)
+        while True:
+            message = self._message(self._event())
+            if "stale" in message:
+                raise _WorkerStale
+            if isinstance(message["state"], dict):
+                self._host.save_memory(message["state"])
+            if "ask" not in message:
+                return message
+            began = time.monotonic()
+            answer = self._answer(message)
+            if self._deadline is not None:
+                self._deadline += time.monotonic() - began  # a checkpoint takes none of the function's time
+            self._worker.send({"answer": answer})
+
+    def sweep(self) -> tuple[Leftover, ...]:
+        """End what the function left running; the worker itself stays if there was nothing."""
+        launcher = self._worker.launcher
+        launcher.send(b"sweep")
+        event = launcher.next_event(self._shown, None)
+        assert event is not None
+        if event[0] == b"clean":
+            return ()
+        self._worker.alive = False
+        if event[0] == b"lost":
+            raise self._lost()
+        return leftovers_of(event)
+
+    def _event(self) -> Event:
+        event = self._worker.launcher.next_event(self._shown, self._deadline)
+        if event is None:
+            raise ToolTimedOut(tool="python", timeout=self._request.timeout)
+        return event
+
+    def _message(self, event: Event) -> JsonObject:
+        if event[0] == b"line":
+            return cast(JsonObject, json.loads(event[1]))
+        if event[0] == b"flood":
+            raise ToolFailed(
+                tool="python",
+                reason=f"returned or recorded more than {RECORDED // MEBIBYTE} MiB at once",
+                limit=RECORDED,
+                hint="write it to a file in the sandbox and return its path",
+            )
+        self._worker.alive = False
+        if event[0] == b"lost":
+            raise self._lost()
+        if event[0] == b"refused":
+            raise not_started("python", self._worker.command, int(event[1]))
+        status = os.waitstatus_to_exitcode(int(event[1]))
+        raise ToolFailed(
+            tool="python",
+            reason=f"the function ended its process (status {status})",
+            exit_status=status,
+            stderr=self._shown.stderr_tail.decode(errors="replace"),
+            hint="return from the function instead, or raise an exception",
+        )
+
+    def _lost(self) -> ToolFailed:
+        end_marked(CALL_MARK, self._worker.first_call)
+        end_marked(CALL_MARK, self._request.call_id)
+        return launcher_lost("python")
+
+    def _answer(self, message: JsonObject) -> Json:
+        what = message["ask"]
+        if what == "record_decision":
+            choice = cast("dict[str, str]", message["choice"])
+            made = Choice(
+                question=choice["question"],
+                chosen=choice["chosen"],
+                alternatives=tuple(choice["alternatives"]),
+                rationale=choice["rationale"],
+            )
+            return self._host.record_decision(made, cast(JsonObject, message["metadata"]))
+        if what == "checkpoint":
+            return self._host.checkpoint(str(message["label"]), cast(JsonObject, message["metadata"]))
+        if what == "log":
+            return self._host.log(str(message["message"]))
+        raise NotBuiltYet(feature=f"StepContext.{what}")
+
+
+@dataclass(slots=True)
+class WorkerProcess:
+    """A worker under a launcher of its own, and the pipe on which it hears."""
+
+    launcher: LauncherProcess
+    plan_id: PlanId
+    command: Command
+    requests: int
+    replies: int
+    alive: bool = field(default=True)
+
+    @property
+    def first_call(self) -> str:
+        """The call it was started for, whose mark it carries."""
+        return self.command.environment[CALL_MARK]
+
+    def send(self, message: JsonObject) -> None:
+        """Tell the worker something; that it is gone is seen when it does not answer."""
+        data = json.dumps(message).encode() + b"\n"
+        try:
+            while data:
+                data = data[os.write(self.requests, data) :]
+        except BrokenPipeError:
+            return
+
+    def retire(self) -> None:
+        """Let it leave by itself, then see it ended."""
+        os.close(self.requests)
+        if self.alive:
+            nowhere = Shown(lambda _: None)
+            limit = time.monotonic() + EXIT_GRACE
+            while (event := self.launcher.next_event(nowhere, limit)) and event[0] not in (b"over", b"lost"):
+                continue
+        os.close(self.replies)
+        self.launcher.close()
+
+    def end(self) -> None:
+        """End it with everything below it."""
+        if self.alive:
+            self.launcher.end()
+        self.alive = False
+        self.retire()
+
+
+class Workers:
+    """Starts workers, and keeps those that can be used again."""
+
+    def __init__(self, launchers: Launchers, python: str) -> None:
+        """Start them with this interpreter, under launchers."""
+        self._launchers = launchers
+        self._python = python
+        self._idle: list[WorkerProcess] = []
+        self._lock = threading.Lock()
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """How a worker is started, but for the descriptors it talks on."""
+        # -P: nothing is imported from the sandbox before the worker says so.
+        return (
+            self._python,
+            "-P",
+            "-c",
+            LOAD + "load('step_context'); load('worker').main(sys.argv[2:])",
+            PROGRAMS,
+        )
+
+    def take(self, plan_id: PlanId, command: Command) -> WorkerProcess:
+        """A kept worker of this plan and sandbox, or a new one."""
+        with self._lock:
+            for worker in self._idle:
+                if (worker.plan_id, worker.command.folder) == (plan_id, command.folder):
+                    self._idle.remove(worker)
+                    return worker
+        return self._start(plan_id, command)
+
+    def give_back(self, worker: WorkerProcess) -> None:
+        """Keep a worker for the next call."""
+        with self._lock:
+            self._idle.append(worker)
+
+    def forget(self, plan_id: PlanId | None) -> None:
+        """Let kept workers go: of one plan, or all."""
+        with self._lock:
+            gone = [worker for worker in self._idle if plan_id in (None, worker.plan_id)]
+            self._idle = [worker for worker in self._idle if worker not in gone]
+        for worker in gone:
+            worker.retire()
+
+    def _start(self, plan_id: PlanId, command: Command) -> WorkerProcess:
+        requests_there, requests = os.pipe()
+        replies, replies_there = os.pipe()
+        argv = (*command.argv, str(requests_there), str(replies_there))
+        command = Command(argv=argv, folder=command.folder, environment=command.environment)
+        try:
+            words = command.words("python")
+            launcher = self._launchers.start(plan_id, (requests_there, replies_there))
+        except BaseException:
+            os.close(requests)
+            os.close(replies)
+            raise
+        finally:
+            os.close(requests_there)
+            os.close(replies_there)
+        launcher.listen(replies)
+        launcher.send(b"start", *words)
+        return WorkerProcess(launcher, plan_id, command, requests, replies)

@@ -1,0 +1,126 @@
+"""The tool `shell`: any command, in the sandbox of the step's resource."""
+
+import os
+import signal
+import stat
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from mulligan.adapters.tools.arguments import text, text_list, text_map
+from mulligan.adapters.tools.contents import failing_as
+from mulligan.adapters.tools.declaring import EVERY_RESOURCE, declare
+from mulligan.adapters.tools.environment import folder_of, tool_environment
+from mulligan.adapters.tools.paths import open_sandbox
+from mulligan.adapters.tools.printed import Recorded
+from mulligan.adapters.tools.processes import Command, Launchers, Outcome
+from mulligan.domain.tool import Argument, ArgumentType, ToolResult
+from mulligan.errors import ToolFailed
+from mulligan.ports import StepHost, ToolRequest
+
+LONGEST_ARGUMENT = 100 * 1024  # bytes; the kernel takes 128 KiB
+SHOWN_LINES = 10  # of stderr, in the message of a failure
+
+
+class Shell:
+    """Runs a command; its output is what it printed on stdout."""
+
+    declaration = declare(
+        "shell",
+        "Run a command in the sandbox",
+        Argument("command", ArgumentType.COMMAND, required=False),
+        Argument("argv", ArgumentType.TEXT_LIST, required=False),
+        Argument("cwd", ArgumentType.PATH, required=False),
+        Argument("env", ArgumentType.TEXT_MAP, required=False),
+        exactly_one_of=("command", "argv"),
+        resource_types=EVERY_RESOURCE,
+        idempotent=False,
+    )
+
+    def __init__(self, launchers: Launchers, base_environment: Mapping[str, str], scratch: Path) -> None:
+        """Run commands under these launchers; `scratch` is for commands too long to be an argument."""
+        self._launchers = launchers
+        self._base_environment = base_environment
+        self._scratch = scratch
+
+    def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
+        """Run it to its end."""
+        folder = _working_folder(request)
+        environment = tool_environment(
+            self._base_environment, request, folder, text_map("shell", request, "env")
+        )
+        recorded = Recorded("shell", host.output)
+        with self._argv(request) as argv:
+            command = Command(argv=argv, folder=folder, environment=environment)
+            outcome = self._launchers.run(
+                "shell", request.plan_id, request.call_id, command, request.timeout, recorded
+            )
+        if outcome.exit_status != 0:
+            raise _failure(outcome)
+        return _result(outcome)
+
+    @contextmanager
+    def _argv(self, request: ToolRequest) -> Generator[tuple[str, ...]]:
+        if "argv" in request.args:
+            yield tuple(text_list("shell", request, "argv"))
+            return
+        command = text("shell", request, "command")
+        if len(os.fsencode(command)) < LONGEST_ARGUMENT:
+            yield ("/bin/sh", "-c", command)
+            return
+        script = self._scratch / f"{request.call_id}.sh"
+        self._scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            script.write_bytes(os.fsencode(command))
+            yield ("/bin/sh", str(script))
+        finally:
+            script.unlink(missing_ok=True)
+
+
+def _working_folder(request: ToolRequest) -> Path:
+    """Where the command starts: `cwd` may pass through symlinks as long as they stay in the sandbox."""
+    root = folder_of(request)
+    cwd = text("shell", request, "cwd") if "cwd" in request.args else "."
+    if Path(cwd) == Path():
+        return root
+    with failing_as("shell", cwd), open_sandbox(root) as sandbox:
+        found = sandbox.find(cwd, follow=True, make_parents=False).stat()
+        if found is None or not stat.S_ISDIR(found.st_mode):
+            raise ToolFailed(tool="shell", reason=f"cwd: there is no folder {cwd}", path=cwd)
+    return root / cwd
+
+
+def _result(outcome: Outcome) -> ToolResult:
+    text = outcome.stdout.decode(errors="replace")
+    messages = [str(leftover) for leftover in outcome.leftovers]
+    if "\ufffd" in text and text.encode() != outcome.stdout:
+        messages.append("what the command printed is not UTF-8: bytes that are none were replaced by U+FFFD")
+    return ToolResult(
+        output=text[:-2] if text.endswith("\r\n") else text.removesuffix("\n"),
+        detail={"exit_status": 0, "leftovers": [leftover.content() for leftover in outcome.leftovers]},
+        messages=tuple(messages),
+    )
+
+
+def _failure(outcome: Outcome) -> ToolFailed:
+    if outcome.exit_status < 0:
+        reason = f"was ended by {_signal_name(-outcome.exit_status)}"
+    else:
+        reason = f"ended with exit status {outcome.exit_status}"
+    stderr = outcome.stderr_tail.decode(errors="replace")
+    lines = stderr.strip().splitlines()[-SHOWN_LINES:]
+    return ToolFailed(
+        tool="shell",
+        reason="\n".join([reason + (":" if lines else ""), *lines]),
+        exit_status=outcome.exit_status,
+        stderr=stderr,
+        leftovers=[leftover.content() for leftover in outcome.leftovers],
+        hint="correct the command or what it works on, then execute the plan again",
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,91 @@
+"""StepContext: what a Python tool can ask of the plan it runs in.
+
+It lives in the worker process and talks to the runner; it needs nothing but the standard library, for the
+worker's interpreter need not have mulligan's dependencies.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+Ask = Callable[[str, dict[str, Any]], Any]  # sends a request to the runner and waits for its answer
+
+
+class StepContext:
+    """The plan as a Python tool sees it: where its files are, what came before, and what it may record."""
+
+    state: dict[str, Any]
+    """A JSON dict that is part of every checkpoint and comes back with it."""
+
+    def __init__(self, call: Mapping[str, Any], ask: Ask) -> None:
+        """Made by the worker for one call."""
+        self.state = dict(call["memory"])
+        self._ask = ask
+        self._root = Path(call["root"])
+        self._sandboxes = {name: Path(path) for name, path in call["sandboxes"].items()}
+        self._variables: Mapping[str, str] = MappingProxyType(call["variables"])
+        self._outputs: Mapping[str, Any] = MappingProxyType(call["outputs"])
+        self._guidance: str = call["guidance"]
+
+    def path(self, resource: str | None = None) -> Path:
+        """The sandbox of a resource (without a name: of the step's own): its folder, or its database file."""
+        if resource is None:
+            return self._root
+        if resource not in self._sandboxes:
+            known = ", ".join(sorted(self._sandboxes))
+            raise LookupError(f"the plan has no resource {resource!r}; it has: {known}")
+        return self._sandboxes[resource]
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The plan's variables."""
+        return self._variables
+
+    @property
+    def outputs(self) -> Mapping[str, Any]:
+        """What earlier steps gave, by step name."""
+        return self._outputs
+
+    @property
+    def guidance(self) -> str:
+        """What a correction gave the steps to go by; empty without one."""
+        return self._guidance
+
+    def record_decision(
+        self,
+        question: str,
+        *,
+        chosen: str,
+        alternatives: Iterable[str] = (),
+        rationale: str | None = None,
+        **metadata: Any,
+    ) -> str:
+        """Record a choice; gives the decision's id. Returns when the checkpoint that belongs to it is taken."""
+        _texts(question=question, chosen=chosen, rationale=rationale or "")
+        if isinstance(alternatives, str):
+            raise TypeError("alternatives must be a list of texts, not one text")
+        others = list(alternatives)
+        _texts(**{f"alternatives[{at}]": other for at, other in enumerate(others)})
+        choice = {"question": question, "chosen": chosen, "alternatives": others, "rationale": rationale}
+        return self._ask("record_decision", {"choice": choice, "metadata": metadata})
+
+    def checkpoint(self, label: str, **metadata: Any) -> str:
+        """Take a labelled checkpoint now; gives its group's id."""
+        _texts(label=label)
+        return self._ask("checkpoint", {"label": label, "metadata": metadata})
+
+    def log(self, message: str) -> None:
+        """Write a line into the plan's log."""
+        self._ask("log", {"message": str(message)})
+
+    def spawn(self, *plans: Any, **options: Any) -> NoReturn:
+        """Run child plans; this version refuses it by name."""
+        self._ask("spawn", {})
+        raise AssertionError("the runner answered a request that ends the call")
+
+
+def _texts(**values: object) -> None:
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be a text, not {type(value).__name__}")

@@ -1,0 +1,59 @@
+"""The toolbox: the built-in tools by name, and the processes they keep."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mulligan.adapters.tools.environment import PLAN_MARK
+from mulligan.adapters.tools.files import DeleteFile, EditFile, MoveFile, WriteFile
+from mulligan.adapters.tools.patch import ApplyPatch
+from mulligan.adapters.tools.processes import Launchers
+from mulligan.adapters.tools.python import PythonTool, Workers
+from mulligan.adapters.tools.shell import Shell
+from mulligan.adapters.tools.survivors import end_marked
+from mulligan.domain.ids import PlanId
+from mulligan.domain.tool import ToolDeclaration
+from mulligan.errors import ToolUnknown
+from mulligan.ports import Tool
+
+
+class LocalToolbox:
+    """The built-in tools, run on this machine."""
+
+    def __init__(self, *, python: str, base_environment: Mapping[str, str], scratch: Path) -> None:
+        """Run processes with this interpreter and environment.
+
+        `scratch` is a folder only its owner can read, for files that are handed to tools. Nothing is
+        started before a tool needs it.
+        """
+        self._launchers = Launchers(python=python, environment=base_environment, how="tree")
+        self._workers = Workers(self._launchers, python)
+        self._tools: dict[str, Tool] = {
+            "shell": Shell(self._launchers, base_environment, scratch),
+            "write_file": WriteFile(),
+            "delete_file": DeleteFile(),
+            "edit_file": EditFile(),
+            "move_file": MoveFile(),
+            "apply_patch": ApplyPatch(),
+            "python": PythonTool(self._workers, base_environment),
+        }
+
+    def declarations(self) -> Mapping[str, ToolDeclaration]:
+        """Every tool by name."""
+        return {name: tool.declaration for name, tool in self._tools.items()}
+
+    def tool(self, name: str) -> Tool:
+        """The tool of that name, or ToolUnknown."""
+        if name not in self._tools:
+            raise ToolUnknown(tool=name, known=", ".join(sorted(self._tools)))
+        return self._tools[name]
+
+    def forget_processes(self) -> None:
+        """End the workers and launchers that are kept for the next call."""
+        self._workers.forget(None)
+        self._launchers.forget(None)
+
+    def end_survivors(self, plan_id: PlanId) -> tuple[str, ...]:
+        """End what a killed runner of the plan left running; what this toolbox keeps for the plan goes first."""
+        self._workers.forget(plan_id)
+        self._launchers.forget(plan_id)
+        return end_marked(PLAN_MARK, plan_id)
