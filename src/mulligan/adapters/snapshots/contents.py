@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from mulligan.adapters.snapshots.objects import Sink
 from mulligan.adapters.snapshots.packs import ID_LENGTH, Kind
+from mulligan.adapters.snapshots.places import Place, path_of
 from mulligan.adapters.snapshots.scan import Gone, signature
 from mulligan.adapters.snapshots.trees import Attributes, Entry
 from mulligan.errors import SnapshotDamaged, TreeUnsteady
@@ -33,36 +34,41 @@ class Content(NamedTuple):
     """What was read of one file, and the stat that belongs to it."""
 
     stat: os.stat_result
+    signature: bytes
     id: bytes
     attributes: Attributes
     sparse: bool
 
 
-def store_file(name: str, folder_fd: int, path: str, sink: Sink) -> Content:
-    """Read a file that holds still into objects; Gone where it is no file any more, TreeUnsteady where it never rests."""
+def store_file(name: str, folder_fd: int, folder: Place, sink: Sink) -> Content:
+    """Read a file that holds still into objects.
+
+    Gone where it is no file any more, TreeUnsteady where it never rests.
+    """
     for pause in _PAUSES:
         if pause:
             time.sleep(pause)
-        fd = _open(name, folder_fd, path)
+        fd = _open(name, folder_fd, folder)
         try:
             before = os.fstat(fd)
             if not stat.S_ISREG(before.st_mode):
-                raise Gone(path)
+                raise Gone(path_of(folder, name))
+            seen = signature(before)
             id = _store_bytes(fd, before.st_size, sink)
-            content = Content(before, id, read_attributes(fd), _has_holes(fd, before))
-            if id and signature(os.fstat(fd)) == signature(before):
+            content = Content(before, seen, id, read_attributes(fd), _has_holes(fd, before))
+            if id and signature(os.fstat(fd)) == seen:
                 return content
         finally:
             os.close(fd)
-    raise TreeUnsteady(path=path)
+    raise TreeUnsteady(path=path_of(folder, name))
 
 
-def _open(name: str, folder_fd: int, path: str) -> int:
+def _open(name: str, folder_fd: int, folder: Place) -> int:
     try:
         return os.open(name, _FILE_FLAGS, dir_fd=folder_fd)
     except OSError as exc:
         if exc.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
-            raise Gone(path) from exc
+            raise Gone(path_of(folder, name)) from exc
         raise
 
 

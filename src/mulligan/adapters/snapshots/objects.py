@@ -9,7 +9,7 @@ from threading import Lock, Thread
 from typing import Protocol
 
 from mulligan.adapters.snapshots.durable import make_private_folder, sync_folder
-from mulligan.adapters.snapshots.packs import Kind, Pack, PackFile, Row, hash_of
+from mulligan.adapters.snapshots.packs import Kind, NewObject, Pack, PackFile, Row, hash_of
 from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.errors import SnapshotDamaged
 
@@ -164,11 +164,11 @@ class PackWriter:
         self._rooms = rooms
         self._stack = ExitStack()
         self._taken: set[bytes] = set()
-        self._batch: list[tuple[bytes, Kind, bytes]] = []
+        self._batch: list[NewObject] = []
         self._batch_bytes = 0
         self._path: Path | None = None
         self._pack: PackFile | None = None
-        self._queue: Queue[list[tuple[bytes, Kind, bytes]]] = Queue(_BATCHES_WAITING)
+        self._queue: Queue[list[NewObject]] = Queue(_BATCHES_WAITING)
         self._thread: Thread | None = None
         self._failure: BaseException | None = None
 
@@ -178,7 +178,7 @@ class PackWriter:
         if id in self._taken or self._objects.contains(id):
             return id
         self._taken.add(id)
-        self._batch.append((id, kind, data))
+        self._batch.append(NewObject(id, kind, data))
         self._batch_bytes += len(data)
         if self._batch_bytes >= _BATCH_BYTES:
             self._hand_over()
@@ -190,8 +190,8 @@ class PackWriter:
             return 0
         self._join()
         pack, path = self._open()
-        for item in self._batch:
-            pack.append(*item)
+        if self._batch:
+            pack.append(self._batch)
         size = pack.finish()
         self._objects.adopt(path)
         self._stack.close()
@@ -226,8 +226,7 @@ class PackWriter:
             if self._failure is not None:
                 continue  # keep taking, so that the caller never waits for room in the queue
             try:
-                for item in batch:
-                    pack.append(*item)
+                pack.append(batch)
             except BaseException as exc:  # noqa: BLE001  raised again in the caller's thread
                 self._failure = exc
 

@@ -12,6 +12,7 @@ another name, fsynced and renamed, so one that can be seen is complete.
 import os
 import struct
 from bisect import bisect_left
+from collections.abc import Sequence
 from enum import IntEnum
 from itertools import repeat
 from pathlib import Path
@@ -28,7 +29,6 @@ _END = b"KCAPNGLM"
 _ROW = struct.Struct("<QIIBB")
 _TRAILER = struct.Struct("<QI32s8s")
 _PAYS_BELOW = 0.95  # compressed to more than this, an object is stored as it is: reading it back is then free
-_WORTH_TRYING = 64  # shorter objects do not shrink
 _LEVEL = 1  # measured on source text: 280 MB/s to 32 %; level 3: 220 MB/s to 31 %; level -5: 410 MB/s to 49 %
 
 
@@ -57,6 +57,14 @@ class Row(NamedTuple):
     kind: int
 
 
+class NewObject(NamedTuple):
+    """An object on its way into a pack."""
+
+    id: bytes
+    kind: Kind
+    data: bytes
+
+
 def hash_of(data: bytes | memoryview) -> bytes:
     """The id of an object."""
     return blake3(data).digest()
@@ -70,24 +78,34 @@ class PackFile:
         os.fchmod(self._file.fileno(), 0o600)
         self._file.write(HEADER)
         self._offset = len(HEADER)
-        self._rows: dict[bytes, Row] = {}
+        self._rows: dict[
+            bytes, bytes
+        ] = {}  # packed at once: many small tuples keep the garbage collector busy
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL, write_content_size=False)
 
-    def append(self, id: bytes, kind: Kind, data: bytes) -> None:
-        """Add one object, compressed where that pays."""
-        stored, coding = data, Coding.RAW
-        if len(data) > _WORTH_TRYING:
-            squeezed = self._compressor.compress(data)
-            if len(squeezed) < len(data) * _PAYS_BELOW:
+    def append(self, batch: "Sequence[NewObject]") -> None:
+        """Add objects, each compressed where that pays."""
+        for new, squeezed in zip(batch, self._squeeze([new.data for new in batch]), strict=True):
+            stored, coding = new.data, Coding.RAW
+            if len(squeezed) < len(new.data) * _PAYS_BELOW:
                 stored, coding = squeezed, Coding.ZSTD
-        self._file.write(stored)
-        self._rows[id] = Row(self._offset, len(stored), len(data), coding, kind)
-        self._offset += len(stored)
+            self._file.write(stored)
+            self._rows[new.id] = _ROW.pack(self._offset, len(stored), len(new.data), coding, new.kind)
+            self._offset += len(stored)
+
+    def _squeeze(self, batch: list[bytes]) -> list[bytes]:
+        """Compress a batch in one call, which gives the GIL back once and not per object: a third of a first capture."""
+        together = getattr(
+            self._compressor, "multi_compress_to_buffer", None
+        )  # not in every build of zstandard
+        if together is None or not all(batch):
+            return [self._compressor.compress(data) for data in batch]
+        return [segment.tobytes() for segment in together(batch, threads=1)]
 
     def finish(self) -> int:
         """Write the index and make the bytes durable; gives the size of the pack."""
         ids = sorted(self._rows)
-        index = b"".join([*ids, *(_ROW.pack(*self._rows[id]) for id in ids)])
+        index = b"".join([*ids, *(self._rows[id] for id in ids)])
         self._file.write(index)
         self._file.write(_trailer(self._offset, len(ids), index))
         self._file.flush()

@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from mulligan.adapters.snapshots.contents import read_attributes, write_attributes, write_file
 from mulligan.adapters.snapshots.difference import Clearing, Difference, Work
@@ -235,7 +235,5 @@ def _spare_name(folder_fd: int) -> Generator[str]:
     try:
         yield name
     finally:
-        try:
+        with suppress(FileNotFoundError):  # it was moved to its place
             os.unlink(name, dir_fd=folder_fd)
-        except FileNotFoundError:
-            pass  # it was moved to its place

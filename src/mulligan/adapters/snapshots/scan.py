@@ -107,6 +107,7 @@ class Scan:
         self._folders = folders
         self._exclusions = exclusions
         self._started_ns = started_ns
+        self._recent_ns = started_ns - _COARSE_GRAIN_NS
         self._links: dict[tuple[int, int], list[tuple[Folder, str]]] = {}
         self.inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
         self.size_bytes = 0
@@ -173,18 +174,23 @@ class Scan:
                 self._note(folder, name, st)
 
     def _note(self, folder: Folder, name: str, st: os.stat_result) -> None:
-        kind = st.st_mode & 0o170000
-        if kind == stat.S_IFDIR:
+        fields = mode, links, inode, size, mtime_ns, ctime_ns, device = _FIELDS(st)
+        kind = mode & 0o170000
+        if kind == stat.S_IFREG:
+            self.size_bytes += size
+            if links > 1:
+                self._links.setdefault((device, inode), []).append((folder, name))
+        elif kind == stat.S_IFDIR:
             folder.children[name] = Folder(name=name, parent=folder)
-        elif kind == stat.S_IFREG:
-            self.size_bytes += st.st_size
-            if st.st_nlink > 1:
-                self._links.setdefault((st.st_dev, st.st_ino), []).append((folder, name))
         elif kind != stat.S_IFLNK:
             folder.unheld[name] = f"it is {_UNHELD_KINDS.get(kind, 'of an unknown kind')}"
             return
-        folder.stats[name] = signature(st)
-        if is_racy(st, self._started_ns):
+        try:
+            folder.stats[name] = _LAYOUT.pack(*fields)
+        except struct.error:
+            folder.stats[name] = signature(st)
+        # Most files are far older than any grain: the exact question is asked of the few that are not.
+        if (ctime_ns >= self._recent_ns or mtime_ns >= self._recent_ns) and is_racy(st, self._started_ns):
             folder.racy.add(name)
 
     def _cannot_enter(self, folder: Folder) -> None:
