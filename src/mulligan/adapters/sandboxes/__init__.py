@@ -1,0 +1,1 @@
+"""Sandboxes: a plan's private working copies of real resources."""

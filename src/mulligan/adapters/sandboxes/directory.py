@@ -1,0 +1,128 @@
+"""Sandboxes of folders: the folder is captured, and the snapshot restored into a folder of the plan's own."""
+
+import hashlib
+import re
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.domain.ids import PlanId
+from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.snapshot import Capture, PathChange, Snapshot, Survey, Unheld
+from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
+from mulligan.ports import Observer, SnapshotStore, WorkingTree
+
+_PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+class DirectorySandboxes:
+    """Makes working copies of folders. What a sandbox started from is the base of every later merge."""
+
+    type = ResourceType.FS_DIRECTORY
+    strategy = Strategy.FILESYSTEM_COPY
+
+    def __init__(self, *, store: SnapshotStore, home: Path, project_home: Path, user_home: Path) -> None:
+        """`home` is the folder for sandboxes; `project_home` and `user_home` are no resources of any plan."""
+        self._store = store
+        self._home = home
+        self._project_home = project_home
+        self._user_home = user_home
+
+    def check(self, resource: Resource, location: Path) -> None:
+        """Refuse a real thing that is no folder, or one that no plan may work on."""
+        reason = self._unsuitable(location)
+        if reason:
+            raise ResourceUnsuitable(resource=resource.name, path=str(location), reason=reason)
+
+    def survey(self, resource: Resource, location: Path, observer: Observer) -> Survey:
+        """Count what a sandbox would copy."""
+        return self._store.survey(_real_tree(location), observer)
+
+    def create(
+        self, plan_id: PlanId, resource: Resource, location: Path, observer: Observer
+    ) -> tuple[Sandbox, tuple[Unheld, ...]]:
+        """Make the plan's working copy, and name what it cannot hold. Cut off anywhere, running it again completes it."""
+        capture = self._store.capture(_real_tree(location), observer)
+        sandbox = Sandbox(
+            plan_id=plan_id,
+            resource=resource.name,
+            type=self.type,
+            strategy=self.strategy,
+            location=str(location),
+            path=str(self._home / plan_id / _folder_name(resource.name)),
+            base=capture.snapshot,
+        )
+        self._store.restore(capture.snapshot, _tree(sandbox), observer)
+        return sandbox, capture.unheld
+
+    def exists(self, sandbox: Sandbox) -> bool:
+        """Tell whether the working copy is there."""
+        path = Path(sandbox.path)
+        return path.is_dir() and not path.is_symlink()
+
+    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
+        """Store the working copy durably."""
+        self._must_exist(sandbox)
+        return self._store.capture(_tree(sandbox), observer)
+
+    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+        """What a restore would do; touches nothing."""
+        self._must_exist(sandbox)
+        return self._store.compare(snapshot, _tree(sandbox))
+
+    def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
+        """Make the working copy exactly what the snapshot holds; idempotent."""
+        self._must_exist(sandbox)
+        return self._store.restore(snapshot, _tree(sandbox), observer)
+
+    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
+        """Write the snapshot's files into a new folder."""
+        if target.exists() or target.is_symlink():
+            raise TargetExists(path=str(target))
+        tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset())
+        try:
+            self._store.restore(snapshot, tree, observer)
+        finally:
+            self._store.forget_tree(tree)
+
+    def remove(self, sandbox: Sandbox) -> None:
+        """Remove the working copy; one that is gone already is fine."""
+        remove_tree(Path(sandbox.path), self._home)
+        self._store.forget_tree(_tree(sandbox))
+
+    def _must_exist(self, sandbox: Sandbox) -> None:
+        if not self.exists(sandbox):
+            raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
+
+    def _unsuitable(self, location: Path) -> str:
+        """Why a plan cannot work on this; empty when it can."""
+        if not location.exists():
+            return "it does not exist"
+        if not location.is_dir():
+            return "it is not a folder"
+        real, user, project = location.resolve(), self._user_home.resolve(), self._project_home.resolve()
+        if real == Path(real.anchor):
+            return "it is the root of the whole filesystem"
+        if user.is_relative_to(real):
+            return "it is a home folder, or holds one"
+        if real.is_relative_to(project):
+            return "it is inside the project home"
+        return ""
+
+
+def _tree(sandbox: Sandbox) -> WorkingTree:
+    key = f"sandbox {sandbox.plan_id} {sandbox.resource}"
+    return WorkingTree(path=Path(sandbox.path), cache_key=key, excluded=frozenset())
+
+
+def _real_tree(location: Path) -> WorkingTree:
+    real = location.resolve()  # the user may name a folder by a symlink; below it none is followed
+    return WorkingTree(path=real, cache_key=f"real {real}", excluded=frozenset())
+
+
+def _folder_name(resource: str) -> str:
+    """A name that is safe in any filesystem; resources may be called anything."""
+    if _PLAIN_NAME.fullmatch(resource):
+        return resource
+    digest = hashlib.sha256(resource.encode("utf-8", "surrogatepass")).hexdigest()
+    readable = re.sub(r"[^a-z0-9_-]+", "-", resource.lower()).strip("-")[:32]
+    return f"{readable or 'resource'}-{digest[:16]}"

@@ -1,0 +1,125 @@
+"""The stat cache: what was learned of a tree, so that the next process reads only what changed.
+
+A cache is a hint: anything odd about it (another format, Python, boot, a wrong checksum) and it is not used, and every
+file is read again. It needs no fsync for the same reason: after a power cut the boot is another one.
+"""
+
+import marshal
+import os
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+from mulligan.adapters.snapshots.durable import make_private_folder
+from mulligan.adapters.snapshots.packs import hash_of
+from mulligan.adapters.snapshots.rooms import Rooms
+from mulligan.adapters.snapshots.scan import Folder
+
+_MAGIC = b"mulligan stat cache 1\n"
+_WORTH_SAVING_FILES = (
+    64  # fewer files than this are read again by the next process faster than all is written down
+)
+_WORTH_SAVING_BYTES = 4 << 20
+
+
+class Remembered:
+    """A tree as it was last read, and the packs that its objects are in."""
+
+    def __init__(self, top: Folder, packs: frozenset[str]) -> None:
+        self.top = top
+        self.packs = packs
+
+
+class StatCache:
+    """Remembers trees by key: in memory, and on disk for the next process."""
+
+    def __init__(self, home: Path, rooms: Rooms, boot_id: str) -> None:
+        self._folder = home / "caches"
+        self._rooms = rooms
+        version = ".".join(map(str, sys.version_info[:3]))
+        self._head = _MAGIC + hash_of(f"{version} {boot_id}".encode())
+        self._trees: dict[str, Remembered] = {}
+        self._unsaved: dict[
+            str, tuple[int, int]
+        ] = {}  # files and bytes read since the tree was last written down
+
+    def recall(self, key: str, packs: frozenset[str]) -> Folder | None:
+        """The tree as it was last read; None where nothing is known, or a pack that it stands on is gone."""
+        known = self._trees.get(key) or self._load(key)
+        if known is None or not known.packs <= packs:
+            self._trees.pop(key, None)
+            return None
+        self._trees[key] = known
+        return known.top
+
+    def remember(
+        self, key: str, top: Folder, packs: frozenset[str], *, files_read: int, bytes_read: int
+    ) -> None:
+        """Keep what was learned; written down when reading it again would cost more."""
+        self._trees[key] = Remembered(top, packs)
+        files, size = self._unsaved.get(key, (0, 0))
+        files, size = files + files_read, size + bytes_read
+        if files >= _WORTH_SAVING_FILES or size >= _WORTH_SAVING_BYTES:
+            self._save(key, self._trees[key])
+            files = size = 0
+        self._unsaved[key] = (files, size)
+
+    def forget(self, key: str) -> None:
+        """Drop what is known of a tree."""
+        self._trees.pop(key, None)
+        self._unsaved.pop(key, None)
+        self._path(key).unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        return self._folder / hash_of(os.fsencode(key)).hex()
+
+    def _save(self, key: str, known: Remembered) -> None:
+        make_private_folder(self._folder)
+        body = marshal.dumps((sorted(known.packs), _rows(known.top)))
+        with self._rooms.room() as room:
+            path = room / "cache"
+            path.touch(mode=0o600)
+            path.write_bytes(self._head + hash_of(body) + body)
+            path.replace(self._path(key))
+
+    def _load(self, key: str) -> Remembered | None:
+        try:
+            data = self._path(key).read_bytes()
+        except OSError:
+            return None
+        start = len(self._head) + 32
+        body = memoryview(data)[start:]
+        if data[: len(self._head)] != self._head or data[len(self._head) : start] != hash_of(body):
+            return None
+        packs, rows = cast("tuple[list[str], list[tuple[Any, ...]]]", marshal.loads(body))
+        return Remembered(_folders(rows), frozenset(packs))
+
+
+def _rows(top: Folder) -> list[tuple[Any, ...]]:
+    """A tree as a flat list, each folder with the number of its parent: nesting would bound the depth."""
+    order = top.walk()
+    numbers = {id(folder): number for number, folder in enumerate(order)}
+    return [
+        (
+            -1 if folder.parent is None else numbers[id(folder.parent)],
+            folder.name,
+            folder.stats,
+            folder.records,
+            folder.racy,
+            folder.groups,
+            folder.id,
+            folder.address,
+        )
+        for folder in order
+    ]
+
+
+def _folders(rows: list[tuple[Any, ...]]) -> Folder:
+    folders: list[Folder] = []
+    for number, name, stats, records, racy, groups, id, address in rows:
+        above: Folder | None = folders[cast(int, number)] if number >= 0 else None
+        folder = Folder(name, above, stats, racy, groups, records=records, id=id, address=address)
+        folders.append(folder)
+        if above is not None:
+            above.children[name] = folder
+    return folders[0]

@@ -1,0 +1,31 @@
+"""Making things last: owner-only folders, and the calls after which a power cut loses nothing."""
+
+import ctypes
+import os
+from pathlib import Path
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder that only its owner can enter, and those above it that are missing; one that is there is fine."""
+    if not path.is_dir():
+        make_private_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the entries of a folder durable."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def sync_filesystem(fd: int) -> None:
+    """Make everything on the filesystem of an open file durable; where that call is missing, on all filesystems."""
+    syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    if syncfs is None:
+        os.sync()
+    elif syncfs(fd) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))

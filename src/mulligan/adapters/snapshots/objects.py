@@ -1,0 +1,242 @@
+"""Objects: bytes under the hash of what they are, kept in packs."""
+
+import os
+from collections import OrderedDict
+from contextlib import ExitStack
+from pathlib import Path
+from queue import Queue
+from threading import Lock, Thread
+from typing import Protocol
+
+from mulligan.adapters.snapshots.durable import make_private_folder, sync_folder
+from mulligan.adapters.snapshots.packs import Kind, NewObject, Pack, PackFile, Row, hash_of
+from mulligan.adapters.snapshots.rooms import Rooms
+from mulligan.errors import SnapshotDamaged
+
+_OPEN_PACKS = 32
+_BATCH_BYTES = (
+    1 << 20
+)  # what is handed to the writing thread at once: fewer hand-overs, the GIL is passed less often
+_BATCHES_WAITING = 8  # bounds memory to a few batches when reading is faster than compressing
+
+
+class Sink(Protocol):
+    """Takes objects and tells their ids."""
+
+    def add(self, kind: Kind, data: bytes) -> bytes:
+        """Take one object; gives its id."""
+        ...
+
+
+class HashingSink:
+    """A sink that keeps nothing: for looking without storing."""
+
+    def add(self, kind: Kind, data: bytes) -> bytes:
+        """Give the id alone."""
+        return hash_of(data)
+
+
+class Objects:
+    """All packs of a store, seen as one set of objects. Safe for threads; other processes may add packs any time."""
+
+    def __init__(self, home: Path, rooms: Rooms) -> None:
+        self._folder = home / "packs"
+        self._rooms = rooms
+        self._lock = Lock()
+        self._packs: dict[str, Pack] = {}
+        self._damaged: dict[str, str] = {}  # pack name -> what is wrong with it
+        self._where: dict[bytes, Pack] = {}
+        self._files: OrderedDict[str, int] = OrderedDict()
+        self._settled = True
+
+    def refresh(self) -> None:
+        """Look at the folder again: packs that came and packs that went."""
+        with self._lock:
+            self._refresh()
+
+    def pack_names(self) -> frozenset[str]:
+        """The packs that can be read now."""
+        return frozenset(self._packs)
+
+    def contains(self, id: bytes) -> bool:
+        """Tell whether the object is here, as far as is known without looking again."""
+        return id in self._where
+
+    def row(self, id: bytes) -> Row | None:
+        """Where the object stands; looks again before it says that it is nowhere."""
+        pack = self._find(id)
+        return pack.row(id) if pack else None
+
+    def read(self, id: bytes) -> bytes:
+        """An object's bytes, proved by their hash; SnapshotDamaged where they are missing or changed."""
+        pack = self._find(id)
+        if pack is None:
+            raise SnapshotDamaged(object=id.hex(), reason=self._why_missing())
+        try:
+            with self._lock:  # held over the read: another thread must not close the file under it
+                return pack.read(self._file(pack), id)
+        except OSError as exc:
+            raise SnapshotDamaged(object=id.hex(), reason=f"pack {pack.name}: {exc.strerror}") from exc
+
+    def settle(self) -> None:
+        """Make sure that packs which another process added stay after a power cut, before we build on them."""
+        if not self._settled:
+            sync_folder(self._folder)
+            self._settled = True
+
+    def writer(self) -> "PackWriter":
+        """A sink that stores what is not here yet, all in one new pack."""
+        return PackWriter(self, self._rooms)
+
+    def adopt(self, written: Path) -> None:
+        """Take over a finished pack: from here on it is seen, by us and by others."""
+        make_private_folder(self._folder)
+        place = self._folder / f"{os.urandom(16).hex()}.pack"
+        written.rename(place)
+        sync_folder(self._folder)
+        with self._lock:
+            self._load(place)
+
+    def _find(self, id: bytes) -> Pack | None:
+        pack = self._where.get(id)
+        if pack is None:
+            self.refresh()
+            pack = self._where.get(id)
+        return pack
+
+    def _refresh(self) -> None:
+        try:
+            names = {name for name in os.listdir(self._folder) if name.endswith(".pack")}
+        except FileNotFoundError:
+            names = set[str]()
+        for name in [name for name in self._packs if name not in names]:
+            self._drop(self._packs.pop(name))
+        self._damaged = {name: why for name, why in self._damaged.items() if name in names}
+        for name in sorted(names - self._packs.keys() - self._damaged.keys()):
+            self._load(self._folder / name)
+            self._settled = False
+
+    def _load(self, path: Path) -> None:
+        try:
+            pack = Pack(path)
+        except SnapshotDamaged as exc:
+            self._damaged[path.name] = str(exc.facts["reason"])
+        except OSError as exc:
+            self._damaged[path.name] = exc.strerror or str(exc)
+        else:
+            self._packs[path.name] = pack
+            self._where.update(pack.places())
+
+    def _drop(self, pack: Pack) -> None:
+        fd = self._files.pop(pack.name, None)
+        if fd is not None:
+            os.close(fd)
+        self._where = {id: other for id, other in self._where.items() if other is not pack}
+        # The same object may stand in a pack that came before and was hidden by the one that went.
+        for other in self._packs.values():
+            for id in set(pack.ids).intersection(other.ids):
+                self._where[id] = other
+
+    def _file(self, pack: Pack) -> int:
+        fd = self._files.get(pack.name)
+        if fd is None:
+            fd = os.open(pack.path, os.O_RDONLY | os.O_CLOEXEC)
+            self._files[pack.name] = fd
+            if len(self._files) > _OPEN_PACKS:
+                os.close(self._files.popitem(last=False)[1])
+        self._files.move_to_end(pack.name)
+        return fd
+
+    def _why_missing(self) -> str:
+        hurt = ", ".join(f"pack {name}: {why}" for name, why in sorted(self._damaged.items()))
+        return f"it is missing ({hurt})" if hurt else "it is missing"
+
+
+class PackWriter:
+    """A sink that stores what is new in one pack; with nothing new it writes nothing.
+
+    Compressing and writing go on in a thread once there is enough of it: both release the GIL, so they run beside
+    the reading and hashing of the caller.
+    """
+
+    def __init__(self, objects: Objects, rooms: Rooms) -> None:
+        self._objects = objects
+        self._rooms = rooms
+        self._stack = ExitStack()
+        self._taken: set[bytes] = set()
+        self._batch: list[NewObject] = []
+        self._batch_bytes = 0
+        self._path: Path | None = None
+        self._pack: PackFile | None = None
+        self._queue: Queue[list[NewObject]] = Queue(_BATCHES_WAITING)
+        self._thread: Thread | None = None
+        self._failure: BaseException | None = None
+
+    def add(self, kind: Kind, data: bytes) -> bytes:
+        """Take one object, to be stored where it is new; gives its id."""
+        id = hash_of(data)
+        if id in self._taken or self._objects.contains(id):
+            return id
+        self._taken.add(id)
+        self._batch.append(NewObject(id, kind, data))
+        self._batch_bytes += len(data)
+        if self._batch_bytes >= _BATCH_BYTES:
+            self._hand_over()
+        return id
+
+    def finish(self) -> int:
+        """Make all of it durable and seen; gives the bytes that were added to the store."""
+        if not self._taken:
+            return 0
+        self._join()
+        pack, path = self._open()
+        if self._batch:
+            pack.append(self._batch)
+        size = pack.finish()
+        self._objects.adopt(path)
+        self._stack.close()
+        return size
+
+    def abandon(self) -> None:
+        """Leave nothing behind; after `finish` this does nothing."""
+        self._failure = None
+        self._stop_thread()
+        if self._pack is not None:
+            self._pack.close()
+        self._stack.close()
+
+    def _open(self) -> tuple[PackFile, Path]:
+        if self._pack is None or self._path is None:
+            self._path = self._stack.enter_context(self._rooms.room()) / "pack"
+            self._pack = PackFile(self._path)
+        return self._pack, self._path
+
+    def _hand_over(self) -> None:
+        if self._thread is None:
+            pack, _ = self._open()
+            self._thread = Thread(target=self._write_batches, args=(pack,), daemon=True)
+            self._thread.start()
+        if self._failure is not None:
+            raise self._failure
+        self._queue.put(self._batch)
+        self._batch, self._batch_bytes = [], 0
+
+    def _write_batches(self, pack: PackFile) -> None:
+        while batch := self._queue.get():
+            if self._failure is not None:
+                continue  # keep taking, so that the caller never waits for room in the queue
+            try:
+                pack.append(batch)
+            except BaseException as exc:  # noqa: BLE001  raised again in the caller's thread
+                self._failure = exc
+
+    def _join(self) -> None:
+        self._stop_thread()
+        if self._failure is not None:
+            raise self._failure
+
+    def _stop_thread(self) -> None:
+        if self._thread is not None:
+            self._queue.put([])
+            self._thread.join()
+            self._thread = None

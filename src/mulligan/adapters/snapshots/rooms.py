@@ -1,0 +1,65 @@
+"""Rooms: private folders for work in progress, which vanish with the process that made them or are cleared later."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mulligan.adapters.snapshots.durable import make_private_folder
+
+
+class Rooms:
+    """A folder of rooms. A room is locked while its maker lives: what a killed process left is told from live work."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._cleared = False
+
+    @contextmanager
+    def room(self) -> Generator[Path]:
+        """A new empty folder, removed with all that is in it at the end."""
+        make_private_folder(self._folder)
+        self._clear_abandoned()
+        path, lock = self._make()
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(lock)
+
+    def _make(self) -> tuple[Path, int]:
+        while True:
+            path = self._folder / os.urandom(8).hex()
+            path.mkdir(mode=0o700)
+            lock = _lock(path)
+            # Between mkdir and lock another process may have taken the room for abandoned and cleared it.
+            if lock is not None and path.is_dir():
+                return path, lock
+            if lock is not None:
+                os.close(lock)
+
+    def _clear_abandoned(self) -> None:
+        if self._cleared:
+            return
+        self._cleared = True
+        for path in self._folder.iterdir():
+            lock = _lock(path)
+            if lock is not None:
+                shutil.rmtree(path, ignore_errors=True)
+                os.close(lock)
+
+
+def _lock(path: Path) -> int | None:
+    """Lock a folder for as long as the descriptor is open; None where a live process has it or it is gone."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        return None
+    return fd

@@ -1,0 +1,62 @@
+"""What is known of a tree after a restore, so that the first capture after it costs one scan."""
+
+import stat
+
+from mulligan.adapters.snapshots.difference import Difference, Work
+from mulligan.adapters.snapshots.places import Folders
+from mulligan.adapters.snapshots.scan import Folder, Scan, matches
+from mulligan.adapters.snapshots.trees import EntryKind, decode
+from mulligan.errors import MulliganError
+
+_STAT_KINDS = {EntryKind.FILE: stat.S_IFREG, EntryKind.FOLDER: stat.S_IFDIR, EntryKind.SYMLINK: stat.S_IFLNK}
+
+
+def settled_tree(difference: Difference, folders: Folders, started_ns: int) -> Folder:
+    """The tree as it is now: folders that were worked on are listed again, the others are taken as they were found.
+
+    An entry is known when it has the mode, size and mtime that the restore gave it; any other is read again by
+    the next capture. Only what is in the store is ever known: what was there before and differed is left out.
+    """
+    scan = Scan(folders, {}, started_ns)
+    top = Folder(name="", parent=None)
+    found = {id(difference.top): top}
+    for work in difference.works:
+        folder = found.get(id(work))
+        if folder is None or not _look(scan, folder, work):
+            continue
+        _recognise(folder, work)
+        for child in work.children:
+            if child.name in folder.children:
+                found[id(child)] = folder.children[child.name]
+    return top
+
+
+def _look(scan: Scan, folder: Folder, work: Work) -> bool:
+    """List a folder; one that cannot be listed now stays unknown, which the next capture makes good."""
+    try:
+        if folder.parent is None:
+            return scan.find_tree(folder)
+        scan.list_folder(folder, work.exclusions)
+    except (OSError, MulliganError):
+        folder.stats.clear()
+        return False
+    return True
+
+
+def _recognise(folder: Folder, work: Work) -> None:
+    worked_on = {child.name for child in work.children}
+    for name, packed in folder.stats.items():
+        record = work.records.get(name)
+        if record is None:
+            continue
+        entry = decode(record)
+        size = None if entry.kind is EntryKind.FOLDER else entry.size
+        if not matches(packed, _STAT_KINDS[entry.kind] | entry.mode, size, entry.mtime_ns):
+            continue
+        folder.records[name] = record
+        if entry.group:
+            folder.groups[name] = entry.group
+        if entry.kind is EntryKind.FOLDER and name not in worked_on and work.present is not None:
+            untouched = work.present.children[name]
+            untouched.parent = folder
+            folder.children[name] = untouched
