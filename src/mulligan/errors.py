@@ -97,7 +97,9 @@ class StepFailed(Failed):
     """A step of the plan ended in an error; its sandboxes went where the rollback policy says."""
 
     message: ClassVar[str] = "step {step!r} failed: {reason}"
-    hint: ClassVar[str] = "see what happened with `mulligan plan log {plan_id}`, then run on with `mulligan plan execute {plan_id}`"
+    hint: ClassVar[str] = (
+        "see what happened with `mulligan plan log {plan_id}`, then run on with `mulligan plan execute {plan_id}`"
+    )
 
 
 class ToolFailed(Failed):
@@ -132,7 +134,9 @@ class SnapshotDamaged(Failed):
     """Stored bytes are missing or are not what they were."""
 
     message: ClassVar[str] = "snapshot object {object} is damaged: {reason}"
-    hint: ClassVar[str] = "`mulligan checkpoint verify` names every checkpoint that is hurt; choose another one"
+    hint: ClassVar[str] = (
+        "`mulligan checkpoint verify` names every checkpoint that is hurt; choose another one"
+    )
 
 
 class RestoreFailed(Failed):
@@ -146,14 +150,18 @@ class RestoreIncomplete(RestoreFailed):
     """A restore failed, and so did taking it back; the next command on the plan goes on with it."""
 
     message: ClassVar[str] = "{path} is neither as before nor as wanted: {reason}"
-    hint: ClassVar[str] = "mend the cause (disk full? permissions?), then `mulligan plan execute {plan_id}` completes it"
+    hint: ClassVar[str] = (
+        "mend the cause (disk full? permissions?), then `mulligan plan execute {plan_id}` completes it"
+    )
 
 
 class DatabaseUnusable(Failed):
     """mulligan.db is locked, read-only, damaged, or its disk is full."""
 
     message: ClassVar[str] = "the database {database} cannot be used: {reason}"
-    hint: ClassVar[str] = "check that the file is readable and writable and that the disk has room, then try again"
+    hint: ClassVar[str] = (
+        "check that the file is readable and writable and that the disk has room, then try again"
+    )
 
 
 class SystemFailed(Failed):
@@ -210,7 +218,9 @@ class SettingsFileInvalid(Misused):
 class ReferenceInvalid(Misused):
     """A `${{ … }}` that names nothing a step could be given."""
 
-    hint: ClassVar[str] = "name a variable, an earlier step or guidance; a `${{{{` meant as it is goes into a variable"
+    hint: ClassVar[str] = (
+        "name a variable, an earlier step or guidance; a `${{{{` meant as it is goes into a variable"
+    )
 
 
 # --- exit code 3 -------------------------------------------------------------------------------------------
@@ -235,7 +245,9 @@ class ProjectForeign(Refused):
     """A project home that belongs to another user."""
 
     message: ClassVar[str] = "the project home {path} belongs to another user (uid {owner})"
-    hint: ClassVar[str] = "run mulligan as that user, or make a project of your own with `mulligan init` elsewhere"
+    hint: ClassVar[str] = (
+        "run mulligan as that user, or make a project of your own with `mulligan init` elsewhere"
+    )
 
 
 class ProjectUnusable(Refused):
@@ -331,7 +343,9 @@ class CheckpointForeign(Refused):
 class CheckpointNotATarget(Refused):
     """A group that no rollback may go to."""
 
-    message: ClassVar[str] = "checkpoint {checkpoint_id} is of the real resources ({checkpoint_type}), not of the sandboxes"
+    message: ClassVar[str] = (
+        "checkpoint {checkpoint_id} is of the real resources ({checkpoint_type}), not of the sandboxes"
+    )
     hint: ClassVar[str] = "`mulligan checkpoint list {plan_id}` shows where this plan can go back to"
 
 
@@ -388,7 +402,9 @@ class ToolNotCheckpointable(Refused):
     """A tool that writes but cannot be taken back, in a plan that asks for checkpoints."""
 
     message: ClassVar[str] = "step {step!r} uses {tool}, which writes but is not checkpointable"
-    hint: ClassVar[str] = "declare the tool checkpointable, or set `rollback_policy: {{require_checkpoints: false}}`"
+    hint: ClassVar[str] = (
+        "declare the tool checkpointable, or set `rollback_policy: {{require_checkpoints: false}}`"
+    )
 
 
 class ConfirmationMissing(Refused):

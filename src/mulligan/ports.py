@@ -91,7 +91,10 @@ class SnapshotStore(Protocol):
         ...
 
     def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
-        """What a restore would do to the tree, to the path, sorted; touches nothing."""
+        """What a restore would do to the tree, to the path, sorted; touches nothing.
+
+        All that the restore would need is read and verified: a damaged snapshot is refused here already.
+        """
         ...
 
     def restore(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> tuple[PathChange, ...]:
@@ -148,7 +151,7 @@ class SandboxKind(Protocol):
         ...
 
     def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
-        """What a restore would do; touches nothing."""
+        """What a restore would do, proved possible: all it needs is read and verified; touches nothing."""
         ...
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:

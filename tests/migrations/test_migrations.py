@@ -62,7 +62,9 @@ def test_every_earlier_version_ends_in_the_same_schema(tmp_path: Path, version: 
     assert schema(old) == schema(new)
 
 
-SECOND = Migration(NEWEST_VERSION + 1, "-- one more; with a comment\nALTER TABLE plans ADD COLUMN colour TEXT;\n")
+SECOND = Migration(
+    NEWEST_VERSION + 1, "-- one more; with a comment\nALTER TABLE plans ADD COLUMN colour TEXT;\n"
+)
 
 
 def a_database_with_a_plan(file: Path) -> None:

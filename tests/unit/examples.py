@@ -121,7 +121,11 @@ def a_group(
         line=line,
         attempt=1,
         reason=Reason(
-            type=type, label=label, between_steps=between_steps, decision_id=None, metadata={"reason": type.value}
+            type=type,
+            label=label,
+            between_steps=between_steps,
+            decision_id=None,
+            metadata={"reason": type.value},
         ),
         parent_group_id=GroupId(parent) if parent else None,
         superseded=superseded,

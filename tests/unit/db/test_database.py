@@ -41,7 +41,9 @@ def test_a_plan_comes_back_as_it_went_in(database: SqliteDatabase) -> None:
 
 
 def test_where_a_plan_stands_is_saved(database: SqliteDatabase) -> None:
-    state = PlanState(step_index=2, outputs={"a": {"x": [1, None]}}, memory={"k": "v"}, decisions=({"q": "?"},))
+    state = PlanState(
+        step_index=2, outputs={"a": {"x": [1, None]}}, memory={"k": "v"}, decisions=({"q": "?"},)
+    )
     failure = PlanFailure(message="m", step="s", tool=None, checkpoint="c")
     saved = replace(
         a_plan(PLAN),
@@ -225,7 +227,14 @@ def grouped(database: SqliteDatabase) -> SqliteDatabase:
 
 @pytest.mark.parametrize(
     ("word", "index"),
-    [("first", 0), ("latest", 2), ("half way", 1), (GROUPS[3], 3), (GROUPS[2][:25], 2), (GROUPS[1][:-1] + "Z", 1)],
+    [
+        ("first", 0),
+        ("latest", 2),
+        ("half way", 1),
+        (GROUPS[3], 3),
+        (GROUPS[2][:25], 2),
+        (GROUPS[1][:-1] + "Z", 1),
+    ],
 )
 def test_a_group_is_found_by_word_label_and_id(grouped: SqliteDatabase, word: str, index: int) -> None:
     with grouped.reading() as db:

@@ -29,7 +29,9 @@ def test_the_way_of_a_plan_that_succeeds() -> None:
 
 
 @given(st.sampled_from(sorted(LEGAL)), st.sampled_from(Phase), st.sampled_from(State))
-def test_what_the_table_does_not_have_is_refused(start: tuple[Phase, State], phase: Phase, state: State) -> None:
+def test_what_the_table_does_not_have_is_refused(
+    start: tuple[Phase, State], phase: Phase, state: State
+) -> None:
     plan = replace(a_plan(), phase=start[0], state=start[1])
     if (phase, state) in LEGAL[start]:
         assert _moved(plan, phase, state) == (phase, state)

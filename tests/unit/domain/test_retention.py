@@ -10,7 +10,12 @@ NOTHING: frozenset[GroupId] = frozenset()
 
 
 def group(
-    name: str, *, attempt: int = 1, superseded: bool = False, labelled: bool = False, between_steps: bool = True
+    name: str,
+    *,
+    attempt: int = 1,
+    superseded: bool = False,
+    labelled: bool = False,
+    between_steps: bool = True,
 ) -> GroupSummary:
     return GroupSummary(
         group_id=GroupId(name),
@@ -75,7 +80,8 @@ def test_what_something_unfinished_stands_on_stays() -> None:
 )
 def test_nothing_is_lost_or_kept_twice(rows: list[tuple[int, bool, bool, bool]], limit: int) -> None:
     groups = [
-        group(str(i), attempt=a, superseded=s, labelled=lab, between_steps=b) for i, (a, s, lab, b) in enumerate(rows)
+        group(str(i), attempt=a, superseded=s, labelled=lab, between_steps=b)
+        for i, (a, s, lab, b) in enumerate(rows)
     ]
     verdict = plan_retention(groups, limit=limit, needed=NOTHING)
     kept = [k.group_id for k in verdict.keep]

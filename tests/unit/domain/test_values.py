@@ -82,7 +82,9 @@ def test_every_part_of_the_state_is_in_its_hash(other: PlanState) -> None:
 
 
 def test_the_files_are_in_the_hash() -> None:
-    assert state_hash(_state(), [("app", a_snapshot("a"))]) != state_hash(_state(), [("app", a_snapshot("b"))])
+    assert state_hash(_state(), [("app", a_snapshot("a"))]) != state_hash(
+        _state(), [("app", a_snapshot("b"))]
+    )
 
 
 @given(st.dictionaries(st.text(), JSON, max_size=4))

@@ -7,7 +7,7 @@ from pathlib import Path
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.ids import PlanId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Capture, PathChange, Snapshot, Survey, Unheld
+from mulligan.domain.snapshot import Capture, PathChange, Snapshot, Survey
 from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
 from mulligan.ports import Observer, SnapshotStore, WorkingTree
 
@@ -39,8 +39,8 @@ class DirectorySandboxes:
 
     def create(
         self, plan_id: PlanId, resource: Resource, location: Path, observer: Observer
-    ) -> tuple[Sandbox, tuple[Unheld, ...]]:
-        """Make the plan's working copy, and name what it cannot hold. Cut off anywhere, running it again completes it."""
+    ) -> tuple[Sandbox, Capture]:
+        """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
         capture = self._store.capture(_real_tree(location), observer)
         sandbox = Sandbox(
             plan_id=plan_id,
@@ -52,7 +52,7 @@ class DirectorySandboxes:
             base=capture.snapshot,
         )
         self._store.restore(capture.snapshot, _tree(sandbox), observer)
-        return sandbox, capture.unheld
+        return sandbox, capture
 
     def exists(self, sandbox: Sandbox) -> bool:
         """Tell whether the working copy is there."""
@@ -73,6 +73,10 @@ class DirectorySandboxes:
         """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
         return self._store.restore(snapshot, _tree(sandbox), observer)
+
+    def changed_paths(self, old: Snapshot, new: Snapshot) -> tuple[str, ...]:
+        """The paths of files and links in which two snapshots differ."""
+        return self._store.changed_paths(old.roots[0], new.roots[0])
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder."""
@@ -106,6 +110,8 @@ class DirectorySandboxes:
             return "it is a home folder, or holds one"
         if real.is_relative_to(project):
             return "it is inside the project home"
+        if not real.is_relative_to(project.parent):
+            return f"it leads out of the project, to {real}"
         return ""
 
 

@@ -2,12 +2,15 @@
 
 import fcntl
 import os
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from mulligan.adapters.snapshots.cache import StatCache
 from mulligan.adapters.snapshots.capture import Reading, unheld_in
+from mulligan.adapters.snapshots.changes import changed_files
+from mulligan.adapters.snapshots.contents import pieces
 from mulligan.adapters.snapshots.difference import Difference, compare_trees
 from mulligan.adapters.snapshots.durable import make_private_folder
 from mulligan.adapters.snapshots.objects import HashingSink, Objects
@@ -15,6 +18,7 @@ from mulligan.adapters.snapshots.places import Folders
 from mulligan.adapters.snapshots.restore import Restoring
 from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.adapters.snapshots.scan import Folder, Scan, exclusions_of, until_steady
+from mulligan.adapters.snapshots.trees import EntryKind
 from mulligan.adapters.snapshots.verify import Verification
 from mulligan.domain.snapshot import (
     Capture,
@@ -94,7 +98,12 @@ class PackedSnapshotStore:
     def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
         """What a restore would do to the tree, to the path, sorted; touches nothing."""
         with _translated(tree.path):
-            return self._difference(snapshot, tree, _Unwatched()).changes()
+            difference = self._difference(snapshot, tree, _Unwatched())
+            for work in difference.works:
+                for entry in work.write:
+                    if entry.kind is EntryKind.FILE:
+                        deque(pieces(entry, self._objects.read), maxlen=0)  # each is proved by its hash
+            return difference.changes()
 
     def restore(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> tuple[PathChange, ...]:
         """Make the tree exactly what the snapshot holds, and say what was touched, sorted."""
@@ -119,6 +128,12 @@ class PackedSnapshotStore:
         with _translated(self._home):
             self._objects.refresh()
             return Verification(self._objects, observer, quick=quick).run(snapshots)
+
+    def changed_paths(self, old: Root, new: Root) -> tuple[str, ...]:
+        """The paths of files and links in which two trees differ, sorted; equal folders are not opened."""
+        with _translated(self._home):
+            self._objects.refresh()
+            return changed_files(bytes.fromhex(old.address), bytes.fromhex(new.address), self._objects.read)
 
     def forget_tree(self, tree: WorkingTree) -> None:
         """Drop what is remembered of a tree that is no more."""
