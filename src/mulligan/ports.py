@@ -363,7 +363,7 @@ class CheckpointRepository(Protocol):
         ...
 
     def resolve(self, word: str, plan_id: PlanId | None) -> FoundCheckpoint:
-        """The group or checkpoint that a word means: the id or prefix of a checkpoint or group, a live label, `first`, `latest`.
+        """The group or checkpoint that a word means: an id, a unique prefix, a live label, `first` or `latest`.
 
         Ids are looked for in all plans, words and labels in the given one. CheckpointNotFound or Ambiguous
         with the candidates.

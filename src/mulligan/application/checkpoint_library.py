@@ -75,7 +75,7 @@ class CheckpointLibrary:
             interrupted = run.plan.state is State.PROCESSING or any(
                 s.status is StepStatus.RUNNING for s in steps
             )
-            reason = reason_for(CheckpointType.MANUAL, not interrupted, {})
+            reason = reason_for(CheckpointType.MANUAL, {}, between_steps=not interrupted)
             return self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
 
     def verify(self, found: FoundCheckpoint | None, *, quick: bool, observer: Observer) -> Verification:

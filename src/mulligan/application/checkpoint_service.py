@@ -71,12 +71,19 @@ class CheckpointService:
         return group
 
     def auto_create_if_configured(
-        self, run: Run, trigger: Trigger, between_steps: bool, metadata: JsonObject, then: Sequence[Record]
+        self,
+        run: Run,
+        trigger: Trigger,
+        metadata: JsonObject,
+        *,
+        between_steps: bool,
     ) -> CheckpointGroup | None:
         """Take the trigger's group where the plan's settings ask for it; None where they do not."""
         if not run.plan.definition.rollback_policy.enabled or trigger not in run.settings.triggers:
             return None
-        return self.create_checkpoint(run, reason_for(CheckpointType(trigger), between_steps, metadata), then)
+        return self.create_checkpoint(
+            run, reason_for(CheckpointType(trigger), metadata, between_steps=between_steps), ()
+        )
 
     def _group(
         self, db: Transaction, run: Run, reason: Reason, captures: Sequence[Capture]
@@ -140,7 +147,7 @@ class CheckpointService:
         )
 
 
-def reason_for(type: CheckpointType, between_steps: bool, metadata: JsonObject) -> Reason:
+def reason_for(type: CheckpointType, metadata: JsonObject, *, between_steps: bool) -> Reason:
     """Why a group is taken that has neither label nor decision."""
     return Reason(
         type=type,

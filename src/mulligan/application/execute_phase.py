@@ -44,7 +44,7 @@ class ExecutePhase:
     def run_step(self, run: Run) -> None:
         """Run the step that comes next, with its retries; raises StepFailed when the last try failed."""
         step = run.plan.definition.steps[run.step_index]
-        before = [reason_for(CheckpointType.BEFORE_STEP, True, {"step": step.name})]
+        before = [reason_for(CheckpointType.BEFORE_STEP, {"step": step.name}, between_steps=True)]
         due = before if self._before_step_is_due(run, step) else []
         for tries_left in range(step.retries, -1, -1):
             try:
@@ -73,7 +73,9 @@ class ExecutePhase:
                 raise NotBuiltYet(feature="running subplans")
         if step.label is not None:
             self.take_labelled(run, step, step.label, {}, between_steps=True)
-        self._checkpoints.auto_create_if_configured(run, Trigger.AFTER_STEP, True, {"step": step.name}, ())
+        self._checkpoints.auto_create_if_configured(
+            run, Trigger.AFTER_STEP, {"step": step.name}, between_steps=True
+        )
         if not run.plan.definition.rollback_policy.enabled:
             self._recorder.record(run, run.progressed(), ())
 
@@ -81,14 +83,16 @@ class ExecutePhase:
         writes = self._calls.declaration(use).writes
         metadata: JsonObject = {"step": step.name, "tool": use.tool}
         on_write = writes and self._fires(run, Trigger.ON_TOOL_WRITE)
-        before_call = [reason_for(CheckpointType.ON_TOOL_WRITE, False, metadata)] if on_write else []
+        before_call = (
+            [reason_for(CheckpointType.ON_TOOL_WRITE, metadata, between_steps=False)] if on_write else []
+        )
         call = self._calls.announce(run, step, use)
         self._start(run, step, [*due, *before_call], [call])
         output = self._calls.call(run, step, use, call, StepInProgress(self, run, step))
         self._complete(run, step, output, begun)
         if writes:
             trigger = Trigger.ON_TOOL_WRITE_COMPLETE
-            self._checkpoints.auto_create_if_configured(run, trigger, True, metadata, ())
+            self._checkpoints.auto_create_if_configured(run, trigger, metadata, between_steps=True)
 
     def _start(self, run: Run, step: Step, due: Sequence[Reason], records: Sequence[Record]) -> None:
         """Take the groups due before the step; that it starts is recorded together with the last of them."""
@@ -153,7 +157,9 @@ class ExecutePhase:
         run.pending += [decision, Entry(type=EventType.DECISION, data=told, at=decision.created_at)]
         run.decisions.append(decision.content())
         if run.plan.definition.rollback_policy.enabled:
-            reason = reason_for(CheckpointType.DECISION, between_steps, {"step": step.name, **metadata})
+            reason = reason_for(
+                CheckpointType.DECISION, {"step": step.name, **metadata}, between_steps=between_steps
+            )
             reason = replace(reason, decision_id=decision.decision_id)
             self._checkpoints.create_checkpoint(run, reason, ())
         else:
@@ -166,7 +172,9 @@ class ExecutePhase:
         """Take a group by hand."""
         if not run.plan.definition.rollback_policy.enabled:
             raise RollbackDisabled(plan_id=run.plan.plan_id)
-        reason = reason_for(CheckpointType.MANUAL, between_steps, {"step": step.name, **metadata})
+        reason = reason_for(
+            CheckpointType.MANUAL, {"step": step.name, **metadata}, between_steps=between_steps
+        )
         return self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
 
     def log(self, run: Run, step: Step, message: str) -> None:

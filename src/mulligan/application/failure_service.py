@@ -41,7 +41,9 @@ class FailureService:
         tool = step.action.tool if isinstance(step.action, ToolUse) else None
         self._note(run, step, error)
         metadata: JsonObject = {"step": step.name, "tool": tool, "error": error.text}
-        kept = self._checkpoints.auto_create_if_configured(run, Trigger.ON_ERROR, False, metadata, ())
+        kept = self._checkpoints.auto_create_if_configured(
+            run, Trigger.ON_ERROR, metadata, between_steps=False
+        )
         failure = PlanFailure(
             message=error.text,
             step=step.name,

@@ -4,16 +4,15 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from mulligan.application.return_service import ReturnService
-from mulligan.application.run import Run
+from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
+from mulligan.application.settings_source import SettingsSource
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.plan import Plan, State
 from mulligan.domain.snapshot import Snapshot
 from mulligan.ports import Claim, Clock, Database, Observer, PlanLocks, Toolbox
-from mulligan.application.run import Entry
-from mulligan.application.settings_source import SettingsSource
 
 
 class PlanClaims:

@@ -106,11 +106,15 @@ class PlanExecutor:
     def _walk(self, run: Run) -> None:
         enabled = run.plan.definition.rollback_policy.enabled
         if enabled and run.plan.current_group_id is None:
-            self._checkpoints.create_checkpoint(run, reason_for(CheckpointType.PRE_EXECUTE, True, {}), ())
+            self._checkpoints.create_checkpoint(
+                run, reason_for(CheckpointType.PRE_EXECUTE, {}, between_steps=True), ()
+            )
         while run.step_index < len(run.plan.definition.steps):
             self._phase.run_step(run)
         if enabled:
-            self._checkpoints.create_checkpoint(run, reason_for(CheckpointType.POST_EXECUTE, True, {}), ())
+            self._checkpoints.create_checkpoint(
+                run, reason_for(CheckpointType.POST_EXECUTE, {}, between_steps=True), ()
+            )
         done = Entry(type=EventType.PLAN_STATE, data={"state": "complete"}, at=self._clock.now())
         self._recorder.move(run, Phase.EXECUTE, State.COMPLETE, [done])
 

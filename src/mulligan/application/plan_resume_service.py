@@ -67,7 +67,7 @@ class PlanResumeService:
             failure=None,
             log={"reason": "an interrupted step was discarded"},
         )
-        reason = reason_for(CheckpointType.PRE_ROLLBACK, False, {"reason": "resume"})
+        reason = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "resume"}, between_steps=False)
         before = self._returns.go(run, wanted, reason).before
         return ResumedFrom(
             checkpoint_id=target.first_checkpoint_id,

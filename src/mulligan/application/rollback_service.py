@@ -113,7 +113,9 @@ class RollbackService:
                 failure=None,
                 log={"reason": "rollback"},
             )
-            returned = self._returns.go(run, wanted, reason_for(CheckpointType.PRE_ROLLBACK, False, {}))
+            returned = self._returns.go(
+                run, wanted, reason_for(CheckpointType.PRE_ROLLBACK, {}, between_steps=False)
+            )
             with self._database.reading() as db:
                 remaining = db.checkpoints.count(plan_id, superseded=False)
             return _answer(run, target, returned.changes, impact, remaining, returned.before)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
+from mulligan.config import Settings
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import IntentId
 from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.plan import Phase, PlanDefinition, State
 from mulligan.domain.resource import Resource, Sandbox
-from mulligan.domain.snapshot import Capture
+from mulligan.domain.snapshot import Capture, Survey
 from mulligan.ports import Clock, Database, Ids, SandboxKind, SandboxKinds, SnapshotStore
-from mulligan.config import Settings
 
 
 class SandboxService:
@@ -51,7 +51,7 @@ class SandboxService:
             survey = self._kind(resource, run.settings).survey(
                 resource, self._location(resource), run.observer
             )
-            self._say(run, f"{resource.name}: {survey.files} files, {survey.size_bytes} bytes will be copied")
+            run.pending.append(self._sizes(resource, survey))
         intent = Intent(
             intent_id=IntentId(self._ids.new()),
             plan_id=run.plan.plan_id,
@@ -61,6 +61,9 @@ class SandboxService:
         )
         with self._database.writing_as(run.claim) as db:
             db.intents.add(intent)
+            events = self._recorder.write(db, run.plan, run.pending)
+        run.pending = []
+        self._recorder.show(run, events)
         with self._store.hold():
             made = [self._make_one(run, resource) for resource in resources]
             self._record(run, intent, made)
@@ -109,8 +112,9 @@ class SandboxService:
         for sandbox in sandboxes:
             self._kinds.of(sandbox).remove(sandbox)
 
-    def _say(self, run: Run, text: str) -> None:
-        run.pending.append(Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now()))
+    def _sizes(self, resource: Resource, survey: Survey) -> Entry:
+        text = f"{resource.name}: {survey.files} files, {survey.size_bytes} bytes to copy"
+        return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
 
     def _kind(self, resource: Resource, settings: Settings) -> SandboxKind:
         return self._kinds.choose(resource, settings.strategy)

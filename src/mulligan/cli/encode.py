@@ -10,7 +10,7 @@ from mulligan.domain.json_value import Json
 
 
 def encode(value: object) -> Json:
-    """Any answer as a JSON value: times in UTC, bytes of names that are not UTF-8 as `\\xNN`."""
+    """Any answer as a JSON value: times in UTC, bytes of names that are not UTF-8 spelled in hex."""
     match value:
         case None | bool() | int() | float():
             return value
@@ -33,7 +33,7 @@ def encode(value: object) -> Json:
 
 
 def spell(text: str) -> str:
-    """Text that any encoding of JSON can hold: a byte that is not UTF-8 is written `\\xNN`."""
+    r"""Text that any encoding of JSON can hold: a byte that is not UTF-8 is written `\xNN`."""
     if text.isascii():
         return text
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -9,6 +9,7 @@ import pytest
 
 from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.domain.checkpoint import CheckpointType, PlanState
+from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import CallId, DecisionId, GroupId, IntentId, PlanId
 from mulligan.domain.intent import Intent, IntentKind
@@ -16,7 +17,6 @@ from mulligan.domain.plan import Phase, PlanFailure, State
 from mulligan.domain.rollback import Line, live_segments
 from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.domain.tool import CallStatus, ToolCall
-from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.errors import Ambiguous, CheckpointNotFound, DatabaseUnusable, PlanNotFound, PlanTakenOver
 from mulligan.ports import Claim
 from tests.unit.examples import NOON, a_group, a_plan

@@ -117,7 +117,7 @@ def _rows(top: Folder) -> list[tuple[Any, ...]]:
 def _folders(rows: list[tuple[Any, ...]]) -> Folder:
     folders: list[Folder] = []
     for number, name, stats, records, racy, groups, id, address in rows:
-        above: Folder | None = folders[cast(int, number)] if number >= 0 else None
+        above: Folder | None = folders[cast("int", number)] if number >= 0 else None
         folder = Folder(name, above, stats, racy, groups, records=records, id=id, address=address)
         folders.append(folder)
         if above is not None:

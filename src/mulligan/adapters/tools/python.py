@@ -155,7 +155,7 @@ class _Run:
 
     def _message(self, event: Event) -> JsonObject:
         if event[0] == b"line":
-            return cast(JsonObject, json.loads(event[1]))
+            return cast("JsonObject", json.loads(event[1]))
         if event[0] == b"flood":
             raise ToolFailed(
                 tool="python",
@@ -192,9 +192,9 @@ class _Run:
                 alternatives=tuple(choice["alternatives"]),
                 rationale=choice["rationale"],
             )
-            return self._host.record_decision(made, cast(JsonObject, message["metadata"]))
+            return self._host.record_decision(made, cast("JsonObject", message["metadata"]))
         if what == "checkpoint":
-            return self._host.checkpoint(str(message["label"]), cast(JsonObject, message["metadata"]))
+            return self._host.checkpoint(str(message["label"]), cast("JsonObject", message["metadata"]))
         if what == "log":
             return self._host.log(str(message["message"]))
         raise NotBuiltYet(feature=f"StepContext.{what}")
