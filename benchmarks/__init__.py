@@ -1,0 +1,1 @@
+"""Benchmarks: ASV suites that hold the figures."""
