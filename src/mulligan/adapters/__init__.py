@@ -1,1 +1,1 @@
-"""Everything that touches the outside; each adapter knows its own library, and no other adapter."""
+"""Adapters: what implements the ports; each knows its own library and no other adapter."""
