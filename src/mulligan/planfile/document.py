@@ -89,9 +89,11 @@ def read_document(data: bytes, file: str, loader: YamlLoader = FASTEST_LOADER) -
     return reader.root
 
 
-def _events(text: str, loader: YamlLoader) -> Iterator[yaml.Event]:
-    events: object = yaml.parse(text, loader)  # pyright: ignore[reportUnknownMemberType]  has no types
-    return cast("Iterator[yaml.Event]", events)
+_Events: TypeAlias = "Iterator[yaml.Event]"
+
+
+def _events(text: str, loader: YamlLoader) -> _Events:
+    return cast("_Events", yaml.parse(text, loader))  # pyright: ignore[reportUnknownMemberType]  untyped
 
 
 @dataclass(slots=True)
