@@ -89,7 +89,7 @@ def read_document(data: bytes, file: str, loader: YamlLoader = FASTEST_LOADER) -
     return reader.root
 
 
-_Events: TypeAlias = "Iterator[yaml.Event]"
+_Events: TypeAlias = Iterator[yaml.Event]
 
 
 def _events(text: str, loader: YamlLoader) -> _Events:
