@@ -89,8 +89,11 @@ def read_document(data: bytes, file: str, loader: YamlLoader = FASTEST_LOADER) -
     return reader.root
 
 
-def _events(text: str, loader: YamlLoader) -> Iterator[yaml.Event]:
-    return cast("Iterator[yaml.Event]", yaml.parse(text, Loader=loader))  # pyright: ignore[reportUnknownMemberType]
+_Events: TypeAlias = Iterator[yaml.Event]
+
+
+def _events(text: str, loader: YamlLoader) -> _Events:
+    return cast("_Events", yaml.parse(text, loader))  # pyright: ignore[reportUnknownMemberType]  untyped
 
 
 @dataclass(slots=True)
@@ -193,9 +196,9 @@ class _Reader:
         if self._aliases > MOST_ALIASES:
             self.refuse(f"more than {MOST_ALIASES} aliases", mark)
         if anchor in self._open_anchors:
-            self.refuse(f"the alias *{anchor} stands inside of what it repeats", mark)
+            self.refuse(f"the alias {shorten(anchor)} stands inside of what it repeats", mark)
         if anchor not in self._anchors:
-            self.refuse(f"the alias *{anchor} repeats nothing that comes before it", mark)
+            self.refuse(f"the alias {shorten(anchor)} repeats nothing that comes before it", mark)
         node, size = self._anchors[anchor]
         self._count(size, mark)
         self._add(node, size, None, mark)

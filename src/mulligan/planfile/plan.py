@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from mulligan.config import check_value, setting_named
+from mulligan.config import Setting, check_value, setting_named
 from mulligan.domain.json_value import Json
 from mulligan.domain.naming import plan_name_problem
 from mulligan.domain.plan import OnFailure, PlanDefinition, RollbackPolicy
@@ -91,25 +91,26 @@ def _read_config(value: Value) -> dict[str, Json]:
             raise key.wrong(f"{setting.key} is not for plan files; set it with `mulligan config set`")
         if setting.key in config:
             raise key.wrong(f"{setting.key} is set twice, once under its short name")
-        config[setting.key] = _read_setting(setting.key, entry)
+        config[setting.key] = _read_setting(setting, entry)
     return config
 
 
-def _read_setting(key: str, value: Value) -> Json:
+def _read_setting(setting: Setting, value: Value) -> Json:
     try:
-        return check_value(key, value.json(), "plan file")
+        return check_value(setting.key, value.json(), "plan file")
     except SettingInvalid as error:
         allowed = error.facts["allowed"]
         listed = allowed if isinstance(allowed, str) else ", ".join(cast("list[str]", allowed))
         reason = f"{error.facts['reason']} (allowed: {listed})"
-        raise _culprit(key, value).wrong(reason, _nearest(error)) from None
+        raise _culprit(setting, value).wrong(reason, _nearest(error)) from None
 
 
-def _culprit(key: str, value: Value) -> Value:
+def _culprit(setting: Setting, value: Value) -> Value:
     """The item of a list that is wrong by itself, or else the whole value."""
-    for item in value.items() if isinstance(value.node, Items) else ():
+    lists = isinstance(setting.default, list) and isinstance(value.node, Items)
+    for item in value.items() if lists else ():
         try:
-            check_value(key, [item.json()], "plan file")
+            check_value(setting.key, [item.json()], "plan file")
         except SettingInvalid:
             return item
     return value

@@ -15,7 +15,7 @@ from mulligan.domain.interpolation import (
 )
 from mulligan.domain.naming import LONGEST_NAME
 from mulligan.errors import ReferenceInvalid
-from mulligan.planfile.document import Entries, Items, Scalar, shorten
+from mulligan.planfile.document import Entries, Items, shorten
 from mulligan.planfile.value import Value
 
 _TAKEN = ("guidance", "steps")  # words that mean something else in a reference
@@ -71,15 +71,14 @@ class Names:
 
     def check_all(self, value: Value) -> None:
         """Check every reference in a value and the values inside it."""
-        match value.node:
-            case Scalar():
-                self.check(value)
-            case Items():
-                for item in value.items():
-                    self.check_all(item)
-            case Entries():
-                for _, entry in value.entries():
-                    self.check_all(entry)
+        if isinstance(value.node, Items):
+            for item in value.items():
+                self.check_all(item)
+        elif isinstance(value.node, Entries):
+            for _, entry in value.entries():
+                self.check_all(entry)
+        else:
+            self.check(value)
 
     def check(self, value: Value) -> Iterable[Reference]:
         """Give every reference in a text, all of them known."""

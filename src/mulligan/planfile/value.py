@@ -73,15 +73,13 @@ class Value:
         return self.wrong(f"there is no {what} {shorten(word)}{listed}", nearest_word(word, words))
 
     def _described(self) -> str:
-        match self.node:
-            case Items():
-                return "a list"
-            case Entries():
-                return "a mapping"
-            case Scalar() if self.is_null:
-                return "nothing"
-            case Scalar(text=text, plain=plain):
-                return shorten(text) if plain else f"the text {shorten(text)}"
+        if isinstance(self.node, Items):
+            return "a list"
+        if isinstance(self.node, Entries):
+            return "a mapping"
+        if self.is_null:
+            return "nothing"
+        return shorten(self.node.text) if self.node.plain else f"the text {shorten(self.node.text)}"
 
     @property
     def is_null(self) -> bool:
@@ -176,15 +174,11 @@ class Value:
 
     def json(self) -> Json:
         """The value with the type it has in YAML's core schema."""
-        match self.node:
-            case Items():
-                return [item.json() for item in self.items()]
-            case Entries():
-                return {key.key_text: value.json() for key, value in self.entries()}
-            case Scalar(text=text, plain=False):
-                return text
-            case Scalar(text=text):
-                return self._plain_json(text)
+        if isinstance(self.node, Items):
+            return [item.json() for item in self.items()]
+        if isinstance(self.node, Entries):
+            return {key.key_text: value.json() for key, value in self.entries()}
+        return self._plain_json(self.node.text) if self.node.plain else self.node.text
 
     def _plain_json(self, text: str) -> Json:
         if text in _NULL:

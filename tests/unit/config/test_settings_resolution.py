@@ -1,0 +1,151 @@
+"""Which value counts when several places give one."""
+
+import itertools
+
+import pytest
+
+from mulligan.config import (
+    SETTINGS,
+    Cleanup,
+    Isolation,
+    Layer,
+    Source,
+    layer_of_environment,
+    layer_of_options,
+    layer_of_values,
+    resolve,
+)
+from mulligan.domain.resource import Strategy
+from mulligan.domain.trigger import Trigger
+from mulligan.errors import SettingInvalid, SettingUnknown
+
+LAYERS = [
+    layer_of_options({"plan.max-parallel": "1"}),
+    layer_of_values(Source.PLAN_FILE, "plan.yaml", [("plan.max-parallel", 2)]),
+    layer_of_environment({"MULLIGAN_PLAN_MAX_PARALLEL": "3"}),
+    layer_of_values(Source.PROJECT_FILE, "/p/.mulligan/config.toml", [("plan.max-parallel", 4)]),
+    layer_of_values(Source.USER_FILE, "/u/config.toml", [("plan.max-parallel", 6)]),
+]
+ORIGINS = [
+    "command line",
+    "plan file plan.yaml",
+    "environment MULLIGAN_PLAN_MAX_PARALLEL",
+    "project file /p/.mulligan/config.toml",
+    "user file /u/config.toml",
+]
+
+
+def test_without_any_layer_all_settings_have_their_defaults() -> None:
+    settings = resolve([])
+    assert settings.triggers == (Trigger.BEFORE_STEP, Trigger.AFTER_SUBPLAN, Trigger.ON_ERROR)
+    assert settings.max_checkpoints == 50
+    assert settings.strategy is Strategy.AUTO
+    assert settings.cleanup is Cleanup.ON_APPLY
+    assert settings.include_ignored is True
+    assert settings.isolate is Isolation.AUTO
+    assert settings.writable[:2] == ("~/.cache", "~/.npm")
+    assert "~/.cargo" in settings.writable
+    assert settings.database_url is None
+    assert settings.format is None
+    assert settings.max_parallel == 5
+    assert {entry.origin for entry in settings.entries} == {"default"}
+
+
+def test_every_setting_can_be_set_and_keeps_its_type() -> None:
+    settings = resolve(
+        [
+            layer_of_options(
+                {
+                    "sandbox.checkpoint.auto-create-on": "after_step",
+                    "max_checkpoints_per_plan": "3",
+                    "sandbox.strategy": "filesystem_copy",
+                    "sandbox.cleanup": "manual",
+                    "sandbox.include-ignored": "off",
+                    "sandbox.isolate": "required",
+                    "sandbox.writable": "/srv:~/go",
+                    "core.database.url": "sqlite:////srv/m.db",
+                    "core.format": "yaml",
+                    "plan.max-parallel": "9",
+                }
+            )
+        ]
+    )
+    assert settings.triggers == (Trigger.AFTER_STEP,)
+    assert settings.max_checkpoints == 3
+    assert settings.strategy is Strategy.FILESYSTEM_COPY
+    assert settings.cleanup is Cleanup.MANUAL
+    assert settings.include_ignored is False
+    assert settings.isolate is Isolation.REQUIRED
+    assert settings.writable == ("/srv", "~/go")
+    assert settings.database_url == "sqlite:////srv/m.db"
+    assert settings.format == "yaml"
+    assert settings.max_parallel == 9
+    assert {entry.origin for entry in settings.entries} == {"command line"}
+
+
+@pytest.mark.parametrize("strongest", range(len(LAYERS)))
+def test_the_strongest_place_wins_and_is_named(strongest: int) -> None:
+    entry = resolve(LAYERS[strongest:]).entry("plan.max-parallel")
+    assert entry.value == LAYERS[strongest].values["plan.max-parallel"]
+    assert entry.origin == ORIGINS[strongest]
+
+
+def test_the_order_in_which_layers_are_given_does_not_matter() -> None:
+    for layers in itertools.permutations(LAYERS):
+        assert resolve(layers).max_parallel == 1
+
+
+def test_a_list_shows_every_setting_with_value_origin_and_meaning() -> None:
+    entries = resolve(LAYERS).entries
+    assert [entry.key for entry in entries] == [setting.key for setting in SETTINGS]
+    assert all(entry.origin and entry.meaning for entry in entries)
+
+
+def test_a_setting_is_found_by_its_short_name() -> None:
+    settings = resolve([layer_of_options({"max_checkpoints_per_plan": "9"})])
+    entry = settings.entry("max_checkpoints_per_plan")
+    assert (entry.key, entry.value) == ("sandbox.checkpoint.max-checkpoints-per-plan", 9)
+
+
+def test_asking_for_an_unknown_setting_is_refused() -> None:
+    with pytest.raises(SettingUnknown):
+        resolve([]).entry("sandbox.stratgy")
+
+
+def test_an_empty_list_in_the_environment_turns_triggers_off() -> None:
+    layer = layer_of_environment({"MULLIGAN_SANDBOX_CHECKPOINT_AUTO_CREATE_ON": ""})
+    assert resolve([layer]).triggers == ()
+
+
+def test_nonsense_in_the_environment_is_refused_with_the_variable() -> None:
+    with pytest.raises(SettingInvalid) as caught:
+        layer_of_environment({"MULLIGAN_PLAN_MAX_PARALLEL": "abc"})
+    assert "MULLIGAN_PLAN_MAX_PARALLEL" in str(caught.value)
+    assert "'abc' is not a whole number" in str(caught.value)
+    assert caught.value.facts["key"] == "plan.max-parallel"
+
+
+def test_a_mistyped_variable_is_refused_rather_than_ignored() -> None:
+    with pytest.raises(SettingUnknown) as caught:
+        layer_of_environment({"MULLIGAN_SANDBOX_ISOLATED": "required"})
+    assert caught.value.facts["nearest"] == "MULLIGAN_SANDBOX_ISOLATE"
+    assert caught.value.next_step == "did you mean MULLIGAN_SANDBOX_ISOLATE?"
+
+
+def test_other_variables_are_left_alone() -> None:
+    environ = {
+        "HOME": "/home/user",
+        "MULLIGAN_PROJECT": "/p",
+        "MULLIGAN_GUIDANCE": "be quick",
+        "MULLIGAN_VAR_VERSION": "2.0",
+        "MULLIGAN_PLAN_ID": "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "MULLIGAN_SANDBOX_PATH": "/s",
+    }
+    assert layer_of_environment(environ) == Layer(source=Source.ENVIRONMENT, where="", values={})
+
+
+def test_a_key_and_its_short_name_in_one_file_are_refused() -> None:
+    pairs = [("max_checkpoints_per_plan", 5), ("sandbox.checkpoint.max-checkpoints-per-plan", 6)]
+    with pytest.raises(SettingInvalid, match="is set twice") as caught:
+        layer_of_values(Source.PROJECT_FILE, "/p/config.toml", pairs)
+    assert "/p/config.toml" in str(caught.value)
