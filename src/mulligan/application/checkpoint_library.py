@@ -10,10 +10,11 @@ from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.run import Run
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType
 from mulligan.domain.ids import CheckpointId, PlanId
+from mulligan.domain.naming import label_problem
 from mulligan.domain.plan import State
 from mulligan.domain.resource import Strategy
 from mulligan.domain.step import StepStatus
-from mulligan.errors import PlanNotReady, TargetExists
+from mulligan.errors import PlanNotReady, TargetExists, UsageWrong
 from mulligan.ports import Database, FoundCheckpoint, Observer, SandboxKinds, SnapshotStore
 
 
@@ -66,6 +67,9 @@ class CheckpointLibrary:
 
     def create(self, plan_id: PlanId, label: str, observer: Observer) -> CheckpointGroup:
         """Take a labelled group of a plan that nobody works on."""
+        problem = label_problem(label)
+        if problem:
+            raise UsageWrong(reason=f"the label {label!r} {problem}", hint="choose another label")
         with self._claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
             refuse_without_checkpoints(run.plan)

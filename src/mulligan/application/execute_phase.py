@@ -64,8 +64,9 @@ class ExecutePhase:
                 self._use_tool(run, step, use, due, begun)
             case Choice() as choice:
                 self._start(run, step, due, ())
+                decision_id = self._note_decision(run, step, choice)
                 self._complete(run, step, choice.chosen, begun)
-                self.record_decision(run, step, choice, {}, between_steps=True)
+                self._keep_decision(run, step, decision_id, {}, between_steps=True)
             case Milestone():
                 self._start(run, step, due, ())
                 self._complete(run, step, None, begun)
@@ -132,10 +133,13 @@ class ExecutePhase:
 
     # --- what a tool can ask for while it runs -------------------------------------------------------------
 
-    def record_decision(
-        self, run: Run, step: Step, choice: Choice, metadata: JsonObject, *, between_steps: bool
-    ) -> DecisionId:
-        """Record a choice together with its group: rolling back to that group keeps the decision."""
+    def record_decision(self, run: Run, step: Step, choice: Choice, metadata: JsonObject) -> DecisionId:
+        """Record a choice made inside a step together with its group: rolling back to that group keeps it."""
+        decision_id = self._note_decision(run, step, choice)
+        self._keep_decision(run, step, decision_id, metadata, between_steps=False)
+        return decision_id
+
+    def _note_decision(self, run: Run, step: Step, choice: Choice) -> DecisionId:
         decision = Decision(
             decision_id=DecisionId(self._ids.new()),
             plan_id=run.plan.plan_id,
@@ -143,7 +147,7 @@ class ExecutePhase:
             line=run.plan.line,
             parent_decision_id=None,  # the newest live one when it is written
             type=DecisionType.CHOICE,
-            step_index=run.plan.definition.steps.index(step),
+            step_index=run.step_index,
             step_name=step.name,
             choice=choice,
             superseded=False,
@@ -156,15 +160,18 @@ class ExecutePhase:
         }
         run.pending += [decision, Entry(type=EventType.DECISION, data=told, at=decision.created_at)]
         run.decisions.append(decision.content())
-        if run.plan.definition.rollback_policy.enabled:
-            reason = reason_for(
-                CheckpointType.DECISION, {"step": step.name, **metadata}, between_steps=between_steps
-            )
-            reason = replace(reason, decision_id=decision.decision_id)
-            self._checkpoints.create_checkpoint(run, reason, ())
-        else:
-            self._recorder.record(run, run.plan, ())
         return decision.decision_id
+
+    def _keep_decision(
+        self, run: Run, step: Step, decision_id: DecisionId, metadata: JsonObject, *, between_steps: bool
+    ) -> None:
+        if not run.plan.definition.rollback_policy.enabled:
+            self._recorder.record(run, run.plan, ())
+            return
+        reason = reason_for(
+            CheckpointType.DECISION, {"step": step.name, **metadata}, between_steps=between_steps
+        )
+        self._checkpoints.create_checkpoint(run, replace(reason, decision_id=decision_id), ())
 
     def take_labelled(
         self, run: Run, step: Step, label: str, metadata: JsonObject, *, between_steps: bool
@@ -195,7 +202,7 @@ class StepInProgress:
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
         """Record a choice, with the checkpoint group that belongs to it."""
         self._run.still = None  # the tool is at work: what was captured before may have changed
-        return self._phase.record_decision(self._run, self._step, choice, metadata, between_steps=False)
+        return self._phase.record_decision(self._run, self._step, choice, metadata)
 
     def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
         """Take a labelled group now."""

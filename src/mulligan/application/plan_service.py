@@ -7,6 +7,7 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.settings_source import SettingsSource
+from mulligan.config import Cleanup
 from mulligan.domain.checkpoint import EMPTY_STATE
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
@@ -88,5 +89,5 @@ class PlanService:
             now = self._clock.now()
             entry = Entry(type=EventType.PLAN_STATE, data={"state": "cancelled", "reason": reason}, at=now)
             self._recorder.move(run, Phase.EXECUTE, State.CANCELLED, [entry])
-            if run.settings.cleanup == "on_terminal":
+            if run.settings.cleanup is Cleanup.ON_TERMINAL:
                 self._sandboxes.remove(run)

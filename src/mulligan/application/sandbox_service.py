@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from mulligan.application.preflight import cautions
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
 from mulligan.config import Settings
@@ -87,14 +88,17 @@ class SandboxService:
 
     def _record(self, run: Run, intent: Intent, made: Sequence[tuple[Sandbox, Capture]]) -> None:
         now = self._clock.now()
-        messages = tuple(
+        unheld = tuple(
             f"{sandbox.resource}: cannot hold {unheld.path} ({unheld.reason})"
             for sandbox, capture in made
             for unheld in capture.unheld
         )
-        plan = replace(run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now), messages=messages)
+        plan = replace(
+            run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now),
+            messages=(*cautions(run.settings), *unheld),
+        )
         records: list[Record] = [
-            Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in messages
+            Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld
         ]
         with self._database.writing_as(run.claim) as db:
             for sandbox, _ in made:

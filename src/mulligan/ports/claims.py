@@ -1,0 +1,57 @@
+"""Claims: the right to write, and the one process that has it."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from mulligan.domain.ids import PlanId
+from mulligan.ports.rows import Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to work on a plan, until someone claims it anew."""
+
+    plan_id: PlanId
+    fence: int
+
+
+class Database(Protocol):
+    """Where rows are kept."""
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """One consistent view; never waits for a writer."""
+        ...
+
+    def writing(self) -> AbstractContextManager[Transaction]:
+        """A transaction of someone who has claimed nothing: creating a plan, claiming one."""
+        ...
+
+    def writing_as(self, claim: Claim) -> AbstractContextManager[Transaction]:
+        """A transaction of a claimant; PlanTakenOver when someone claimed the plan since."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockHolder:
+    """The process that works on a plan."""
+
+    pid: int
+    since: datetime
+
+
+class PlanLocks(Protocol):
+    """One process at a time per plan; a process that died holds nothing."""
+
+    def hold(self, plan_id: PlanId) -> AbstractContextManager[None]:
+        """Hold the plan's lock, or refuse at once with PlanBusy, which names pid and since when."""
+        ...
+
+    def holder(self, plan_id: PlanId) -> LockHolder | None:
+        """Who holds it now, if anyone."""
+        ...
+
+    def ask_to_stop(self, plan_id: PlanId) -> None:
+        """Ask the process that holds it to stop, and wait until it has; PlanBusy when it does not."""
+        ...

@@ -1,0 +1,235 @@
+"""Rows: repositories, and the transaction that holds them together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
+from mulligan.domain.decision import Decision
+from mulligan.domain.event import Event
+from mulligan.domain.ids import GroupId, IntentId, PlanId
+from mulligan.domain.intent import Intent
+from mulligan.domain.plan import Plan, State
+from mulligan.domain.resource import Sandbox
+from mulligan.domain.retention import GroupSummary
+from mulligan.domain.rollback import Line, Segment
+from mulligan.domain.step import StepRecord
+from mulligan.domain.tool import ToolCall
+
+
+class PlanRepository(Protocol):
+    """Keeps plans."""
+
+    def add(self, plan: Plan) -> None:
+        """Record a new plan."""
+        ...
+
+    def get(self, plan_id: PlanId) -> Plan:
+        """The plan of that id, or PlanNotFound."""
+        ...
+
+    def save(self, plan: Plan) -> None:
+        """Record where the plan stands now; the definition and the fence are not written."""
+        ...
+
+    def resolve(self, word: str) -> Plan:
+        """The plan that an id, unique prefix, unique name or `latest` means; else PlanNotFound or Ambiguous."""
+        ...
+
+    def list(self, state: State | None) -> Sequence[Plan]:
+        """All plans, oldest first."""
+        ...
+
+    def next_seq(self, plan_id: PlanId) -> int:
+        """The plan's next sequence number."""
+        ...
+
+    def raise_fence(self, plan_id: PlanId) -> int:
+        """Lock out every earlier claimant; gives the new fence."""
+        ...
+
+
+class StepRepository(Protocol):
+    """Keeps how far each step got."""
+
+    def add(self, plan_id: PlanId, steps: Sequence[StepRecord]) -> None:
+        """Record the steps of a new plan."""
+        ...
+
+    def save(self, plan_id: PlanId, step: StepRecord) -> None:
+        """Record how far a step got."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[StepRecord]:
+        """The plan's steps in order."""
+        ...
+
+
+class ToolCallRepository(Protocol):
+    """Keeps tool calls."""
+
+    def add(self, call: ToolCall) -> None:
+        """Record a call that is about to run."""
+        ...
+
+    def save(self, call: ToolCall) -> None:
+        """Record how it ended."""
+        ...
+
+    def interrupt(self, plan_id: PlanId) -> None:
+        """Mark calls that never came to an end as interrupted."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[ToolCall]:
+        """The plan's calls in order."""
+        ...
+
+
+class DecisionRepository(Protocol):
+    """Keeps decisions."""
+
+    def add(self, decision: Decision) -> None:
+        """Record a decision as a child of the newest live one."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[Decision]:
+        """The plan's decisions in order, superseded ones too."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundCheckpoint:
+    """What a user's word for a checkpoint means: a group, or one checkpoint of it."""
+
+    group: CheckpointGroup
+    checkpoint: Checkpoint | None  # None: the whole group is meant
+
+
+class CheckpointRepository(Protocol):
+    """Keeps checkpoint groups and their checkpoints."""
+
+    def add(self, group: CheckpointGroup) -> None:
+        """Record a group with its checkpoints and state."""
+        ...
+
+    def get(self, group_id: GroupId) -> CheckpointGroup:
+        """The group of that id, or CheckpointNotFound."""
+        ...
+
+    def resolve(self, word: str, plan_id: PlanId | None) -> FoundCheckpoint:
+        """The group or checkpoint that a word means: an id, a unique prefix, a live label, `first` or `latest`.
+
+        Ids are looked for in all plans, words and labels in the given one. CheckpointNotFound or Ambiguous
+        with the candidates.
+        """
+        ...
+
+    def list(self, plan_id: PlanId, *, superseded: bool) -> Sequence[CheckpointGroup]:
+        """The plan's groups, oldest first; with or without superseded ones."""
+        ...
+
+    def newest_between_steps(self, plan_id: PlanId) -> CheckpointGroup | None:
+        """The newest live group between two steps."""
+        ...
+
+    def first(self, plan_id: PlanId) -> CheckpointGroup | None:
+        """The oldest live group of the sandboxes."""
+        ...
+
+    def count(self, plan_id: PlanId, *, superseded: bool) -> int:
+        """How many groups the plan has."""
+        ...
+
+    def summaries(self, plan_id: PlanId) -> Sequence[GroupSummary]:
+        """What retention needs to know of all groups, oldest first."""
+        ...
+
+    def remove(self, group_ids: Sequence[GroupId]) -> None:
+        """Remove whole groups; their children get their parents."""
+        ...
+
+
+class HistoryRepository(Protocol):
+    """Keeps the lines of history and what is live on them."""
+
+    def start(self, plan_id: PlanId, line: Line) -> None:
+        """Start a line."""
+        ...
+
+    def lines(self, plan_id: PlanId) -> Sequence[Line]:
+        """All lines of the plan."""
+        ...
+
+    def make_live(self, plan_id: PlanId, segments: Sequence[Segment]) -> None:
+        """Make what lies on the segments live and all else of the plan superseded: groups, decisions, tool calls."""
+        ...
+
+    def spare(self, group_id: GroupId) -> None:
+        """Make one group live in spite of where it lies."""
+        ...
+
+    def rest_at(self, group_id: GroupId) -> None:
+        """Make a group one that a run may start from, wherever it was taken: the one a rollback went to."""
+        ...
+
+
+class IntentRepository(Protocol):
+    """Keeps what is under way."""
+
+    def add(self, intent: Intent) -> None:
+        """Record what is about to be done."""
+        ...
+
+    def save(self, intent: Intent) -> None:
+        """Record how far it is."""
+        ...
+
+    def close(self, intent_id: IntentId) -> None:
+        """It is done."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[Intent]:
+        """What is under way or was cut off, oldest first."""
+        ...
+
+
+class EventRepository(Protocol):
+    """Keeps the log of each plan."""
+
+    def add(self, event: Event) -> None:
+        """Write one entry."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[Event]:
+        """The plan's log in order."""
+        ...
+
+
+class SandboxRepository(Protocol):
+    """Keeps which sandboxes there are."""
+
+    def add(self, sandbox: Sandbox) -> None:
+        """Record a sandbox that was made."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[Sandbox]:
+        """The plan's sandboxes, in the order of its resources."""
+        ...
+
+    def remove(self, plan_id: PlanId, resource: str) -> None:
+        """The sandbox is no more."""
+        ...
+
+
+class Transaction(Protocol):
+    """All rows, in one transaction: committed when the block ends, rolled back when it raises."""
+
+    plans: PlanRepository
+    steps: StepRepository
+    tool_calls: ToolCallRepository
+    decisions: DecisionRepository
+    checkpoints: CheckpointRepository
+    history: HistoryRepository
+    intents: IntentRepository
+    events: EventRepository
+    sandboxes: SandboxRepository

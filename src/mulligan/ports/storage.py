@@ -1,0 +1,133 @@
+"""Bytes: the snapshot store, and the sandboxes that are captured into it and restored from it."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from mulligan.domain.ids import PlanId
+from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.snapshot import Capture, Damage, PathChange, Root, Snapshot, Survey
+from mulligan.ports.world import Observer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingTree:
+    """A folder to capture or restore."""
+
+    path: Path
+    cache_key: str  # names the stat cache of this tree; one tree, one key
+    excluded: frozenset[str]  # paths inside it, relative, that are neither captured nor touched
+
+
+class SnapshotStore(Protocol):
+    """Keeps trees of files by content, durably."""
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Keep the sweep from deleting anything until the rows of what is captured inside are committed."""
+        ...
+
+    def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
+        """Count what a capture would hold."""
+        ...
+
+    def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
+        """Store the tree durably: when this returns, a power cut loses nothing of it.
+
+        Equal contents give equal ids. Only what changed since the last capture with this cache key is read.
+        What cannot be held (sockets, devices, unreadable files) is listed, never dropped silently.
+        """
+        ...
+
+    def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
+        """What a restore would do to the tree, to the path, sorted; touches nothing.
+
+        All that the restore would need is read and verified: a damaged snapshot is refused here already.
+        """
+        ...
+
+    def restore(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> tuple[PathChange, ...]:
+        """Make the tree exactly what the snapshot holds, and say what was touched, sorted.
+
+        All that is needed is read and verified first: a damaged snapshot is refused with nothing touched.
+        The folder is made when it is missing. Only what differs is touched; untouched files keep inode and
+        mtime. What the tree has that no snapshot can hold stays. Cut off anywhere, running it again
+        completes it.
+        """
+        ...
+
+    def verify(
+        self, snapshots: Iterable[Snapshot], *, quick: bool, observer: Observer
+    ) -> Mapping[Snapshot, tuple[Damage, ...]]:
+        """Give what is wrong with each damaged snapshot; `quick` looks at presence and structure only."""
+        ...
+
+    def changed_paths(self, old: Root, new: Root) -> tuple[str, ...]:
+        """The paths of files and links in which two trees differ, sorted; equal folders are not opened."""
+        ...
+
+    def forget_tree(self, tree: WorkingTree) -> None:
+        """Drop what is remembered of a tree that is no more."""
+        ...
+
+
+class SandboxKind(Protocol):
+    """Makes, captures and restores one kind of sandbox."""
+
+    type: ResourceType
+    strategy: Strategy
+
+    def check(self, resource: Resource, location: Path) -> None:
+        """Refuse a real thing that this kind cannot work on."""
+        ...
+
+    def survey(self, resource: Resource, location: Path, observer: Observer) -> Survey:
+        """Count what a sandbox would copy."""
+        ...
+
+    def create(
+        self, plan_id: PlanId, resource: Resource, location: Path, observer: Observer
+    ) -> tuple[Sandbox, Capture]:
+        """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
+        ...
+
+    def exists(self, sandbox: Sandbox) -> bool:
+        """Tell whether the working copy is there."""
+        ...
+
+    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
+        """Store the working copy durably."""
+        ...
+
+    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+        """What a restore would do, proved possible: all it needs is read and verified; touches nothing."""
+        ...
+
+    def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
+        """Make the working copy exactly what the snapshot holds; idempotent."""
+        ...
+
+    def changed_paths(self, old: Snapshot, new: Snapshot) -> tuple[str, ...]:
+        """The paths of files and links in which two snapshots differ; equal folders are not opened."""
+        ...
+
+    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
+        """Write the snapshot's files into a new folder."""
+        ...
+
+    def remove(self, sandbox: Sandbox) -> None:
+        """Remove the working copy; one that is gone already is fine."""
+        ...
+
+
+class SandboxKinds(Protocol):
+    """All kinds of sandboxes this version can make."""
+
+    def of(self, sandbox: Sandbox) -> SandboxKind:
+        """The kind that made this sandbox."""
+        ...
+
+    def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
+        """The kind for a resource under the setting `sandbox.strategy`; NotBuiltYet or a refusal by name."""
+        ...

@@ -1,0 +1,85 @@
+"""Tools: what a step can call, and what a running tool can ask for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from mulligan.domain.decision import Choice
+from mulligan.domain.ids import CallId, DecisionId, GroupId, PlanId
+from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.tool import ToolDeclaration, ToolResult
+
+
+class StepHost(Protocol):
+    """What a running tool can ask of the plan it runs in."""
+
+    def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
+        """Record a choice, with the checkpoint group that belongs to it."""
+        ...
+
+    def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
+        """Take a labelled group now."""
+        ...
+
+    def log(self, message: str) -> None:
+        """Write a line into the plan's log."""
+        ...
+
+    def output(self, data: bytes) -> None:
+        """Show what the tool printed, live."""
+        ...
+
+    def save_memory(self, memory: JsonObject) -> None:
+        """Take over the tool's StepContext.state: part of every group from now on."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRequest:
+    """One call of a tool, ready to run."""
+
+    call_id: CallId
+    plan_id: PlanId
+    step_name: str
+    args: Mapping[str, Json]  # checked, with ${{ … }} replaced
+    root: Path  # sandbox of the step's resource
+    script_root: Path  # sandbox of the plan's first file resource
+    sandboxes: Mapping[str, Path]  # by resource name
+    variables: Mapping[str, str]
+    outputs: Mapping[str, Json]  # by step name
+    memory: JsonObject
+    guidance: str
+    environment: Mapping[str, str]  # MULLIGAN_VAR_… and the like, for the tool's processes
+    large_values: Mapping[str, str]  # …_FILE -> content that no variable can hold: the variable names a file
+    timeout: float | None  # seconds
+
+
+class Tool(Protocol):
+    """Something a step can call."""
+
+    declaration: ToolDeclaration
+
+    def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
+        """Do it, or raise ToolFailed. When it returns or raises, no process of the call is alive."""
+        ...
+
+
+class Toolbox(Protocol):
+    """The tools of one run and the processes they keep."""
+
+    def declarations(self) -> Mapping[str, ToolDeclaration]:
+        """Every tool by name."""
+        ...
+
+    def tool(self, name: str) -> Tool:
+        """The tool of that name."""
+        ...
+
+    def forget_processes(self) -> None:
+        """End processes that are kept for reuse: the files they imported are about to change under them."""
+        ...
+
+    def end_survivors(self, plan_id: PlanId) -> tuple[str, ...]:
+        """End what a killed runner's step left running, and describe each."""
+        ...

@@ -1,0 +1,38 @@
+"""The world around: time, ids, and someone who watches."""
+
+from datetime import datetime
+from typing import Protocol
+
+from mulligan.domain.event import Event
+
+
+class Clock(Protocol):
+    """What time it is."""
+
+    def now(self) -> datetime:
+        """The present moment, aware, in UTC."""
+        ...
+
+
+class Ids(Protocol):
+    """Where new ids come from."""
+
+    def new(self) -> str:
+        """A ULID, greater than every one given before by this process."""
+        ...
+
+
+class Observer(Protocol):
+    """Someone who watches an operation while it goes on; must be quick and must not raise."""
+
+    def event(self, event: Event) -> None:
+        """Something was recorded."""
+        ...
+
+    def output(self, data: bytes) -> None:
+        """A tool printed something."""
+        ...
+
+    def progress(self, what: str, done: int, total: int | None) -> None:
+        """Long work went on: files, bytes or objects; `total` is None where it is not known."""
+        ...
