@@ -77,8 +77,10 @@ def run(arguments: Sequence[str]) -> int:
     except MulliganError as exc:
         answer = Answer(data=None, error=exc)
     except click.exceptions.NoArgsIsHelpError as exc:
-        click.echo(exc.ctx.get_help() if exc.ctx else "")
-        return UsageWrong.exit_code
+        if not invocation.format.is_document:
+            click.echo(exc.ctx.get_help() if exc.ctx else "")
+            return UsageWrong.exit_code
+        answer = Answer(data=None, error=_usage_error(click.UsageError("Missing command.", exc.ctx)))
     except click.ClickException as exc:
         answer = Answer(data=None, error=_usage_error(exc))
     except (KeyboardInterrupt, click.Abort):
