@@ -1,6 +1,7 @@
 """Steps about checkpoints and their groups."""
 
 from behave import given, then, when
+from histories import one_each, told
 
 
 @then("the live groups are {types}")
@@ -29,17 +30,6 @@ def _(context):
     found = [{n: str(c[n]) for n in context.table.headings} for c in context.world.checkpoints()]
     wanted = [{name: row[name] for name in context.table.headings} for row in context.table]
     assert found == wanted, "\n" + "\n".join(map(str, found))
-
-
-def one_each(checkpoints):
-    """Give the first checkpoint of each group."""
-    return list({c["group_id"]: c for c in reversed(checkpoints)}.values())[::-1]
-
-
-def told(checkpoint):
-    """Name a group by its type; one that is superseded in brackets."""
-    word = checkpoint["checkpoint_type"]
-    return f"({word})" if checkpoint["superseded"] else word
 
 
 @then("each group is the child of the one before it")

@@ -86,4 +86,4 @@ def _(context):
     home = context.world.folder / ".mulligan"
     assert (home / "mulligan.db").is_file()
     assert home.stat().st_mode & 0o077 == 0
-    assert (home / ".gitignore").read_text().strip() == "*"
+    assert (home / ".gitignore").read_text().splitlines()[-1] == "*"

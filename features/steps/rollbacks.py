@@ -76,7 +76,8 @@ def _(context, index, count):
 def _(context):
     """Check that a refusal touched neither files nor history."""
     context.execute_steps("Then the sandbox is as remembered\nAnd its checkpoints are as remembered")
-    assert context.world.status() == context.world.kept["status"]
+    found, wanted = context.world.status(), context.world.kept["status"]
+    assert found == wanted, (found, wanted)
 
 
 @given("how everything stands is remembered")
@@ -97,3 +98,19 @@ def _(context):
             file.write_bytes(b"\0" * file.stat().st_size)
             damaged += 1
     assert damaged
+
+
+@then('the error names both groups labelled "{label}"')
+def _(context, label):
+    named = [c["group_id"] for c in context.world.checkpoints() if c["label"] == label]
+    assert len(named) == 2
+    for group in named:
+        assert group in context.world.error["message"]
+
+
+@when("the plan is rolled back to a prefix that many ids have")
+def _(context):
+    ids = [c["group_id"] for c in context.world.checkpoints()]
+    length = next(n for n in range(26, 0, -1) if len({id[:n] for id in ids}) < len(ids))
+    prefix = next(id[:length] for id in ids if sum(other.startswith(id[:length]) for other in ids) > 1)
+    context.world.run("plan", "rollback", "--yes", context.world.plan, prefix)
