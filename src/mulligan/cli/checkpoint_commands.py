@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from mulligan.application.queries import CheckpointView
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.times import local_time
 from mulligan.errors import SnapshotDamaged
+
+if TYPE_CHECKING:
+    from mulligan.application.queries import CheckpointView
 
 _READS = (0, 2, 3)
 
@@ -101,7 +104,7 @@ def _table(views: Sequence[CheckpointView]) -> Table:
     return Table(("CHECKPOINT", "RESOURCE", "TYPE", "LABEL", "STEP", "ADDED", "TIME"), rows)
 
 
-def _in_full(view: CheckpointView) -> list[Line]:
+def _in_full(view: "CheckpointView") -> list[Line]:
     names = [f for f in view.__dataclass_fields__ if f != "checkpoint_id"]
     lines = [Line(f"checkpoint {view.checkpoint_id}", title=True)]
     return lines + [Line(f"  {name}: {getattr(view, name)}") for name in names]
