@@ -95,6 +95,13 @@ Feature: What a rollback refuses
     When the bytes in the snapshot store are damaged
     And the plan is rolled back to "first"
     Then it fails with "snapshot_damaged"
-    And nothing has changed
+    And the hint says "checkpoint verify"
+    And the sandbox is as remembered
+    And its checkpoints are as remembered
+    When the user types "plan status guarded"
+    Then it succeeds
+    And the plan is "execute/complete"
+    And a message says "damaged"
     When the user types "checkpoint verify"
     Then it fails with "snapshot_damaged"
+    And it names every checkpoint of "guarded" as damaged

@@ -111,3 +111,9 @@ def _(context):
     found = context.world.ask("checkpoint", "verify")
     assert found["checked"] > 0
     assert found["damaged"] == []
+
+
+@then('it names every checkpoint of "{plan}" as damaged')
+def _(context, plan):
+    named = {damaged["checkpoint_id"] for damaged in context.world.data["damaged"]}
+    assert {c["checkpoint_id"] for c in context.world.checkpoints()} <= named, context.world.told

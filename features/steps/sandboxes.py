@@ -10,6 +10,11 @@ def _(context, names):
     assert found == sorted(names.split()), found
 
 
+@then("the sandbox is empty")
+def _(context):
+    assert tree_of(context.world.sandbox()) == {}
+
+
 @then('in the sandbox "{path}" reads "{content}"')
 def _(context, path, content):
     found = (context.world.sandbox() / path).read_text()
