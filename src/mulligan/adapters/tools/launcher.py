@@ -213,14 +213,23 @@ class Launcher:
             self._signal(signal.SIGTERM, everyone)
             self._signal(signal.SIGCONT, everyone)  # one that is stopped would not notice
             self._wait_until_gone(GRACE)
-        pause = 0.0
-        while self._reap():
-            # Only children: their pids cannot be taken anew before we reap them. What they leave
-            # behind becomes ours and is killed in the next round, and so is what forked meanwhile.
-            self._signal(signal.SIGKILL, children_of(os.getpid()) if self._subreaper else [self._main])
-            time.sleep(pause)
-            pause = min(pause + 0.001, 0.02)
+        self._kill()
         return leftovers
+
+    def _kill(self) -> None:
+        """Kill until nothing is left.
+
+        Only children: their pids cannot be taken anew before we reap them. What they leave behind becomes
+        ours and is killed in the next round, and so is what they forked meanwhile: so the next round comes
+        at once, unless all that is left was killed before and only takes its time.
+        """
+        killed: list[int] = []
+        while self._reap():
+            found = children_of(os.getpid()) if self._subreaper else [self._main]
+            self._signal(signal.SIGKILL, found)
+            if found == killed:
+                time.sleep(0.001)
+            killed = found
 
     def _settled(self) -> bool:
         """Give leftovers a moment to end by themselves, as the far ends of pipes do; True if all did."""
@@ -245,7 +254,7 @@ class Launcher:
             self._next(left if self._subreaper else min(left, 0.01))
 
     def _strays(self) -> list[int]:
-        """Every live process but the command: below it first, since what is orphaned meanwhile moves up to us."""
+        """Every live process but the command: first below it, for orphans meanwhile move up to us."""
         if not self._subreaper:
             return [] if self._status is None else [self._main]
         found = below(self._main) if self._status is None else []
@@ -329,7 +338,7 @@ class Launcher:
 def main(arguments: list[str]) -> None:
     """Serve: requests on stdin, replies on the descriptor named first; `group` does without a subreaper."""
     replies = int(arguments[0])
-    os.set_inheritable(replies, False)
+    os.set_inheritable(replies, False)  # noqa: FBT003 - the function has no names
     subreaper = "group" not in arguments[1:] and become_subreaper()
     os.chdir("/")
     Launcher(0, replies, subreaper=subreaper).serve()

@@ -58,7 +58,10 @@ class LauncherProcess:
         finally:
             os.close(replies_there)
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
-        assert stdin and stdout and stderr
+        assert stdin is not None
+        assert stdout is not None
+        assert stderr is not None
+        self._streams = (stdin, stdout, stderr)
         self._requests, self._stdout, self._stderr = stdin.fileno(), stdout.fileno(), stderr.fileno()
         self._replies = replies
         self._incoming = bytearray()
@@ -72,9 +75,11 @@ class LauncherProcess:
 
     def listen(self, channel: int) -> None:
         """Give lines that arrive on this descriptor as events too."""
+        import selectors
+
         os.set_blocking(channel, False)
         self._channel = channel
-        self._selector.register(channel, 1)
+        self._selector.register(channel, selectors.EVENT_READ)
 
     def send(self, *words: bytes) -> None:
         """Tell the launcher something; one that is gone will be noticed by its silence."""
@@ -93,7 +98,7 @@ class LauncherProcess:
             if timeout is not None and timeout <= 0:
                 return None
             ready = {key.fd for key, _ in self._selector.select(timeout)}
-            # What was printed before an event is shown before it: look for the event first, then print, then tell.
+            # What was printed before an event is shown before it: look for the event, print, then tell.
             if self._replies in ready:
                 self._read_replies()
             if self._channel in ready:
@@ -147,11 +152,10 @@ class LauncherProcess:
 
     def close(self) -> None:
         """Let the launcher go; whatever still runs under it is killed."""
-        process = self._process
-        assert process.stdin and process.stdout and process.stderr
-        process.stdin.close()
-        process.wait()
-        for stream in (process.stdout, process.stderr):
+        stdin, *others = self._streams
+        stdin.close()
+        self._process.wait()
+        for stream in others:
             stream.close()
         self._selector.close()
         os.close(self._replies)

@@ -73,7 +73,7 @@ class _PatchedFiles:
             self._give_up(patch.old_path or "")
         if moved or patch.old_path is None:
             self._made.add(patch.new_path)
-        self._after[patch.new_path] = _with_mode(Content(data, content.mode), patch.executable)
+        self._after[patch.new_path] = _with_mode(Content(data, content.mode), executable=patch.executable)
 
     def _give_up(self, path: str) -> None:
         """Note that a path is moved away; another part may have put something there already."""
@@ -84,7 +84,7 @@ class _PatchedFiles:
         self._given_up.add(path)
 
     def _source(self, patch: FilePatch, *, moved: bool) -> Content:
-        """What the hunks work on. A rename or copy means what stood there before the whole patch, as in git."""
+        """What the hunks work on; a rename or copy means what stood there before the patch, as in git."""
         if patch.old_path is None:
             self._now(patch.name)
             if self._after.get(patch.name) is not None:
@@ -151,7 +151,7 @@ class _PatchedFiles:
         )
 
 
-def _with_mode(content: Content, executable: bool | None) -> Content:
+def _with_mode(content: Content, *, executable: bool | None) -> Content:
     """Set or clear the execute bits as git does: wherever reading is allowed."""
     if content.mode is None or executable is None:
         return Content(content.data, content.mode, program=bool(executable))

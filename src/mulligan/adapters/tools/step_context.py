@@ -61,7 +61,7 @@ class StepContext:
         rationale: str | None = None,
         **metadata: Any,
     ) -> str:
-        """Record a choice; gives the decision's id. Returns when the checkpoint that belongs to it is taken."""
+        """Record a choice with the checkpoint that belongs to it; gives the decision's id."""
         _texts(question=question, chosen=chosen, rationale=rationale or "")
         if isinstance(alternatives, str):
             raise TypeError("alternatives must be a list of texts, not one text")
