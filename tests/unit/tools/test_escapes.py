@@ -38,9 +38,9 @@ def surroundings(root, outside):
     (root / ".mulligan").mkdir()
     (root / ".mulligan" / "precious").write_text("untouched\n")
     yield
-    assert sorted(os.listdir(outside)) == ["precious"]
+    assert [path.name for path in outside.iterdir()] == ["precious"]
     assert (outside / "precious").read_text() == "untouched\n"
-    assert os.listdir(root / ".mulligan") == ["precious"]
+    assert [path.name for path in (root / ".mulligan").iterdir()] == ["precious"]
     assert (root / ".mulligan" / "precious").read_text() == "untouched\n"
 
 

@@ -64,7 +64,7 @@ class TestWriteFile:
         with pytest.raises(ToolFailed, match="f: No space left on device"):
             call("write_file", path="f", content="new")
         assert (root / "f").read_text() == "old"
-        assert os.listdir(root) == ["f"]
+        assert list(root.iterdir()) == [root / "f"]
 
     def test_attributes_are_kept(self, call, root):
         (root / "f").write_text("old")
@@ -126,7 +126,7 @@ class TestWriteFile:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(os.listdir(root / "new")) == 8
+        assert len(list((root / "new").iterdir())) == 8
 
 
 def no_space(*_: object, **__: object) -> None:
@@ -140,7 +140,7 @@ class TestDeleteFile:
         assert call("delete_file", path="link").detail == {"deleted": True}
         assert (root / "f").exists()
         call("delete_file", path="f")
-        assert os.listdir(root) == []
+        assert list(root.iterdir()) == []
 
     @pytest.mark.parametrize("path", ["missing", "missing/too", "file/below"])
     def test_what_is_missing_is_fine(self, call, root, path):
@@ -205,7 +205,7 @@ class TestMoveFile:
         assert call("move_file", path="d/", to="new/place/e").output == "new/place/e"
         assert (root / "new/place/e/f").read_text() == "x"
         call("move_file", path="link", to="moved")
-        assert os.readlink(root / "moved") == "nowhere"
+        assert str((root / "moved").readlink()) == "nowhere"
 
     def test_nothing_is_overwritten(self, call, root):
         (root / "a").write_text("a")

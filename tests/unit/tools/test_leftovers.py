@@ -187,7 +187,8 @@ class Host(RecordingHost):
         os.write(1, data)
 root = Path(sys.argv[1])
 toolbox = LocalToolbox(python=sys.executable, base_environment=dict(os.environ), scratch=root / "scratch")
-toolbox.tool(sys.argv[2]).call(a_request(root, {sys.argv[3]: sys.argv[4]}, plan_id=sys.argv[5], timeout=None), Host())
+request = a_request(root, {sys.argv[3]: sys.argv[4]}, plan_id=sys.argv[5], timeout=None)
+toolbox.tool(sys.argv[2]).call(request, Host())
 """
 
 

@@ -143,10 +143,11 @@ def _candidates(program: bytes, environment: dict[bytes, bytes]) -> Message:
 class Launcher:
     """Serves the runner at the other end of two pipes, one call after the other."""
 
-    def __init__(self, requests: int, replies: int, *, subreaper: bool) -> None:
-        """Take over the signals of this process."""
+    def __init__(self, requests: int, replies: int, kept: list[int], *, subreaper: bool) -> None:
+        """Take over the signals of this process; `kept` descriptors are for the first command alone."""
         self._requests = requests
         self._replies = replies
+        self._kept = kept
         self._subreaper = subreaper
         self._orphaned = False  # the runner is gone, or someone wants this process to end
         self._main = 0
@@ -181,6 +182,8 @@ class Launcher:
         except OSError as exc:
             self._reply(b"refused", b"%d" % (exc.errno or 0))
             return
+        while self._kept:  # held open here, they would hide that the command is gone
+            os.close(self._kept.pop())
         asked = self._watch()
         leftovers = self._end(asked=asked)
         self._reply(b"over", b"%d" % (self._status or 0), *leftovers)
@@ -336,9 +339,9 @@ class Launcher:
 
 
 def main(arguments: list[str]) -> None:
-    """Serve: requests on stdin, replies on the descriptor named first; `group` does without a subreaper."""
-    replies = int(arguments[0])
+    """Serve: `tree` or `group`, the descriptor for replies, and those to hand on; requests come on stdin."""
+    how, replies, *kept = arguments[0], *map(int, arguments[1:])
     os.set_inheritable(replies, False)  # noqa: FBT003 - the function has no names
-    subreaper = "group" not in arguments[1:] and become_subreaper()
+    subreaper = how == "tree" and become_subreaper()
     os.chdir("/")
-    Launcher(0, replies, subreaper=subreaper).serve()
+    Launcher(0, replies, kept, subreaper=subreaper).serve()

@@ -40,14 +40,15 @@ class LauncherProcess:
 
         replies, replies_there = os.pipe()
         try:
+            descriptors = (replies_there, *kept)
             program = LOAD + "load('launcher').main(sys.argv[2:])"
             self._process = subprocess.Popen(
-                [python, "-I", "-c", program, PROGRAMS, str(replies_there), how],
+                [python, "-I", "-c", program, PROGRAMS, how, *map(str, descriptors)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                pass_fds=(replies_there, *kept),
+                pass_fds=descriptors,
                 env=clean(environment) | {PLAN_MARK: plan_id, LAUNCHER_MARK: "1"},
                 cwd="/",
                 start_new_session=True,  # Ctrl-C of the terminal is the runner's to handle
@@ -84,10 +85,8 @@ class LauncherProcess:
     def send(self, *words: bytes) -> None:
         """Tell the launcher something; one that is gone will be noticed by its silence."""
         body = b"\0".join(words)
-        data = len(body).to_bytes(4, "big") + body
         try:
-            while data:
-                data = data[os.write(self._requests, data) :]
+            write_all(self._requests, len(body).to_bytes(4, "big") + body)
         except BrokenPipeError:
             return
 
@@ -129,9 +128,9 @@ class LauncherProcess:
         if data == b"":
             self._selector.unregister(self._channel)  # the launcher tells how the process ended
         self._lines += data or b""
-        *lines, rest = self._lines.split(b"\n")
-        self._lines = bytearray(rest)
-        self._events.extend((b"line", bytes(line)) for line in lines)
+        if data and b"\n" in data:
+            *lines, self._lines = self._lines.split(b"\n")
+            self._events.extend((b"line", bytes(line)) for line in lines)
         if len(self._lines) > RECORDED:
             self._events.append((b"flood",))
 
@@ -164,6 +163,13 @@ class LauncherProcess:
     def running(self) -> bool:
         """Whether the launcher itself is alive."""
         return self._process.poll() is None
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write, however many writes it takes."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def _read(descriptor: int) -> bytes | None:

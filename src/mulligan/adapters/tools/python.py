@@ -78,10 +78,12 @@ class PythonTool:
                 worker.end()
                 raise
             break
-        if worker.alive and "done" in reply and not reply["threads"]:
-            self._workers.give_back(worker)
+        if not worker.alive or reply["threads"]:
+            worker.end()  # threads write behind a checkpoint's back as well as processes do
+        elif "failed" in reply:
+            worker.retire()  # who knows what it left half done
         else:
-            worker.retire()
+            self._workers.give_back(worker)
         return _result(reply, leftovers)
 
 

@@ -83,11 +83,11 @@ def _working_folder(request: ToolRequest) -> Path:
     if "cwd" not in request.args:
         return root
     cwd = text("shell", request, "cwd")
-    with failing_as("shell", cwd), open_sandbox(root) as sandbox:
-        with suppress(IsADirectoryError):  # `.`, or `..` after a folder: no name is left, so it is one
-            found = sandbox.find(cwd, follow=True, make_parents=False).stat()
-            if found is None or not stat.S_ISDIR(found.st_mode):
-                raise ToolFailed(tool="shell", reason=f"cwd: there is no folder {cwd}", path=cwd)
+    # IsADirectoryError: `.`, or `..` after a folder. No name is left to look at, so it is a folder.
+    with failing_as("shell", cwd), open_sandbox(root) as sandbox, suppress(IsADirectoryError):
+        found = sandbox.find(cwd, follow=True, make_parents=False).stat()
+        if found is None or not stat.S_ISDIR(found.st_mode):
+            raise ToolFailed(tool="shell", reason=f"cwd: there is no folder {cwd}", path=cwd)
     # Without `..` and symlinks, which a shell would keep in its PWD.
     return root / (root / cwd).resolve().relative_to(root.resolve())
 

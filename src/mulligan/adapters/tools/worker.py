@@ -126,9 +126,9 @@ class Worker:
         return json.loads(line)["answer"]
 
     def _send(self, message: dict[str, Any]) -> None:
-        data = json.dumps(message, ensure_ascii=False).encode() + b"\n"
-        while data:
-            data = data[os.write(self._replies, data) :]
+        rest = memoryview(json.dumps(message, ensure_ascii=False).encode() + b"\n")
+        while rest:
+            rest = rest[os.write(self._replies, rest) :]
 
 
 def _function(name: str) -> Any:

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from mulligan.adapters.tools.environment import CALL_MARK
-from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS, LauncherProcess
+from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS, LauncherProcess, write_all
 from mulligan.adapters.tools.printed import Shown
 from mulligan.adapters.tools.processes import Command, Launchers
 from mulligan.domain.ids import PlanId
@@ -34,10 +34,8 @@ class WorkerProcess:
 
     def send(self, message: JsonObject) -> None:
         """Tell the worker something; that it is gone is seen when it does not answer."""
-        data = json.dumps(message).encode() + b"\n"
         try:
-            while data:
-                data = data[os.write(self.requests, data) :]
+            write_all(self.requests, json.dumps(message).encode() + b"\n")
         except BrokenPipeError:
             return
 
