@@ -1,5 +1,7 @@
 """A step's host that writes down what a tool asks of it, and calls of tools ready to run."""
 
+import itertools
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,7 +10,8 @@ from mulligan.domain.ids import CallId, DecisionId, GroupId, PlanId
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.ports import ToolRequest
 
-PLAN = PlanId("01TESTPLAN0000000000000000")
+PLAN = PlanId(f"plan-of-{os.getpid()}")  # tests may run side by side, and end each other's processes
+_CALLS = itertools.count()
 
 
 class RecordingHost:
@@ -60,7 +63,7 @@ def a_request(
 ) -> ToolRequest:
     """One call of a tool over a sandbox."""
     return ToolRequest(
-        call_id=CallId(f"call-{id(args)}"),
+        call_id=CallId(f"call-{os.getpid()}-{next(_CALLS)}"),
         plan_id=plan_id,
         step_name="a step",
         args=args,

@@ -217,7 +217,9 @@ def wait_until(condition) -> bool:
 
 
 def test_killing_the_runner_ends_what_its_step_started(root):
-    process = start_runner(root, "plan-killed", "shell", "command", start_daemon(root) + "; sleep 300")
+    process = start_runner(
+        root, f"plan-killed-{PLAN}", "shell", "command", start_daemon(root) + "; sleep 300"
+    )
     assert not is_gone(root)
     kill(process)
     assert wait_until(lambda: is_gone(root))
@@ -228,38 +230,38 @@ def test_killing_the_runner_ends_its_worker(root):
         "import os, time\ndef work(context):\n    open('pid', 'w').write(str(os.getpid()))\n"
         "    print('started', flush=True)\n    time.sleep(300)\n"
     )
-    process = start_runner(root, "plan-killed", "python", "function", "module:work")
+    process = start_runner(root, f"plan-killed-{PLAN}", "python", "function", "module:work")
     kill(process)
     assert wait_until(lambda: is_gone(root))
 
 
 class TestSurvivors:
     def test_of_a_killed_runner_are_ended_and_described(self, toolbox, root):
-        process = start_runner(root, "plan-a", "shell", "command", start_daemon(root) + "; sleep 300")
+        process = start_runner(root, f"plan-a-{PLAN}", "shell", "command", start_daemon(root) + "; sleep 300")
         launcher = next(pid for pid in children_of(process.pid))
         os.kill(launcher, signal.SIGSTOP)  # it cannot do its work: the next run has to
         kill(process)
         os.kill(launcher, signal.SIGKILL)
-        found = toolbox.end_survivors("plan-a")
+        found = toolbox.end_survivors(f"plan-a-{PLAN}")
         assert is_gone(root)
         assert any("daemon.py" in line for line in found)
 
     def test_a_launcher_that_hangs_is_killed_after_some_patience(self, toolbox, root, monkeypatch):
         monkeypatch.setattr("mulligan.adapters.tools.survivors.PATIENCE", 0.5)
-        process = start_runner(root, "plan-b", "shell", "command", start_daemon(root) + "; sleep 300")
+        process = start_runner(root, f"plan-b-{PLAN}", "shell", "command", start_daemon(root) + "; sleep 300")
         launcher = next(pid for pid in children_of(process.pid))
         os.kill(launcher, signal.SIGSTOP)
         kill(process)
-        assert toolbox.end_survivors("plan-b")
+        assert toolbox.end_survivors(f"plan-b-{PLAN}")
         assert is_gone(root)
         assert is_gone_or_zombie(launcher)
 
     def test_of_other_plans_are_left_alone(self, toolbox, root):
-        process = start_runner(root, "plan-c", "shell", "command", "echo up; exec sleep 300")
-        assert toolbox.end_survivors("plan-other") == ()
+        process = start_runner(root, f"plan-c-{PLAN}", "shell", "command", "echo up; exec sleep 300")
+        assert toolbox.end_survivors(f"plan-other-{PLAN}") == ()
         assert process.poll() is None
         kill(process)
-        toolbox.end_survivors("plan-c")
+        toolbox.end_survivors(f"plan-c-{PLAN}")
 
     def test_the_looking_process_and_those_above_it_are_spared(self, call, root):
         """A step that calls mulligan on its own plan would otherwise end itself."""
@@ -274,17 +276,17 @@ class TestSurvivors:
 
     def test_one_that_cannot_be_ended_is_named(self, toolbox, monkeypatch):
         monkeypatch.setattr("mulligan.adapters.tools.survivors.PATIENCE", 0.2)
-        with subprocess.Popen(["sleep", "300"], env={"MULLIGAN_PLAN_ID": "plan-d"}) as process:
+        with subprocess.Popen(["sleep", "300"], env={"MULLIGAN_PLAN_ID": f"plan-d-{PLAN}"}) as process:
             real = os.kill
             monkeypatch.setattr(os, "kill", refuse)
             with pytest.raises(SystemFailed, match=f"process {process.pid}"):
-                toolbox.end_survivors("plan-d")
+                toolbox.end_survivors(f"plan-d-{PLAN}")
             monkeypatch.setattr(os, "kill", real)
-            assert len(toolbox.end_survivors("plan-d")) == 1
+            assert len(toolbox.end_survivors(f"plan-d-{PLAN}")) == 1
 
     def test_without_proc_nothing_is_found(self, toolbox, monkeypatch):
         monkeypatch.setattr(os, "listdir", no_proc)
-        assert toolbox.end_survivors("plan-e") == ()
+        assert toolbox.end_survivors(f"plan-e-{PLAN}") == ()
 
 
 def refuse(pid: int, number: int) -> None:
@@ -308,10 +310,10 @@ def test_a_second_interrupt_gives_no_more_grace(root, tmp_path):
     here = Path(__file__).parents[3]
     environment = os.environ | {"PYTHONPATH": f"{here / 'src'}:{here}"}
     command = "trap '' TERM INT; echo $$ > pid.new; mv pid.new pid; while :; do sleep 0.05; done"
-    argv = [sys.executable, "-c", code, str(root), "shell", "command", command, "plan-f"]
+    argv = [sys.executable, "-c", code, str(root), "shell", "command", command, f"plan-f-{PLAN}"]
     before = time.monotonic()
     ended = subprocess.run(argv, capture_output=True, env=environment, check=False, timeout=60)
     assert b"KeyboardInterrupt" in ended.stderr
     assert wait_until(lambda: is_gone(root))
     assert time.monotonic() - before < 20
-    assert toolbox.end_survivors("plan-f") == ()
+    assert toolbox.end_survivors(f"plan-f-{PLAN}") == ()

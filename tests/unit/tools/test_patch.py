@@ -265,12 +265,22 @@ def test_a_failure_while_writing_puts_everything_back(call, tree, monkeypatch):
     assert files_of(tree) == before
 
 
+def test_what_cannot_even_be_put_back_is_named(call, tree, monkeypatch):
+    monkeypatch.setattr(os, "rename", no_space)
+    with pytest.raises(ToolFailed, match=r"No space left.*these could not be put back: poem"):
+        call("apply_patch", patch=NAMES + HUNK)
+
+
+def no_space(*_: object, **__: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
 LINES = st.lists(st.sampled_from(["a", "b", "c", "}", "", "x\r", "ä", "--- q", "+++ q", "\\ x"]), max_size=12)
 TEXTS = st.tuples(LINES, st.booleans()).map(lambda pair: "\n".join(pair[0]) + "\n" * pair[1])
 TREES = st.dictionaries(st.sampled_from(["f", "d/g", "a b", "ü", "a/b/h"]), TEXTS, max_size=4)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=TREES, after=TREES, context=st.sampled_from([0, 1, 3]), renames=st.booleans())
 def test_any_difference_that_git_shows_is_applied_as_git_applies_it(
     tmp_path_factory, before, after, context, renames

@@ -275,7 +275,8 @@ def test_finished_children_that_nobody_waited_for_are_no_leftovers(call, module)
 def test_threads_left_running_end_with_their_worker(call, module, root):
     module(
         "def beat():\n    while True:\n        open('beat', 'a').write('x')\n        time.sleep(0.005)\n"
-        "def f(context):\n    threading.Thread(target=beat, name='beater').start()\n    return 1\n"
+        "def f(context):\n    threading.Thread(target=beat, name='beater').start()\n"
+        "    while not os.path.exists('beat'): time.sleep(0.01)\n    return 1\n"
     )
     result = call("python", function="work:f")
     size = (root / "beat").stat().st_size
@@ -401,8 +402,8 @@ def test_users_can_import_the_type_and_it_is_the_same(call, module, root):
 
 def test_descriptors_of_the_worker_reach_no_child(call, module):
     module(
-        "def f(context):\n"
-        "    return subprocess.check_output('ls /proc/self/fd | wc -l', shell=True, close_fds=False).decode()\n"
+        "def f(context):\n    command = 'ls /proc/self/fd | wc -l'\n"
+        "    return subprocess.check_output(command, shell=True, close_fds=False).decode()\n"
     )
     assert int(call("python", function="work:f").output) == 4
 
