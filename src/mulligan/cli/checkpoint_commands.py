@@ -88,7 +88,7 @@ def restore(invocation: Invocation, checkpoint: str, target: Path) -> Answer:
     return Answer(data={"restored": folders}, blocks=[Line(f"{f.resource}: {f.path}") for f in folders])
 
 
-def _table(views: Sequence[CheckpointView]) -> Table:
+def _table(views: "Sequence[CheckpointView]") -> Table:
     rows = tuple(
         (
             v.checkpoint_id,
@@ -110,6 +110,6 @@ def _in_full(view: "CheckpointView") -> list[Line]:
     return lines + [Line(f"  {name}: {getattr(view, name)}") for name in names]
 
 
-def _one_or_all(views: Sequence[CheckpointView]) -> object:
+def _one_or_all(views: "Sequence[CheckpointView]") -> object:
     """One checkpoint as itself; those of a group of several resources as a list."""
     return views[0] if len(views) == 1 else {"group_id": views[0].group_id, "checkpoints": views}

@@ -4,7 +4,7 @@ import os
 import signal
 import stat
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mulligan.adapters.tools.arguments import text, text_list, text_map
@@ -80,14 +80,16 @@ class Shell:
 def _working_folder(request: ToolRequest) -> Path:
     """Where the command starts: `cwd` may pass through symlinks as long as they stay in the sandbox."""
     root = folder_of(request)
-    cwd = text("shell", request, "cwd") if "cwd" in request.args else "."
-    if Path(cwd) == Path():
+    if "cwd" not in request.args:
         return root
-    with failing_as("shell", cwd), open_sandbox(root) as sandbox:
+    cwd = text("shell", request, "cwd")
+    # IsADirectoryError: `.`, or `..` after a folder. No name is left to look at, so it is a folder.
+    with failing_as("shell", cwd), open_sandbox(root) as sandbox, suppress(IsADirectoryError):
         found = sandbox.find(cwd, follow=True, make_parents=False).stat()
         if found is None or not stat.S_ISDIR(found.st_mode):
             raise ToolFailed(tool="shell", reason=f"cwd: there is no folder {cwd}", path=cwd)
-    return root / cwd
+    # Without `..` and symlinks, which a shell would keep in its PWD.
+    return root / (root / cwd).resolve().relative_to(root.resolve())
 
 
 def _result(outcome: Outcome) -> ToolResult:
