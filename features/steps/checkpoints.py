@@ -117,3 +117,9 @@ def _(context):
 def _(context, plan):
     named = {damaged["checkpoint_id"] for damaged in context.world.data["damaged"]}
     assert {c["checkpoint_id"] for c in context.world.checkpoints()} <= named, context.world.told
+
+
+@then('the metadata of "{label}" has {name} "{value}"')
+def _(context, label, name, value):
+    found = context.world.ask("checkpoint", "show", label)["metadata"]
+    assert found[name] == value, found

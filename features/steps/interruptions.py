@@ -63,7 +63,9 @@ def _(context, step):
 def _(context, index):
     resumed = context.world.data["resumed_from"]
     assert resumed["step_index"] == index, resumed
-    (kept,) = [c for c in context.world.checkpoints(superseded=True) if c["checkpoint_id"] == resumed["discarded"]]
+    (kept,) = [
+        c for c in context.world.checkpoints(superseded=True) if c["checkpoint_id"] == resumed["discarded"]
+    ]
     assert kept["checkpoint_type"] == "pre_rollback"
     assert kept["superseded"]
 

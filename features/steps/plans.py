@@ -99,3 +99,10 @@ def _(context, seconds):
 @when("someone mends the cause")
 def _(context):
     (context.world.notes / "mended").touch()
+
+
+@then('the log names "{text}" before the first step')
+def _(context, text):
+    events = context.world.ask("plan", "log", context.world.plan)["events"]
+    named = next(e["seq"] for e in events if text in str(e["data"]))
+    assert named < next(e["seq"] for e in events if e["type"] == "step_started"), events

@@ -8,8 +8,8 @@ def _(context, name, value):
     context.world.variables[name] = value
 
 
-@given('the environment says no {name}')
-@when('the environment says no {name}')
+@given("the environment says no {name}")
+@when("the environment says no {name}")
 def _(context, name):
     del context.world.variables[name]
 
@@ -35,7 +35,28 @@ def _(context, key, value, origin):
     assert origin in found["origin"], found
 
 
-@given('the command line says -c {setting}')
-@when('the command line says -c {setting}')
+@given("the command line says -c {setting}")
+@when("the command line says -c {setting}")
 def _(context, setting):
     context.world.options = ["-c", setting] if setting != "nothing" else []
+
+
+@given('the setting {key} is "{value}" by {origin}, once there is a project')
+def _(context, key, value, origin):
+    context.world.run("init")
+    context.execute_steps(f'Then the setting {key} is "{value}" by {origin}')
+
+
+@given("the project's own settings are remembered")
+def _(context):
+    context.world.kept["settings"] = own_settings(context.world)
+
+
+@then("the project's own settings are as remembered")
+def _(context):
+    assert own_settings(context.world) == context.world.kept["settings"]
+
+
+def own_settings(world):
+    """Give the bytes of the project's config.toml."""
+    return (world.folder / ".mulligan" / "config.toml").read_bytes()
