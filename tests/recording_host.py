@@ -60,6 +60,7 @@ def a_request(
     environment: Mapping[str, str] | None = None,
     memory: JsonObject | None = None,
     sandboxes: Mapping[str, Path] | None = None,
+    large_values: Mapping[str, str] | None = None,
 ) -> ToolRequest:
     """One call of a tool over a sandbox."""
     return ToolRequest(
@@ -75,5 +76,6 @@ def a_request(
         memory=memory or {},
         guidance="be brief",
         environment=environment or {},
+        large_values=large_values or {},
         timeout=timeout,
     )

@@ -175,6 +175,17 @@ def test_a_long_command_goes_through_a_file_that_goes_away(call, tmp_path):
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
+def test_values_no_variable_can_hold_come_as_files_that_go_away(toolbox, host, root, tmp_path):
+    values = {"MULLIGAN_OUTPUT_BIG_FILE": "x" * 100_000, "MULLIGAN_VAR_NUL_FILE": "a\0b"}
+    nul = '"$MULLIGAN_VAR_NUL_FILE"'
+    command = f'wc -c < "$MULLIGAN_OUTPUT_BIG_FILE"; od -An -c {nul}; ls -l {nul}'
+    request = a_request(root, {"command": command}, large_values=values)
+    lines = toolbox.tool("shell").call(request, host).output.splitlines()
+    assert lines[0].strip() == "100000"
+    assert lines[1].split() == ["a", "\\0", "b"]
+    assert not Path(lines[2].split()[-1]).exists()
+
+
 def test_arguments_longer_than_the_system_takes(call):
     with pytest.raises(ToolFailed, match="Argument list too long"):
         call("shell", argv=["echo", "x" * 300_000])
