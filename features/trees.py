@@ -14,7 +14,7 @@ def tree_of(folder: Path, *, times: bool = False) -> Tree:
     found: Tree = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        if name.split("/")[0] != ".mulligan":
+        if name.split("/", maxsplit=1)[0] != ".mulligan":
             found[name] = _described(path) + ([path.lstat().st_mtime_ns] if times else [])
     return found
 

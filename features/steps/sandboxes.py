@@ -29,7 +29,7 @@ def _(context, resource, path, content):
 
 @then('in the sandbox "{path}" has the mode {mode}')
 def _(context, path, mode):
-    found = oct((context.world.sandbox() / path).stat().st_mode & 0o7777)[2:]
+    found = f"{(context.world.sandbox() / path).stat().st_mode & 0o7777:o}"
     assert found == mode, found
 
 
