@@ -2,6 +2,7 @@
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from mulligan.errors import SystemFailed
@@ -19,14 +20,15 @@ def remove_tree(path: Path, home: Path) -> None:
     """
     try:
         if path.is_dir() and not path.is_symlink():
-            trash = home / f"{_TRASH}{os.urandom(8).hex()}"
+            trash = home / f"{_TRASH}{_new_name()}"
             trash.mkdir(mode=0o700)
-            _move_up(path.name, path.parent, trash / "0")
+            _move_up(path.name, path.parent, trash / _new_name())
         elif path.is_symlink() or path.exists():
             path.unlink()
         for trash in home.glob(f"{_TRASH}*"):
-            _empty(trash)
-            trash.rmdir()
+            with suppress(FileNotFoundError):  # another process clears it too; what it leaves the next one takes
+                _empty(trash)
+                trash.rmdir()
     except OSError as exc:
         raise SystemFailed(path=str(path), reason=exc.strerror or str(exc)) from exc
 
@@ -44,17 +46,15 @@ def _empty(trash: Path) -> None:
     base = os.open(trash, _FOLDER)
     try:
         pending = os.listdir(base)
-        number = max((int(name) for name in pending), default=0)
         while pending:
             name = pending.pop()
             fd = os.open(name, _FOLDER, dir_fd=base)
             try:
                 for inner in os.listdir(fd):
                     if stat.S_ISDIR(os.stat(inner, dir_fd=fd, follow_symlinks=False).st_mode):
-                        number += 1
                         _unlock(inner, fd)
-                        os.rename(inner, str(number), src_dir_fd=fd, dst_dir_fd=base)
-                        pending.append(str(number))
+                        pending.append(_new_name())
+                        os.rename(inner, pending[-1], src_dir_fd=fd, dst_dir_fd=base)
                     else:
                         os.unlink(inner, dir_fd=fd)
             finally:
@@ -62,6 +62,10 @@ def _empty(trash: Path) -> None:
             os.rmdir(name, dir_fd=base)
     finally:
         os.close(base)
+
+
+def _new_name() -> str:
+    return os.urandom(8).hex()
 
 
 def _unlock(name: str, folder_fd: int) -> None:
