@@ -155,7 +155,7 @@ class Playground:
             os.utime(victim, ns=(before, before))
 
 
-@settings(max_examples=120, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(before=st.lists(ACTS, max_size=14), after=st.lists(ACTS, max_size=8))
 def test_a_restore_brings_back_exactly_what_was_captured(before: list[Act], after: list[Act]) -> None:
     with tempfile.TemporaryDirectory(prefix="snapshot-property-") as name:
