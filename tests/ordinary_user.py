@@ -16,7 +16,9 @@ def as_ordinary_user(tmp_path: Path, check: Callable[[Path], None]) -> None:
         os.chown(home, _NOBODY, _NOBODY)
         for above in [tmp_path, *tmp_path.parents]:
             if above.stat().st_uid == 0 and not above.stat().st_mode & 0o001:
-                above.chmod(above.stat().st_mode | 0o001)  # pytest's folders are closed; passing through is enough
+                above.chmod(
+                    above.stat().st_mode | 0o001
+                )  # pytest's folders are closed; passing through is enough
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:

@@ -76,7 +76,14 @@ def picture(path: Path | bytes) -> dict[bytes, tuple[object, ...]]:
             shared = inodes.setdefault((st.st_dev, st.st_ino), name)
         if stat.S_ISDIR(st.st_mode) or stat.S_ISREG(st.st_mode):
             attributes = tuple(sorted((key, os.getxattr(full, key)) for key in os.listxattr(full)))
-        found[name] = (stat.S_IFMT(st.st_mode), stat.S_IMODE(st.st_mode), what, st.st_mtime_ns, shared, attributes)
+        found[name] = (
+            stat.S_IFMT(st.st_mode),
+            stat.S_IMODE(st.st_mode),
+            what,
+            st.st_mtime_ns,
+            shared,
+            attributes,
+        )
     return found
 
 

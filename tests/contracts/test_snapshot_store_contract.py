@@ -54,7 +54,9 @@ def test_a_capture_of_nothing_new_adds_nothing(store: SnapshotStore, tree: Path)
     assert (second.snapshot, second.size_bytes, second.files) == (first.snapshot, 0, first.files)
 
 
-def test_equal_trees_have_equal_ids_wherever_they_are(store: SnapshotStore, tree: Path, tmp_path: Path) -> None:
+def test_equal_trees_have_equal_ids_wherever_they_are(
+    store: SnapshotStore, tree: Path, tmp_path: Path
+) -> None:
     snapshot = _capture(store, tree)
     store.restore(snapshot, tree_at(tmp_path / "a" / "b"), Watcher())
     os.utime(tmp_path / "a" / "b" / "README", ns=(1, 1))

@@ -185,7 +185,9 @@ def test_a_restore_brings_back_exactly_what_was_captured(before: list[Act], afte
         touched = {os.fsencode(change.path) for change in done}
         for path, inode in inodes(tree).items():
             # Only an mtime that came back alone may have been given to a new inode, where names are shared.
-            if path not in touched and wanted[os.path.join(b".", path)] == changed.get(os.path.join(b".", path)):
+            if path not in touched and wanted[os.path.join(b".", path)] == changed.get(
+                os.path.join(b".", path)
+            ):
                 assert inode == now_there[path], path
         assert set(kept) == set(inodes(tree))
         assert take(store, tree) == snapshot

@@ -49,7 +49,11 @@ def test_a_flip_of_any_byte_is_found(tmp_path: Path, snapshot: Snapshot) -> None
     pack = _pack(tmp_path)
     sound = pack.read_bytes()
     chosen = random.Random(3)
-    places = {*range(16), *range(len(sound) - 700, len(sound)), *(chosen.randrange(len(sound)) for _ in range(60))}
+    places = {
+        *range(16),
+        *range(len(sound) - 700, len(sound)),
+        *(chosen.randrange(len(sound)) for _ in range(60)),
+    }
     for place in sorted(places):
         hurt = bytearray(sound)
         hurt[place] ^= 1 << chosen.randrange(8)
@@ -142,7 +146,9 @@ def test_a_file_is_no_snapshot(tmp_path: Path, tree: Path, snapshot: Snapshot) -
             store.compare(wrong, tree_at(tree))
 
 
-def test_a_damaged_snapshot_leaves_a_changed_tree_as_it_is(tmp_path: Path, tree: Path, snapshot: Snapshot) -> None:
+def test_a_damaged_snapshot_leaves_a_changed_tree_as_it_is(
+    tmp_path: Path, tree: Path, snapshot: Snapshot
+) -> None:
     (tree / "large").unlink()
     (tree / "noise").unlink()
     pack = _pack(tmp_path)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mulligan.adapters.snapshots.store import PackedSnapshotStore
+from mulligan.adapters.snapshots import restore as restore_module
 from mulligan.errors import RestoreFailed, SystemFailed, TreeUnsteady
 from tests.ordinary_user import as_ordinary_user
 from tests.snapshot_world import Watcher, bring_back, new_store, picture, removed, take, tree_at
@@ -113,6 +113,7 @@ def test_rooms_of_live_processes_are_left_alone(tmp_path: Path, tree: Path) -> N
     def write(fd: int, data: bytes) -> int:
         if not seen:
             seen.append(sorted(os.listdir(tmp_path / "store" / "rooms")))
+            (tree / "a" / "two").write_text("new, so that the other needs a room too")
             take(other, tree)
             seen.append(sorted(os.listdir(tmp_path / "store" / "rooms")))
         return writing(fd, data)
@@ -279,7 +280,9 @@ def test_a_tree_on_another_filesystem_is_restored_too(
     assert picture(tree) == wanted
 
 
-def _meddle(monkeypatch: pytest.MonkeyPatch, tree: Path, meddle: Callable[[], None], *, times: int) -> list[int]:
+def _meddle(
+    monkeypatch: pytest.MonkeyPatch, tree: Path, meddle: Callable[[], None], *, times: int
+) -> list[int]:
     """Do something each time that a file of the tree is read."""
     read = os.read
     fired: list[int] = []
@@ -348,7 +351,9 @@ def _replace_once(tree: Path, change: Callable[[], None]) -> Callable[[], None]:
     return once
 
 
-@pytest.mark.parametrize("what", ["gone", "moved", "folder", "link", "fifo", "folder gone", "link gone", "swap"])
+@pytest.mark.parametrize(
+    "what", ["gone", "moved", "folder", "link", "fifo", "folder gone", "link gone", "swap"]
+)
 def test_a_tree_that_changes_while_it_is_read_is_scanned_again(
     tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -467,7 +472,79 @@ def test_a_refusal_of_the_system_is_told_with_its_path(tmp_path: Path, tree: Pat
     as_ordinary_user(tmp_path, check)
 
 
-def test_stores_share_no_state(tmp_path: Path, tree: Path) -> None:
-    one: PackedSnapshotStore = new_store(tmp_path / "one")
-    other = new_store(tmp_path / "two")
-    assert take(one, tree) == take(other, tree)
+def test_a_folder_swapped_between_listing_and_entering_is_scanned_again(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swapped = _swap_folder_on_entry(
+        monkeypatch, tree / "a" / "b", lambda path: path.symlink_to("/etc"), times=1
+    )
+    snapshot = take(new_store(tmp_path / "store"), tree)
+    monkeypatch.undo()
+    assert swapped
+    assert take(new_store(tmp_path / "fresh"), tree).id == snapshot.id
+
+
+def test_a_folder_that_is_never_there_when_it_is_entered_is_an_error(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swapped = _swap_folder_on_entry(monkeypatch, tree / "a" / "b", lambda path: path.mkdir(), times=1000)
+    with pytest.raises(TreeUnsteady, match="a/b kept changing"):
+        take(new_store(tmp_path / "store"), tree)
+    assert len(swapped) > 1
+
+
+def test_an_error_while_a_folder_is_entered_is_told(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    _swap_folder_on_entry(monkeypatch, tree / "a" / "b", fail, times=1)
+    with pytest.raises(SystemFailed, match="Input/output error"):
+        take(new_store(tmp_path / "store"), tree)
+
+
+def _swap_folder_on_entry(
+    patch: pytest.MonkeyPatch, folder: Path, swap: Callable[[Path], None], *, times: int
+) -> list[int]:
+    """Move a folder away as it is about to be entered, and put something else there for the next look."""
+    opening = os.open
+    fired: list[int] = []
+
+    def entering(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path == folder.name and len(fired) < times:
+            fired.append(1)
+            folder.rename(folder.with_name(f"away {len(fired)}"))
+            try:
+                return opening(path, flags, mode, dir_fd=dir_fd)
+            finally:
+                swap(folder)
+        return opening(path, flags, mode, dir_fd=dir_fd)
+
+    patch.setattr(os, "open", entering)
+    return fired
+
+
+def test_a_tree_that_changes_right_after_a_restore_is_captured_as_it_is_then(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is remembered after a restore is a hint: folders that went or closed by then are simply unknown."""
+    store = new_store(tmp_path / "store")
+    snapshot = take(store, tree)
+    durable_sync = restore_module.sync_filesystem
+
+    def change_then_sync(fd: int) -> None:
+        durable_sync(fd)
+        (tree / "a").rename(tree / "z")
+        (tree / "one").write_text("later")
+
+    _mess_up(tree)
+    with monkeypatch.context() as patch:
+        patch.setattr(restore_module, "sync_filesystem", change_then_sync)
+        bring_back(store, snapshot, tree)
+    assert take(store, tree).id == take(new_store(tmp_path / "fresh"), tree).id
+    with monkeypatch.context() as patch:
+        patch.setattr(restore_module, "sync_filesystem", lambda fd: tree.rename(tmp_path / "gone"))
+        bring_back(store, snapshot, tree)
+    bring_back(store, snapshot, tree)
+    assert take(store, tree) == snapshot

@@ -40,7 +40,7 @@ class DirectorySandboxes:
     def create(
         self, plan_id: PlanId, resource: Resource, location: Path, observer: Observer
     ) -> tuple[Sandbox, tuple[Unheld, ...]]:
-        """Make the plan's working copy, and name what it cannot hold. Cut off anywhere, running it again completes it."""
+        """Make the plan's working copy, and name what it cannot hold; running it again completes it."""
         capture = self._store.capture(_real_tree(location), observer)
         sandbox = Sandbox(
             plan_id=plan_id,

@@ -14,9 +14,9 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def remove_tree(path: Path, home: Path) -> None:
     """Remove a folder that stands somewhere under `home`; one that is gone already is fine.
 
-    It is moved away first, so that it is gone at once. Then every folder is moved up before it is emptied: no depth,
-    path length or mode of a folder stops it, and no symlink is ever followed. What a killed process left half
-    removed goes as well.
+    It is moved away first, so that it is gone at once. Then every folder is moved up before it is emptied: no
+    depth, path length or mode of a folder stops it, and no symlink is ever followed. What a killed process
+    left half removed goes as well.
     """
     try:
         if path.is_dir() and not path.is_symlink():
@@ -26,7 +26,9 @@ def remove_tree(path: Path, home: Path) -> None:
         elif path.is_symlink() or path.exists():
             path.unlink()
         for trash in home.glob(f"{_TRASH}*"):
-            with suppress(FileNotFoundError):  # another process clears it too; what it leaves the next one takes
+            with suppress(
+                FileNotFoundError
+            ):  # another process clears it too; what it leaves the next one takes
                 _empty(trash)
                 trash.rmdir()
     except OSError as exc:
@@ -70,7 +72,7 @@ def _new_name() -> str:
 
 def _unlock(name: str, folder_fd: int) -> None:
     """Let the owner enter and change a folder, without following a symlink put in its place."""
-    if os.chmod in os.supports_follow_symlinks:
+    if os.chmod in os.supports_follow_symlinks:  # pragma: no cover  macOS has this, Linux the way below
         os.chmod(name, 0o700, dir_fd=folder_fd, follow_symlinks=False)
         return
     fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder_fd)
