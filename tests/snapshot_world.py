@@ -1,5 +1,7 @@
 """What tests of the snapshot store share: stores, trees, and a picture of a tree taken without the store."""
 
+# ruff: noqa: PTH  names of any bytes, and the calls of os that the store makes
+
 import os
 import stat
 import time
@@ -54,7 +56,7 @@ def removed(*paths: str) -> tuple[PathChange, ...]:
 
 
 def picture(path: Path | bytes) -> dict[bytes, tuple[object, ...]]:
-    """All that a restore promises to bring back: names, kinds, modes, contents, links, attributes, mtimes, sharing."""
+    """All that a restore brings back: names, kinds, modes, contents, links, attributes, mtimes, sharing."""
     top = os.fsencode(path)
     found: dict[bytes, tuple[object, ...]] = {}
     inodes: dict[tuple[int, int], bytes] = {}

@@ -1,4 +1,4 @@
-"""What every kind of sandbox promises; each kind brings a world in which a real thing can be made and changed."""
+"""What every kind of sandbox promises; each brings a world in which a real thing can be made and changed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Objects in packs, and folders in objects: what comes back, and what is refused."""
 
+# ruff: noqa: PTH  names of any bytes, and the calls of os that the store makes
+
 import os
 from pathlib import Path
 
@@ -94,7 +96,7 @@ def test_a_pack_that_cannot_be_closed_hides_no_earlier_error(
     (tree / "file").write_bytes(os.urandom(100_000))
 
     def fail(self: PackFile) -> int:
-        os.close(self._file.fileno())  # noqa: SLF001  what the system does to a file on a lost disk
+        os.close(self._file.fileno())  # what the system does to a file on a lost disk
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(PackFile, "finish", fail)
@@ -166,7 +168,7 @@ def test_folders_that_are_none_are_refused() -> None:
     assert list(split_root(b"a" * 32, root)) == ["."]
     with pytest.raises(SnapshotDamaged, match="root"):
         split(b"a" * 32, root)
-    with pytest.raises(SnapshotDamaged, match="cut off|cannot be read"):
+    with pytest.raises(SnapshotDamaged, match=r"cut off|cannot be read"):
         split_root(b"a" * 32, root[:-1])
 
 

@@ -2,8 +2,8 @@
 
 A file up to CHUNKED_ABOVE is one object. A larger one is a list of the ids of its chunks, which is an object
 too, so that a page changed in a large database costs one chunk and the list. Chunks of 256 KiB cost less for
-a changed page than larger ones until a file has gigabytes (the list has 32 bytes each), and hashing them apart
-costs nothing measurable. Size alone decides, so equal contents have equal ids.
+a changed page than larger ones until a file has gigabytes (the list has 32 bytes each), and hashing them
+apart costs nothing measurable. Size alone decides, so equal contents have equal ids.
 """
 
 import errno

@@ -10,7 +10,7 @@ FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Place(Protocol):
-    """A folder by its name and the folder that it is in; the topmost is the one that the tree's own folder is in."""
+    """A folder by its name and the folder it is in; the topmost is the one around the tree's own folder."""
 
     @property
     def name(self) -> str:
