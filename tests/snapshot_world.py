@@ -1,7 +1,5 @@
 """What tests of the snapshot store share: stores, trees, and a picture of a tree taken without the store."""
 
-# ruff: noqa: PTH  names of any bytes, and the calls of os that the store makes
-
 import os
 import stat
 import time

@@ -1,7 +1,5 @@
 """Whatever a tree holds and whatever is done to it: a restore brings back exactly what was captured."""
 
-# ruff: noqa: PTH  names of any bytes, and the calls of os that the store makes
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """What goes wrong in the middle: kills, full disks, planted symlinks, files that will not hold still."""
 
-# ruff: noqa: PTH  names of any bytes, and the calls of os that the store makes
-
 import errno
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a snapshot holds besides plain files: links, holes, attributes, odd names, long paths, large files."""
 
-# ruff: noqa: PTH  names of any bytes, and the calls of os that the store makes
-
 import os
 import random
 import subprocess

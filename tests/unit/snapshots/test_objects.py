@@ -1,7 +1,5 @@
 """Objects in packs, and folders in objects: what comes back, and what is refused."""
 
-# ruff: noqa: PTH  names of any bytes, and the calls of os that the store makes
-
 import os
 from pathlib import Path
 
