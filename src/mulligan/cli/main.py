@@ -50,7 +50,7 @@ def program(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@command(program, "init", example="mulligan init", codes=(0, 3))
+@command(program, "init", example="mulligan init", codes=(0, 1, 2, 3))
 @click.argument("path", default=".")
 def init(invocation: Invocation, path: str) -> Answer:
     """Make a project in PATH (the current folder): a folder .mulligan that holds all mulligan needs."""
