@@ -71,7 +71,7 @@ A Plan File That Cannot Be Read Or Run Is A Usage Error
     It Should Be A Usage Error    plan_file_invalid    plan    create    ${CURDIR}/program.resource
     ${answer}=    Document    plan    create    nothing.yaml    code=2
     Should Contain    ${answer}[error][message]    nothing.yaml
-    ${file}=    Write Plan    broken    name: broken\nsteps:\n  - {name: x, tool: shel, args: {command: ls}}\n
+    ${file}=    Write Plan    broken    name: broken\nsteps:\n- {name: x, tool: shel, args: {command: ls}}\n
     ${answer}=    It Should Be A Usage Error    plan_file_invalid    plan    execute    ${file}
     Should Have Fields    ${answer}[error]    file    line    column    path    nearest
     Should Be Equal    ${answer}[error][nearest]    shell
