@@ -116,6 +116,7 @@ def measured(session: nox.Session) -> dict[str, str]:
     Each session has a folder of its own, emptied first: a session can be repeated alone.
     """
     folder = fresh(COVERAGE / session.name)
+    folder.chmod(0o777)  # some tests run parts as an ordinary user, who records there too
     return {
         "COVERAGE_PROCESS_START": str(ROOT / "pyproject.toml"),
         "COVERAGE_FILE": str(folder / "data"),

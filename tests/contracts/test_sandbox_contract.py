@@ -65,8 +65,9 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
 
 def test_a_sandbox_looks_like_the_real_thing_and_is_apart_from_it(world: World) -> None:
     world.kind.check(world.resource, world.location)
-    sandbox, unheld = world.kind.create(PLAN, world.resource, world.location, Watcher())
-    assert unheld == ()
+    sandbox, capture = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    assert capture.unheld == ()
+    assert capture.snapshot == sandbox.base
     assert world.kind.exists(sandbox)
     assert picture(Path(sandbox.path)) == picture(world.location)
     (Path(sandbox.path) / world.file).write_text("changed")

@@ -277,3 +277,21 @@ def test_a_forgotten_tree_is_read_anew(store: SnapshotStore, tree: Path) -> None
 def test_holding_is_shared(make_store: Callable[[], SnapshotStore]) -> None:
     with make_store().hold(), make_store().hold():
         pass
+
+
+def test_the_files_in_which_two_snapshots_differ_are_named(store: SnapshotStore, tree: Path) -> None:
+    before = _capture(store, tree)
+    (tree / "README").write_text("changed\n")
+    (tree / "src" / "main.py").chmod(0o755)
+    (tree / "src" / "deep" / "data").unlink()
+    (tree / "src" / "deep").rmdir()
+    (tree / "src" / "deep").write_text("a file now")
+    (tree / "new").mkdir()
+    (tree / "new" / "file").write_text("")
+    (tree / "new" / "empty").mkdir()
+    os.utime(tree / "link", ns=(1, 1), follow_symlinks=False)
+    after = _capture(store, tree)
+    changed = ("README", "new/file", "src/deep", "src/deep/data", "src/main.py")
+    assert store.changed_paths(before.roots[0], after.roots[0]) == changed
+    assert store.changed_paths(after.roots[0], before.roots[0]) == changed
+    assert store.changed_paths(after.roots[0], after.roots[0]) == ()

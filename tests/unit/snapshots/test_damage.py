@@ -157,6 +157,8 @@ def test_a_damaged_snapshot_leaves_a_changed_tree_as_it_is(
     pack.write_bytes(hurt)
     before = picture(tree)
     with pytest.raises(SnapshotDamaged):
+        new_store(tmp_path / "store").compare(snapshot, tree_at(tree))
+    with pytest.raises(SnapshotDamaged):
         new_store(tmp_path / "store").restore(snapshot, tree_at(tree), Watcher())
     assert picture(tree) == before
     assert list((tmp_path / "store" / "rooms").iterdir()) == []
