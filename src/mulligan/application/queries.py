@@ -210,12 +210,16 @@ class Queries:
         A damaged store does not keep anyone from seeing where the plan stands.
         """
         count, hurt = 0, list[str]()
-        for sandbox in sandboxes if current is not None else ():
+        if current is None:
+            return count, ()
+        for sandbox in sandboxes:
             snapshot = current.checkpoint_of(sandbox.resource).snapshot
             try:
                 count += len(self._kinds.of(sandbox).changed_paths(sandbox.base, snapshot))
             except SnapshotDamaged as exc:
-                hurt.append(f"changed files of {sandbox.resource} are not counted: {exc.text}; {exc.next_step}")
+                hurt.append(
+                    f"changed files of {sandbox.resource} are not counted: {exc.text}; {exc.next_step}"
+                )
         return count, tuple(hurt)
 
     def _error(self, plan: Plan) -> PlanErrorView | None:
