@@ -124,3 +124,23 @@ Feature: Executing a plan
       | leaves project   | 2    | resources.a.location | None    | resources: {a: {type: fs-directory, location: ../b}} | {name: x, checkpoint: label} |
       | unknown trigger  | 2    | config.sandbox.checkpoint.auto-create-on[0] | before_step | config: {sandbox.checkpoint.auto-create-on: [before_stap]} | {name: x, checkpoint: label} |
       | unknown variable | 5    | steps[1].args.content | None   |                                               | {name: x, tool: write_file, args: {path: a, content: "${{ nobody }}"}} |
+
+  Scenario: resources that no plan may work on are refused before anything runs
+    Given a project folder
+      | path    | content        |
+      | a/x     | x              |
+      | b       | -> a           |
+      | out     | -> ../plans    |
+      | homely  | -> ../home     |
+      | own     | -> .mulligan   |
+      | file    | x              |
+    And the setting core.format is "None" by default, once there is a project
+    Then each of these resources is refused
+      | resources                                                                           | because              |
+      | {r: {type: fs-directory, location: nothing}}                                        | does not exist       |
+      | {r: {type: fs-directory, location: file}}                                           | folder               |
+      | {r: {type: fs-directory, location: a}, s: {type: fs-directory, location: b}}        | same location        |
+      | {r: {type: fs-directory, location: .}, s: {type: fs-directory, location: b}}        | lies inside          |
+      | {r: {type: fs-directory, location: out}}                                            | out of the project   |
+      | {r: {type: fs-directory, location: homely}}                                         | home folder          |
+      | {r: {type: fs-directory, location: own}}                                            | project home         |

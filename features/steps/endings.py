@@ -34,3 +34,15 @@ def _(context):
         assert row["names"] in world.error["message"], world.told
         assert world.error["hint"]
     assert world.ask("plan", "list")["plans"] == []
+
+
+@then("each of these resources is refused")
+def _(context):
+    world = context.world
+    for row in context.table:
+        world.write_plan("refused", f"resources: {row['resources']}\nsteps: [{{name: s, checkpoint: c}}]")
+        world.run("plan", "execute", world.plan_file())
+        assert world.code in (2, 3), (row["resources"], world.told)
+        assert row["because"] in world.error["message"], (row["resources"], world.told)
+        assert world.error["hint"]
+    assert world.ask("plan", "list")["plans"] == []
