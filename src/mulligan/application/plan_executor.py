@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.execute_phase import ExecutePhase
-from mulligan.application.guards import refuse_ended
+from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.plan_resume_service import PlanResumeService, ResumedFrom
 from mulligan.application.preflight import check_before_running
@@ -68,6 +68,8 @@ class PlanExecutor:
             refuse_ended(run.plan)
             if run.plan.phase is Phase.EXECUTE and run.plan.state is State.COMPLETE:
                 raise PlanAlreadyComplete(plan_id=plan_id)
+            if run.sandboxes:  # it was begun before
+                refuse_without_checkpoints(run.plan)
             check_before_running(run.plan.definition, run.settings, self._toolbox.declarations())
             resumed: ResumedFrom | None = None
             try:
@@ -122,8 +124,12 @@ class PlanExecutor:
         """Record that the run stopped; what was ahead of the last group is discarded when it goes on."""
         run.pending = []
         now = self._clock.now()
-        plan = replace(run.plan.moved_to(Phase.EXECUTE, state, now), failure=failure)
         with self._database.writing_as(run.claim) as db:
+            # As it is recorded: a signal that comes during a commit is raised before the run has learned of it.
+            recorded = db.plans.get(run.plan.plan_id)
+            if recorded.state is State.COMPLETE:  # not begun yet, or done
+                return
+            plan = replace(recorded.moved_to(Phase.EXECUTE, state, now), failure=failure)
             db.tool_calls.interrupt(plan.plan_id)
             stopped = [s for s in db.steps.list(plan.plan_id) if s.status is StepStatus.RUNNING]
             entry = Entry(type=EventType.PLAN_STATE, data={"state": state.value}, at=now)
