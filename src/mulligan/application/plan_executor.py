@@ -6,7 +6,7 @@ from mulligan.application.checkpoint_service import CheckpointService, reason_fo
 from mulligan.application.execute_phase import ExecutePhase
 from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.plan_claims import PlanClaims
-from mulligan.application.plan_resume_service import PlanResumeService, ResumedFrom
+from mulligan.application.plan_resume_service import PlanResumeService
 from mulligan.application.preflight import check_before_running
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
@@ -14,7 +14,7 @@ from mulligan.application.sandbox_service import SandboxService
 from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
-from mulligan.domain.plan import Phase, PlanFailure, State
+from mulligan.domain.plan import Phase, PlanFailure, ResumedFrom, State
 from mulligan.domain.step import StepStatus
 from mulligan.errors import (
     Interrupted,

@@ -1,27 +1,15 @@
 """Brings a plan that stopped back to its last good restore point before it runs on."""
 
-from dataclasses import dataclass
-
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Run
 from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
-from mulligan.domain.ids import CheckpointId
 from mulligan.domain.intent import IntentKind
-from mulligan.domain.plan import State
+from mulligan.domain.plan import ResumedFrom, State
 from mulligan.domain.step import StepStatus
 from mulligan.errors import RollbackDisabled
 from mulligan.ports import Database
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumedFrom:
-    """Where a stopped plan went on, and where what it had left behind is kept."""
-
-    checkpoint_id: CheckpointId
-    step_index: int
-    discarded: CheckpointId | None  # of the pre_rollback group; None: nothing was discarded
 
 
 class PlanResumeService:

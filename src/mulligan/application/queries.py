@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from mulligan.application.plan_resume_service import ResumedFrom
 from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.event import Event
 from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
 from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Phase, Plan, State
+from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
 from mulligan.domain.resource import Sandbox, Strategy
 from mulligan.domain.step import StepRecord
 from mulligan.domain.tool import CallStatus

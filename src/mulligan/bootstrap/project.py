@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mulligan.application.checkpoint_library import ExportedFolder, Verification
-from mulligan.application.plan_executor import Execution
 from mulligan.application.queries import CheckpointView, PlanLine, PlanStatus, views_of
-from mulligan.application.rollback_service import Rollback
 from mulligan.bootstrap.services import Services
 from mulligan.config import Entry, Source, parse_value, setting_named
 from mulligan.domain.event import Event
@@ -14,6 +12,11 @@ from mulligan.domain.ids import PlanId
 from mulligan.domain.plan import State
 from mulligan.errors import SystemFailed
 from mulligan.ports import Observer
+
+if TYPE_CHECKING:
+    from mulligan.application.checkpoint_library import ExportedFolder, Verification
+    from mulligan.application.plan_executor import Execution
+    from mulligan.application.rollback_service import Rollback
 
 _LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
 
@@ -51,7 +54,7 @@ class Project:
         """Run a plan file, or run on with a recorded plan, to its end or to the step that fails."""
         return self.run(plan)[0]
 
-    def run(self, plan: str | Path) -> tuple[PlanStatus, Execution]:
+    def run(self, plan: str | Path) -> "tuple[PlanStatus, Execution]":
         """As `execute`, with what stopped the plan, if something did."""
         plan_id = self._create(plan) if isinstance(plan, Path) else self._plan_id(plan)
         execution = self._services.executor.execute(plan_id, self._observer)
@@ -69,7 +72,7 @@ class Project:
         """All that happened to a plan, in order."""
         return self._services.queries.log(self._plan_id(plan))
 
-    def rollback(self, plan: str, checkpoint: str, *, dry_run: bool = False) -> Rollback:
+    def rollback(self, plan: str, checkpoint: str, *, dry_run: bool = False) -> "Rollback":
         """Bring a plan back, or forward, to one of its checkpoint groups."""
         rollbacks = self._services.rollbacks
         act = rollbacks.preview if dry_run else rollbacks.rollback
@@ -130,12 +133,12 @@ class Checkpoints:
         plan_id = self._services.queries.plan_id(plan)
         return views_of(self._services.library.create(plan_id, label, self._observer))
 
-    def verify(self, checkpoint: str | None = None, *, quick: bool = False) -> Verification:
+    def verify(self, checkpoint: str | None = None, *, quick: bool = False) -> "Verification":
         """Read and hash the stored bytes of one checkpoint or of all."""
         found = self._services.queries.find_checkpoint(checkpoint) if checkpoint else None
         return self._services.library.verify(found, quick=quick, observer=self._observer)
 
-    def restore(self, checkpoint: str, to: Path) -> Sequence[ExportedFolder]:
+    def restore(self, checkpoint: str, to: Path) -> "Sequence[ExportedFolder]":
         """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
         found = self._services.queries.find_checkpoint(checkpoint)
         return self._services.library.export(found, to, self._observer)

@@ -1,4 +1,7 @@
-"""The only place where classes meet: builds a project from its folder and its surroundings."""
+"""The only place where classes meet: builds a project from its folder and its surroundings.
+
+Each service is imported and built when it is first needed: a command does not pay for what it does not use.
+"""
 
 import os
 import sys
@@ -8,35 +11,33 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mulligan.adapters import home
 from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.adapters.locks import FilePlanLocks
-from mulligan.adapters.sandboxes.directory import DirectorySandboxes
-from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
-from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.adapters.tools.toolbox import LocalToolbox
-from mulligan.application.checkpoint_library import CheckpointLibrary
-from mulligan.application.checkpoint_manager import CheckpointManager
-from mulligan.application.checkpoint_service import CheckpointService
-from mulligan.application.execute_phase import ExecutePhase
-from mulligan.application.failure_service import FailureService
-from mulligan.application.plan_claims import PlanClaims
-from mulligan.application.plan_executor import PlanExecutor
-from mulligan.application.plan_resume_service import PlanResumeService
-from mulligan.application.plan_service import PlanService
 from mulligan.application.queries import Queries
-from mulligan.application.recorder import Recorder
-from mulligan.application.return_service import ReturnService
-from mulligan.application.rollback_service import RollbackService
-from mulligan.application.sandbox_service import SandboxService
-from mulligan.application.tool_call_service import ToolCallService
 from mulligan.bootstrap.layered_settings import LayeredSettings
 from mulligan.bootstrap.surroundings import Surroundings
 from mulligan.config import Entry
 from mulligan.domain.resource import Resource, ResourceType
 from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration
 from mulligan.errors import NotBuiltYet, SettingInvalid
+
+if TYPE_CHECKING:
+    from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+    from mulligan.adapters.snapshots.store import PackedSnapshotStore
+    from mulligan.adapters.tools.toolbox import LocalToolbox
+    from mulligan.application.checkpoint_library import CheckpointLibrary
+    from mulligan.application.checkpoint_manager import CheckpointManager
+    from mulligan.application.checkpoint_service import CheckpointService
+    from mulligan.application.plan_claims import PlanClaims
+    from mulligan.application.plan_executor import PlanExecutor
+    from mulligan.application.plan_service import PlanService
+    from mulligan.application.recorder import Recorder
+    from mulligan.application.return_service import ReturnService
+    from mulligan.application.rollback_service import RollbackService
+    from mulligan.application.sandbox_service import SandboxService
 
 _SQLITE = "sqlite:///"
 
@@ -123,8 +124,10 @@ class Services:
         return Queries(database=self.database, locks=self._locks, kinds=self._kinds)
 
     @cached_property
-    def plans(self) -> PlanService:
+    def plans(self) -> "PlanService":
         """The beginning and early end of plans."""
+        from mulligan.application.plan_service import PlanService
+
         return PlanService(
             database=self.database,
             claims=self._claims,
@@ -138,8 +141,14 @@ class Services:
         )
 
     @cached_property
-    def executor(self) -> PlanExecutor:
+    def executor(self) -> "PlanExecutor":
         """Runs plans."""
+        from mulligan.application.execute_phase import ExecutePhase
+        from mulligan.application.failure_service import FailureService
+        from mulligan.application.plan_executor import PlanExecutor
+        from mulligan.application.plan_resume_service import PlanResumeService
+        from mulligan.application.tool_call_service import ToolCallService
+
         failures = FailureService(
             database=self.database,
             checkpoints=self._checkpoints,
@@ -169,8 +178,10 @@ class Services:
         )
 
     @cached_property
-    def rollbacks(self) -> RollbackService:
+    def rollbacks(self) -> "RollbackService":
         """Goes back and forward."""
+        from mulligan.application.rollback_service import RollbackService
+
         return RollbackService(
             database=self.database,
             claims=self._claims,
@@ -180,8 +191,10 @@ class Services:
         )
 
     @cached_property
-    def library(self) -> CheckpointLibrary:
+    def library(self) -> "CheckpointLibrary":
         """Checkpoints in the hands of a user."""
+        from mulligan.application.checkpoint_library import CheckpointLibrary
+
         return CheckpointLibrary(
             database=self.database,
             claims=self._claims,
@@ -217,8 +230,10 @@ class Services:
         ]
 
     @cached_property
-    def toolbox(self) -> LocalToolbox:
+    def toolbox(self) -> "LocalToolbox":
         """The tools, and the processes they keep."""
+        from mulligan.adapters.tools.toolbox import LocalToolbox
+
         return LocalToolbox(
             python=sys.executable, base_environment=self._around.environ, scratch=self.home / "scratch"
         )
@@ -228,26 +243,37 @@ class Services:
         return FilePlanLocks(folder=self.home / "locks", clock=self._clock)
 
     @cached_property
-    def _store(self) -> PackedSnapshotStore:
+    def _store(self) -> "PackedSnapshotStore":
+        from mulligan.adapters.snapshots.store import PackedSnapshotStore
+
         return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=_boot_id())
 
     @cached_property
-    def _kinds(self) -> LocalSandboxKinds:
+    def _kinds(self) -> "LocalSandboxKinds":
+        from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+        from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+
         directories = DirectorySandboxes(
             store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
         )
         return LocalSandboxKinds([directories])
 
     @cached_property
-    def _recorder(self) -> Recorder:
+    def _recorder(self) -> "Recorder":
+        from mulligan.application.recorder import Recorder
+
         return Recorder(database=self.database, clock=self._clock)
 
     @cached_property
-    def _manager(self) -> CheckpointManager:
+    def _manager(self) -> "CheckpointManager":
+        from mulligan.application.checkpoint_manager import CheckpointManager
+
         return CheckpointManager(kinds=self._kinds)
 
     @cached_property
-    def _checkpoints(self) -> CheckpointService:
+    def _checkpoints(self) -> "CheckpointService":
+        from mulligan.application.checkpoint_service import CheckpointService
+
         return CheckpointService(
             database=self.database,
             store=self._store,
@@ -258,7 +284,9 @@ class Services:
         )
 
     @cached_property
-    def _returns(self) -> ReturnService:
+    def _returns(self) -> "ReturnService":
+        from mulligan.application.return_service import ReturnService
+
         return ReturnService(
             database=self.database,
             manager=self._manager,
@@ -270,7 +298,9 @@ class Services:
         )
 
     @cached_property
-    def _sandboxes(self) -> SandboxService:
+    def _sandboxes(self) -> "SandboxService":
+        from mulligan.application.sandbox_service import SandboxService
+
         return SandboxService(
             project=self.folder,
             database=self.database,
@@ -282,7 +312,9 @@ class Services:
         )
 
     @cached_property
-    def _claims(self) -> PlanClaims:
+    def _claims(self) -> "PlanClaims":
+        from mulligan.application.plan_claims import PlanClaims
+
         return PlanClaims(
             database=self.database,
             locks=self._locks,

@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from mulligan.application.queries import CheckpointView
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.times import local_time
 from mulligan.errors import SnapshotDamaged
+
+if TYPE_CHECKING:
+    from mulligan.application.queries import CheckpointView
 
 _READS = (0, 2, 3)
 
@@ -85,7 +88,7 @@ def restore(invocation: Invocation, checkpoint: str, target: Path) -> Answer:
     return Answer(data={"restored": folders}, blocks=[Line(f"{f.resource}: {f.path}") for f in folders])
 
 
-def _table(views: Sequence[CheckpointView]) -> Table:
+def _table(views: "Sequence[CheckpointView]") -> Table:
     rows = tuple(
         (
             v.checkpoint_id,
@@ -101,12 +104,12 @@ def _table(views: Sequence[CheckpointView]) -> Table:
     return Table(("CHECKPOINT", "RESOURCE", "TYPE", "LABEL", "STEP", "ADDED", "TIME"), rows)
 
 
-def _in_full(view: CheckpointView) -> list[Line]:
+def _in_full(view: "CheckpointView") -> list[Line]:
     names = [f for f in view.__dataclass_fields__ if f != "checkpoint_id"]
     lines = [Line(f"checkpoint {view.checkpoint_id}", title=True)]
     return lines + [Line(f"  {name}: {getattr(view, name)}") for name in names]
 
 
-def _one_or_all(views: Sequence[CheckpointView]) -> object:
+def _one_or_all(views: "Sequence[CheckpointView]") -> object:
     """One checkpoint as itself; those of a group of several resources as a list."""
     return views[0] if len(views) == 1 else {"group_id": views[0].group_id, "checkpoints": views}

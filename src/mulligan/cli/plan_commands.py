@@ -1,11 +1,10 @@
 """Commands on plans."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from mulligan.application.queries import PlanStatus
-from mulligan.application.rollback_service import Rollback
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere
 from mulligan.cli.groups import SuggestingGroup
@@ -14,6 +13,10 @@ from mulligan.cli.times import local_time
 from mulligan.domain.event import Event
 from mulligan.domain.plan import State
 from mulligan.errors import MulliganError
+
+if TYPE_CHECKING:
+    from mulligan.application.queries import PlanStatus
+    from mulligan.application.rollback_service import Rollback
 
 _READS = (0, 2, 3)
 
@@ -117,7 +120,7 @@ def _is_file(word: str) -> bool:
     return Path(word).is_file() or "/" in word or word.endswith((".yaml", ".yml"))
 
 
-def _status_answer(status: PlanStatus, error: MulliganError | None) -> Answer:
+def _status_answer(status: "PlanStatus", error: MulliganError | None) -> Answer:
     title = Line(f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}", title=True)
     rows = tuple(
         (str(s.index), s.name, s.status.value, "" if s.duration_ms is None else f"{s.duration_ms} ms")
@@ -138,7 +141,7 @@ def _status_answer(status: PlanStatus, error: MulliganError | None) -> Answer:
     return Answer(data=status, blocks=blocks, messages=status.messages, error=error)
 
 
-def _rollback_answer(rollback: Rollback) -> Answer:
+def _rollback_answer(rollback: "Rollback") -> Answer:
     summary, after, impact = rollback.rollback_summary, rollback.post_rollback_state, rollback.impact
     label = f" ({summary.label})" if summary.label else ""
     verb = "would go" if rollback.dry_run else "went"

@@ -150,3 +150,12 @@ class Plan:
     def is_final(self) -> bool:
         """Whether nothing can be done with the plan any more."""
         return self.state in (State.APPLIED, State.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumedFrom:
+    """Where a stopped plan went on, and where what it had left behind is kept."""
+
+    checkpoint_id: CheckpointId
+    step_index: int
+    discarded: CheckpointId | None  # of the pre_rollback group; None: nothing was discarded

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from mulligan.errors import SystemFailed
@@ -13,20 +14,23 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def remove_tree(path: Path, home: Path) -> None:
     """Remove a folder that stands somewhere under `home`; one that is gone already is fine.
 
-    It is moved away first, so that it is gone at once. Then every folder is moved up before it is emptied: no depth,
-    path length or mode of a folder stops it, and no symlink is ever followed. What a killed process left half
-    removed goes as well.
+    It is moved away first, so that it is gone at once. Then every folder is moved up before it is emptied: no
+    depth, path length or mode of a folder stops it, and no symlink is ever followed. What a killed process
+    left half removed goes as well.
     """
     try:
         if path.is_dir() and not path.is_symlink():
-            trash = home / f"{_TRASH}{os.urandom(8).hex()}"
+            trash = home / f"{_TRASH}{_new_name()}"
             trash.mkdir(mode=0o700)
-            _move_up(path.name, path.parent, trash / "0")
+            _move_up(path.name, path.parent, trash / _new_name())
         elif path.is_symlink() or path.exists():
             path.unlink()
         for trash in home.glob(f"{_TRASH}*"):
-            _empty(trash)
-            trash.rmdir()
+            with suppress(
+                FileNotFoundError
+            ):  # another process clears it too; what it leaves the next one takes
+                _empty(trash)
+                trash.rmdir()
     except OSError as exc:
         raise SystemFailed(path=str(path), reason=exc.strerror or str(exc)) from exc
 
@@ -44,17 +48,15 @@ def _empty(trash: Path) -> None:
     base = os.open(trash, _FOLDER)
     try:
         pending = os.listdir(base)
-        number = max((int(name) for name in pending), default=0)
         while pending:
             name = pending.pop()
             fd = os.open(name, _FOLDER, dir_fd=base)
             try:
                 for inner in os.listdir(fd):
                     if stat.S_ISDIR(os.stat(inner, dir_fd=fd, follow_symlinks=False).st_mode):
-                        number += 1
                         _unlock(inner, fd)
-                        os.rename(inner, str(number), src_dir_fd=fd, dst_dir_fd=base)
-                        pending.append(str(number))
+                        pending.append(_new_name())
+                        os.rename(inner, pending[-1], src_dir_fd=fd, dst_dir_fd=base)
                     else:
                         os.unlink(inner, dir_fd=fd)
             finally:
@@ -64,9 +66,13 @@ def _empty(trash: Path) -> None:
         os.close(base)
 
 
+def _new_name() -> str:
+    return os.urandom(8).hex()
+
+
 def _unlock(name: str, folder_fd: int) -> None:
     """Let the owner enter and change a folder, without following a symlink put in its place."""
-    if os.chmod in os.supports_follow_symlinks:
+    if os.chmod in os.supports_follow_symlinks:  # pragma: no cover  macOS has this, Linux the way below
         os.chmod(name, 0o700, dir_fd=folder_fd, follow_symlinks=False)
         return
     fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder_fd)

@@ -1,1 +1,1 @@
-"""The snapshot store: trees of files by content, in packs, with a stat cache that makes a capture cost what changed."""
+"""The snapshot store: trees of files by content, in packs; a stat cache makes a capture cost what changed."""

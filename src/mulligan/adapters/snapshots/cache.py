@@ -1,7 +1,7 @@
 """The stat cache: what was learned of a tree, so that the next process reads only what changed.
 
-A cache is a hint: anything odd about it (another format, Python, boot, a wrong checksum) and it is not used, and every
-file is read again. It needs no fsync for the same reason: after a power cut the boot is another one.
+A cache is a hint: anything odd about it (another format, Python or boot, a wrong checksum) and it is not
+used, and every file is read again. It needs no fsync either: after a power cut the boot is another one.
 """
 
 import marshal
@@ -91,7 +91,7 @@ class StatCache:
         body = memoryview(data)[start:]
         if data[: len(self._head)] != self._head or data[len(self._head) : start] != hash_of(body):
             return None
-        packs, rows = cast("tuple[list[str], list[tuple[Any, ...]]]", marshal.loads(body))
+        packs, rows = cast("tuple[list[str], list[tuple[Any, ...]]]", marshal.loads(body))  # noqa: S302  our own file, owner-only, proved by its checksum
         return Remembered(_folders(rows), frozenset(packs))
 
 
@@ -116,9 +116,9 @@ def _rows(top: Folder) -> list[tuple[Any, ...]]:
 
 def _folders(rows: list[tuple[Any, ...]]) -> Folder:
     folders: list[Folder] = []
-    for number, name, stats, records, racy, groups, id, address in rows:
+    for number, name, stats, records, racy, groups, identity, address in rows:
         above: Folder | None = folders[cast("int", number)] if number >= 0 else None
-        folder = Folder(name, above, stats, racy, groups, records=records, id=id, address=address)
+        folder = Folder(name, above, stats, racy, groups, records=records, id=identity, address=address)
         folders.append(folder)
         if above is not None:
             above.children[name] = folder

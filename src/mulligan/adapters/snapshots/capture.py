@@ -1,4 +1,4 @@
-"""Capturing: a scan, and then reading what the stat cache does not know; folders become objects from the leaves up."""
+"""Capturing: a scan, then reading what the stat cache does not know; folders become objects, leaves first."""
 
 import errno
 import os
@@ -43,7 +43,7 @@ class Reading:
         self._known = known
         self._sink = sink
         self._observer = observer
-        # Records of files by signature, for other names of an inode and a scan that starts again. Not entries:
+        # Records of files by signature, for other names of an inode and a scan that starts anew. Not entries:
         # the garbage collector does not look at bytes, which saves a fifth of a first capture.
         self._seen: dict[bytes, bytes] = {}
         self._started_ns = 0
@@ -106,7 +106,7 @@ class Reading:
 
     @staticmethod
     def _kept_record(folder: Folder, old: Folder, name: str) -> bytes | None:
-        """The record of a name that did not change since, with what its neighbours changed; None: look at it."""
+        """The record of a name that did not change, with what its neighbours changed; None: look at it."""
         record = old.records.get(name)
         if record is None or name in old.racy or folder.stats[name] != old.stats.get(name):
             return None
@@ -145,7 +145,12 @@ class Reading:
         st = os.fstat(fd)
         self._learn(folder, name, st, signature(st))
         return _entry(
-            name, EntryKind.FOLDER, st, id=child.id, address=child.address, attributes=read_attributes(fd)
+            name,
+            EntryKind.FOLDER,
+            st,
+            object_id=child.id,
+            address=child.address,
+            attributes=read_attributes(fd),
         )
 
     def _link_entry(self, folders: Folders, folder: Folder, name: str) -> Entry:
@@ -172,7 +177,7 @@ class Reading:
             name,
             EntryKind.FILE,
             content.stat,
-            id=content.id,
+            object_id=content.id,
             group=group,
             attributes=content.attributes,
             sparse=content.sparse,
@@ -193,7 +198,7 @@ def _entry(
     kind: EntryKind,
     st: os.stat_result,
     *,
-    id: bytes = NO_ID,
+    object_id: bytes = NO_ID,
     target: bytes = b"",
     group: bytes = b"",
     attributes: Attributes = (),
@@ -202,7 +207,9 @@ def _entry(
 ) -> Entry:
     size = {EntryKind.FILE: st.st_size, EntryKind.SYMLINK: len(target), EntryKind.FOLDER: 0}[kind]
     mode = 0o777 if kind is EntryKind.SYMLINK else stat.S_IMODE(st.st_mode)  # a link's own mode means nothing
-    return Entry(name, kind, mode, size, id, target, group, attributes, st.st_mtime_ns, sparse, address)
+    return Entry(
+        name, kind, mode, size, object_id, target, group, attributes, st.st_mtime_ns, sparse, address
+    )
 
 
 def unheld_in(top: Folder) -> tuple[Unheld, ...]:

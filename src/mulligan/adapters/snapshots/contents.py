@@ -1,9 +1,9 @@
 """Contents: a file's bytes and attributes into objects, and back out of them.
 
-A file up to CHUNKED_ABOVE is one object. A larger one is a list of the ids of its chunks, which is an object too, so
-that a page changed in a large database costs one chunk and the list. Chunks of 256 KiB cost less for a changed page
-than larger ones until a file has gigabytes (list: 32 bytes per chunk), and hashing them apart costs nothing
-measurable. Size alone decides, so equal contents have equal ids.
+A file up to CHUNKED_ABOVE is one object. A larger one is a list of the ids of its chunks, which is an object
+too, so that a page changed in a large database costs one chunk and the list. Chunks of 256 KiB cost less for
+a changed page than larger ones until a file has gigabytes (the list has 32 bytes each), and hashing them
+apart costs nothing measurable. Size alone decides, so equal contents have equal ids.
 """
 
 import errno
@@ -54,9 +54,9 @@ def store_file(name: str, folder_fd: int, folder: Place, sink: Sink) -> Content:
             if not stat.S_ISREG(before.st_mode):
                 raise Gone(path_of(folder, name))
             seen = signature(before)
-            id = _store_bytes(fd, before.st_size, sink)
-            content = Content(before, seen, id, read_attributes(fd), _has_holes(fd, before))
-            if id and signature(os.fstat(fd)) == seen:
+            object_id = _store_bytes(fd, before.st_size, sink)
+            content = Content(before, seen, object_id, read_attributes(fd), _has_holes(fd, before))
+            if object_id and signature(os.fstat(fd)) == seen:
                 return content
         finally:
             os.close(fd)
@@ -149,7 +149,7 @@ def pieces(entry: Entry, read: Callable[[bytes], bytes]) -> Iterator[bytes]:
     if entry.size <= CHUNKED_ABOVE:
         found = iter((read(entry.id),))
     else:
-        found = (read(id) for id in chunk_ids(entry, read(entry.id)))
+        found = (read(object_id) for object_id in chunk_ids(entry, read(entry.id)))
     length = 0
     for data in found:
         length += len(data)

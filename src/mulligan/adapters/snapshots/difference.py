@@ -1,7 +1,7 @@
 """The difference between a tree and a snapshot: what a restore has to do, as a plan; touches nothing.
 
-Equal subtrees are told by their addresses and never opened. A path is reported when its identity differs; an mtime
-that has to come back is repaired without a word.
+Equal subtrees are told by their addresses and never opened. A path is reported when its identity differs; an
+mtime that has to come back is repaired without a word.
 """
 
 import os
@@ -48,7 +48,7 @@ class Work:
     clear: list[Clearing] = field(default_factory=list[Clearing])  # children before parents
     write: list[Entry] = field(default_factory=list[Entry])  # files and symlinks, new or replaced
     adjust: list[Entry] = field(default_factory=list[Entry])  # only mode, attributes or mtime differ
-    children: "list[Work]" = field(default_factory=lambda: list[Work]())
+    children: "list[Work]" = field(default_factory=list["Work"])
 
 
 class Difference:
@@ -111,7 +111,7 @@ class _Comparison:
     def _compare(
         self, difference: Difference, work: Work, exclusions: Exclusions
     ) -> list[tuple[Work, bytes]]:
-        """Find what is to be done in one folder; gives the folders below to look into, with their addresses."""
+        """Find what is to be done in one folder; gives the folders below to look into, with addresses."""
         present = work.present
         have = present.records if present else {}
         if present is not None:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 
 def make_private_folder(path: Path) -> None:
-    """Make a folder that only its owner can enter, and those above it that are missing; one that is there is fine."""
+    """Make a folder that only its owner can enter, and what is missing above it; it may be there already."""
     if not path.is_dir():
         make_private_folder(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
+        sync_folder(path.parent)  # what is made durable inside it must not be lost with it
 
 
 def sync_folder(path: Path) -> None:
@@ -22,7 +23,7 @@ def sync_folder(path: Path) -> None:
 
 
 def sync_filesystem(fd: int) -> None:
-    """Make everything on the filesystem of an open file durable; where that call is missing, on all filesystems."""
+    """Make everything on the filesystem of an open file durable; on all where that call is missing."""
     syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
     if syncfs is None:
         os.sync()

@@ -9,7 +9,7 @@ from threading import Lock, Thread
 from typing import Protocol
 
 from mulligan.adapters.snapshots.durable import make_private_folder, sync_folder
-from mulligan.adapters.snapshots.packs import Kind, NewObject, Pack, PackFile, Row, hash_of
+from mulligan.adapters.snapshots.packs import Kind, NewObject, Pack, PackFile, hash_of
 from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.errors import SnapshotDamaged
 
@@ -37,7 +37,7 @@ class HashingSink:
 
 
 class Objects:
-    """All packs of a store, seen as one set of objects. Safe for threads; other processes may add packs any time."""
+    """All packs of a store as one set of objects. Safe for threads; other processes may add packs."""
 
     def __init__(self, home: Path, rooms: Rooms) -> None:
         self._folder = home / "packs"
@@ -58,28 +58,25 @@ class Objects:
         """The packs that can be read now."""
         return frozenset(self._packs)
 
-    def contains(self, id: bytes) -> bool:
+    def contains(self, object_id: bytes) -> bool:
         """Tell whether the object is here, as far as is known without looking again."""
-        return id in self._where
+        return object_id in self._where
 
-    def row(self, id: bytes) -> Row | None:
-        """Where the object stands; looks again before it says that it is nowhere."""
-        pack = self._find(id)
-        return pack.row(id) if pack else None
+    def length(self, object_id: bytes) -> int:
+        """How long an object is, as its pack says; SnapshotDamaged where it is missing."""
+        return self._find(object_id).row(object_id).raw
 
-    def read(self, id: bytes) -> bytes:
+    def read(self, object_id: bytes) -> bytes:
         """An object's bytes, proved by their hash; SnapshotDamaged where they are missing or changed."""
-        pack = self._find(id)
-        if pack is None:
-            raise SnapshotDamaged(object=id.hex(), reason=self._why_missing())
+        pack = self._find(object_id)
         try:
             with self._lock:  # held over the read: another thread must not close the file under it
-                return pack.read(self._file(pack), id)
+                return pack.read(self._file(pack), object_id)
         except OSError as exc:
-            raise SnapshotDamaged(object=id.hex(), reason=f"pack {pack.name}: {exc.strerror}") from exc
+            raise SnapshotDamaged(object=object_id.hex(), reason=f"pack {pack.name}: {exc.strerror}") from exc
 
     def settle(self) -> None:
-        """Make sure that packs which another process added stay after a power cut, before we build on them."""
+        """Make sure that packs which another process added survive a power cut, before we build on them."""
         if not self._settled:
             sync_folder(self._folder)
             self._settled = True
@@ -97,11 +94,13 @@ class Objects:
         with self._lock:
             self._load(place)
 
-    def _find(self, id: bytes) -> Pack | None:
-        pack = self._where.get(id)
-        if pack is None:
+    def _find(self, object_id: bytes) -> Pack:
+        """The pack of an object; another process may have written it since we last looked."""
+        if object_id not in self._where:
             self.refresh()
-            pack = self._where.get(id)
+        pack = self._where.get(object_id)
+        if pack is None:
+            raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
         return pack
 
     def _refresh(self) -> None:
@@ -131,11 +130,11 @@ class Objects:
         fd = self._files.pop(pack.name, None)
         if fd is not None:
             os.close(fd)
-        self._where = {id: other for id, other in self._where.items() if other is not pack}
+        self._where = {object_id: other for object_id, other in self._where.items() if other is not pack}
         # The same object may stand in a pack that came before and was hidden by the one that went.
         for other in self._packs.values():
-            for id in set(pack.ids).intersection(other.ids):
-                self._where[id] = other
+            for object_id in set(pack.ids).intersection(other.ids):
+                self._where[object_id] = other
 
     def _file(self, pack: Pack) -> int:
         fd = self._files.get(pack.name)
@@ -155,8 +154,8 @@ class Objects:
 class PackWriter:
     """A sink that stores what is new in one pack; with nothing new it writes nothing.
 
-    Compressing and writing go on in a thread once there is enough of it: both release the GIL, so they run beside
-    the reading and hashing of the caller.
+    Compressing and writing go on in a thread once there is enough of it: both release the GIL, so they run
+    beside the reading and hashing of the caller.
     """
 
     def __init__(self, objects: Objects, rooms: Rooms) -> None:
@@ -174,15 +173,15 @@ class PackWriter:
 
     def add(self, kind: Kind, data: bytes) -> bytes:
         """Take one object, to be stored where it is new; gives its id."""
-        id = hash_of(data)
-        if id in self._taken or self._objects.contains(id):
-            return id
-        self._taken.add(id)
-        self._batch.append(NewObject(id, kind, data))
+        object_id = hash_of(data)
+        if object_id in self._taken or self._objects.contains(object_id):
+            return object_id
+        self._taken.add(object_id)
+        self._batch.append(NewObject(object_id, kind, data))
         self._batch_bytes += len(data)
         if self._batch_bytes >= _BATCH_BYTES:
             self._hand_over()
-        return id
+        return object_id
 
     def finish(self) -> int:
         """Make all of it durable and seen; gives the bytes that were added to the store."""

@@ -2,17 +2,16 @@
 
     header    magic, version
     records   the objects' bytes back to back, each as it is or compressed
-    index     all ids, sorted; then for each, in the same order: offset, stored length, raw length, coding, kind
+    index     all ids, sorted; then for each in that order: offset, stored length, raw length, coding, kind
     trailer   offset and count of the index, checksum over header, index and these two numbers, end mark
 
-Every byte is covered: records by the ids (BLAKE3 of the raw bytes), all else by the checksum. A pack is written under
-another name, fsynced and renamed, so one that can be seen is complete.
+Every byte is covered: records by the ids (BLAKE3 of the raw bytes), all else by the checksum. A pack is
+written under another name, fsynced and renamed, so one that can be seen is complete.
 """
 
 import os
 import struct
 from bisect import bisect_left
-from collections.abc import Sequence
 from enum import IntEnum
 from itertools import repeat
 from pathlib import Path
@@ -83,7 +82,7 @@ class PackFile:
         ] = {}  # packed at once: many small tuples keep the garbage collector busy
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL, write_content_size=False)
 
-    def append(self, batch: "Sequence[NewObject]") -> None:
+    def append(self, batch: "list[NewObject]") -> None:
         """Add objects, each compressed where that pays."""
         for new, squeezed in zip(batch, self._squeeze([new.data for new in batch]), strict=True):
             stored, coding = new.data, Coding.RAW
@@ -94,7 +93,7 @@ class PackFile:
             self._offset += len(stored)
 
     def _squeeze(self, batch: list[bytes]) -> list[bytes]:
-        """Compress a batch in one call, which gives the GIL back once and not per object: a third of a first capture."""
+        """Compress a batch in one call: giving the GIL back per object costs a third of a first capture."""
         together = getattr(
             self._compressor, "multi_compress_to_buffer", None
         )  # not in every build of zstandard
@@ -105,7 +104,7 @@ class PackFile:
     def finish(self) -> int:
         """Write the index and make the bytes durable; gives the size of the pack."""
         ids = sorted(self._rows)
-        index = b"".join([*ids, *(self._rows[id] for id in ids)])
+        index = b"".join([*ids, *(self._rows[object_id] for object_id in ids)])
         self._file.write(index)
         self._file.write(_trailer(self._offset, len(ids), index))
         self._file.flush()
@@ -119,7 +118,7 @@ class PackFile:
         try:
             self._file.close()
         except OSError:
-            # What could not be flushed is thrown away anyway; the error that brought us here is the one to tell.
+            # What could not be flushed is thrown away anyway; there is an earlier error to tell.
             return
 
 
@@ -152,22 +151,22 @@ class Pack:
         self.ids: tuple[bytes, ...] = struct.unpack(f"{ID_LENGTH}s" * count, index[: ID_LENGTH * count])
         self._rows = index[ID_LENGTH * count :]
 
-    def row(self, id: bytes) -> Row:
+    def row(self, object_id: bytes) -> Row:
         """Where an object of this pack stands."""
-        return Row(*_ROW.unpack_from(self._rows, bisect_left(self.ids, id) * _ROW.size))
+        return Row(*_ROW.unpack_from(self._rows, bisect_left(self.ids, object_id) * _ROW.size))
 
     def places(self) -> dict[bytes, "Pack"]:
         """Every id of the pack, with the pack."""
         return dict(zip(self.ids, repeat(self)))
 
-    def read(self, fd: int, id: bytes) -> bytes:
+    def read(self, fd: int, object_id: bytes) -> bytes:
         """An object's raw bytes, proved by their hash."""
-        row = self.row(id)
+        row = self.row(object_id)
         stored = os.pread(fd, row.stored, row.offset)
         data = stored if row.coding == Coding.RAW else _expand(stored, row.raw)
-        if data is None or hash_of(data) != id:
+        if data is None or hash_of(data) != object_id:
             raise SnapshotDamaged(
-                object=id.hex(), reason=f"its bytes in pack {self.name} are not what was stored"
+                object=object_id.hex(), reason=f"its bytes in pack {self.name} are not what was stored"
             )
         return data
 

@@ -3,16 +3,14 @@
 import os
 from collections import OrderedDict
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
-_OPEN_FOLDERS = (
-    64  # bounds descriptors at any depth; a folder that was closed is opened again from the nearest open one
-)
+_OPEN_FOLDERS = 64  # at any depth; one that was closed is opened again from the nearest open one
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Place(Protocol):
-    """A folder by its name and the folder that it is in; the topmost is the one that the tree's own folder is in."""
+    """A folder by its name and the folder it is in; the topmost is the one around the tree's own folder."""
 
     @property
     def name(self) -> str:
@@ -36,13 +34,13 @@ def path_of(place: Place, name: str) -> str:
 
 
 class Folders:
-    """Open descriptors of a tree's folders. Paths may be of any length: only names are ever handed to the system."""
+    """Open descriptors of a tree's folders. Paths may be of any length: the system only ever gets names."""
 
     def __init__(self, tree: Path) -> None:
         self._tree = tree
         self._open: OrderedDict[int, tuple[Place, int]] = OrderedDict()
 
-    def __enter__(self) -> "Folders":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,9 +1,10 @@
 """Restoring: carry out a difference, touching only what differs.
 
-First everything new is written into a room of the store, each object proved by its hash: damage and a full disk show
-before the tree is touched. Then the tree is changed by unlink, mkdir, rename and link alone, every one relative to an
-open folder that was reached without following a symlink. Folders get their modes and mtimes last, children before
-parents. Nothing is recorded on the way: cut off anywhere, the next restore compares again and does the rest.
+First everything new is written into a room of the store, each object proved by its hash: damage and a full
+disk show before the tree is touched. Then the tree is changed by unlink, mkdir, rename and link alone, every
+one relative to an open folder that was reached without following a symlink. Folders get their modes and
+mtimes last, children before parents. Nothing is recorded on the way: cut off anywhere, the next restore
+compares again and does the rest.
 """
 
 import errno
@@ -202,7 +203,7 @@ class Restoring:
 
 
 def _open_up(folders: Folders, place: Place) -> int:
-    """The descriptor of a folder whose entries can be changed from here on; its own mode comes back at the end."""
+    """The descriptor of a folder whose entries can be changed now; its own mode comes back at the end."""
     fd = folders.fd(place)
     if place.parent is not None:  # the folder around the tree is not ours to change
         mode = stat.S_IMODE(os.fstat(fd).st_mode)

@@ -1,4 +1,4 @@
-"""Rooms: private folders for work in progress, which vanish with the process that made them or are cleared later."""
+"""Rooms: private folders for work in progress; what a killed process left in one is cleared by the next."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ from mulligan.adapters.snapshots.durable import make_private_folder
 
 
 class Rooms:
-    """A folder of rooms. A room is locked while its maker lives: what a killed process left is told from live work."""
+    """A folder of rooms. A room is locked while its maker lives, which tells live work from leftovers."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

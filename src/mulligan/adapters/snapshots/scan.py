@@ -34,7 +34,7 @@ Exclusions: TypeAlias = "dict[str, Exclusions]"  # excluded paths as nested name
 
 
 def signature(st: os.stat_result) -> bytes:
-    """All that tells a changed file from an unchanged one, packed: a tenth of the time to load, and quick to compare."""
+    """All that tells a changed file from an unchanged one, packed: quick to compare and to load."""
     try:
         return _LAYOUT.pack(*_FIELDS(st))
     except struct.error:  # times beyond the year 2262
@@ -50,7 +50,7 @@ def is_racy(st: os.stat_result, started_ns: int) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Folder:
-    """A folder as it was found, and what was learned of it. The topmost holds the tree itself under the name "."."""
+    """A folder as it was found, and what was learned of it. The topmost holds the tree itself, as "."."""
 
     name: str
     parent: "Folder | None"
@@ -61,7 +61,7 @@ class Folder:
     )  # names that share an inode -> first path
     unheld: dict[str, str] = field(default_factory=dict[str, str])  # names that cannot be held -> why
     skipped: bool = False  # has something excluded in it
-    children: "dict[str, Folder]" = field(default_factory=lambda: dict[str, Folder]())
+    children: "dict[str, Folder]" = field(default_factory=dict[str, "Folder"])
     records: dict[str, bytes] = field(default_factory=dict[str, bytes])  # as in trees; empty until captured
     id: bytes = b""
     address: bytes = b""  # empty: not known
@@ -203,7 +203,7 @@ class Scan:
 
     def _group_links(self) -> None:
         for inode, names in self._links.items():
-            # A folder that was listed twice, or turned out closed, may have left names behind: count what stands.
+            # A folder that was listed twice, or turned out closed, may have left names: count what stands.
             names[:] = {
                 (id(folder), name): (folder, name) for folder, name in names if name in folder.stats
             }.values()

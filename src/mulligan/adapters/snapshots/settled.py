@@ -12,10 +12,10 @@ _STAT_KINDS = {EntryKind.FILE: stat.S_IFREG, EntryKind.FOLDER: stat.S_IFDIR, Ent
 
 
 def settled_tree(difference: Difference, folders: Folders, started_ns: int) -> Folder:
-    """The tree as it is now: folders that were worked on are listed again, the others are taken as they were found.
+    """The tree as it is now: folders that were worked on are listed again, others taken as they were found.
 
-    An entry is known when it has the mode, size and mtime that the restore gave it; any other is read again by
-    the next capture. Only what is in the store is ever known: what was there before and differed is left out.
+    An entry is known when it has the mode, size and mtime that the restore gave it; any other is read again
+    by the next capture. Only what is in the store is ever known: what was there and differed is left out.
     """
     scan = Scan(folders, {}, started_ns)
     top = Folder(name="", parent=None)

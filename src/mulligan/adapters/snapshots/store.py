@@ -35,10 +35,10 @@ from mulligan.ports import Observer, WorkingTree
 
 
 class PackedSnapshotStore:
-    """Keeps snapshots in a folder of its own: packs, stat caches, rooms for work in progress, and a lock file."""
+    """Keeps snapshots in a folder of its own: packs, stat caches, rooms for work in progress, a lock file."""
 
     def __init__(self, *, home: Path, now_ns: Callable[[], int], boot_id: str) -> None:
-        """`now_ns` is the wall clock that stamps files; `boot_id` tells one boot of the machine from another."""
+        """`now_ns` is the wall clock that stamps files; `boot_id` tells boots of the machine apart."""
         self._home = home
         self._now_ns = now_ns
         self._rooms = Rooms(home / "rooms")

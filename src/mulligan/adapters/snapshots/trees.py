@@ -7,9 +7,9 @@ A record is identity first, then what is kept beside it:
     -- up to here identity, from here on not
     mtime (seconds, nanoseconds), sparse; address of a folder
 
-The identity of a folder is the hash over the identities of its records, so equal contents have equal ids on any
-machine; its address is the hash of all of it, by which the store keeps and proves it. A snapshot's root is a folder
-with the single entry "." and so keeps the mode, attributes and mtime of the tree's own folder too.
+The identity of a folder is the hash over the identities of its records, so equal contents have equal ids on
+any machine; its address is the hash of all of it, by which the store keeps and proves it. A snapshot's root
+is a folder with the single entry "." and so keeps mode, attributes and mtime of the tree's own folder too.
 """
 
 import os
@@ -143,7 +143,7 @@ def _records(address: bytes, data: bytes) -> dict[str, bytes]:
 
 
 def _decode_at(data: bytes, position: int) -> tuple[Entry, int]:
-    kind, flags, mode, length, size, id = _FIXED.unpack_from(data, position)
+    kind, flags, mode, length, size, object_id = _FIXED.unpack_from(data, position)
     kind = EntryKind(kind)
     position += _FIXED.size
     name = _name(data[position : position + length])
@@ -169,7 +169,9 @@ def _decode_at(data: bytes, position: int) -> tuple[Entry, int]:
     if position > len(data):
         raise ValueError("cut off")
     mtime_ns = seconds * _NANO + nanos
-    entry = Entry(name, kind, mode, size, id, target, group, attributes, mtime_ns, bool(sparse), address)
+    entry = Entry(
+        name, kind, mode, size, object_id, target, group, attributes, mtime_ns, bool(sparse), address
+    )
     return entry, position
 
 

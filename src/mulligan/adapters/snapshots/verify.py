@@ -1,4 +1,4 @@
-"""Verifying: read and hash all that snapshots stand on, each object once, and name what is wrong with each."""
+"""Verifying: read and hash all that snapshots stand on, each object once, and name what is wrong."""
 
 from collections.abc import Iterable, Mapping
 
@@ -37,12 +37,12 @@ class Verification:
 
     def _root(self, root: Root) -> frozenset[Damage]:
         try:
-            address, id = bytes.fromhex(root.address), bytes.fromhex(root.id)
+            address, object_id = bytes.fromhex(root.address), bytes.fromhex(root.id)
         except ValueError:
             return frozenset({Damage(root.address, "this is not an address")})
         if address not in self._folders:
             self._walk(address)
-        return self._folders[address] | self._misnamed(address, id)
+        return self._folders[address] | self._misnamed(address, object_id)
 
     def _walk(self, top: bytes) -> None:
         """Look at a folder and all below that was not looked at yet; children are finished before parents."""
@@ -84,11 +84,11 @@ class Verification:
                 self._files[key] = frozenset({_damage(exc)})
         return self._files[key]
 
-    def _misnamed(self, address: bytes, id: bytes) -> frozenset[Damage]:
-        found = self._identities.get(address, id)
+    def _misnamed(self, address: bytes, object_id: bytes) -> frozenset[Damage]:
+        found = self._identities.get(address, object_id)
         return (
             _SOUND
-            if found == id
+            if found == object_id
             else frozenset({Damage(address.hex(), "its identity is not what was recorded")})
         )
 
@@ -100,22 +100,20 @@ class Verification:
             self._expect(entry.id, entry.size)
         else:
             left = entry.size
-            for id in chunk_ids(entry, self._read(entry.id)):
-                self._expect(id, min(CHUNK, left))
+            for object_id in chunk_ids(entry, self._read(entry.id)):
+                self._expect(object_id, min(CHUNK, left))
                 left -= CHUNK
 
-    def _expect(self, id: bytes, size: int) -> None:
+    def _expect(self, object_id: bytes, size: int) -> None:
         """Look at presence and length alone."""
-        row = self._objects.row(id)
         self._count()
-        if row is None:
-            self._objects.read(id)  # says why it is missing
-        elif row.raw != size:
-            raise SnapshotDamaged(object=id.hex(), reason=f"it holds {row.raw} bytes, not {size}")
+        found = self._objects.length(object_id)
+        if found != size:
+            raise SnapshotDamaged(object=object_id.hex(), reason=f"it holds {found} bytes, not {size}")
 
-    def _read(self, id: bytes) -> bytes:
+    def _read(self, object_id: bytes) -> bytes:
         self._count()
-        return self._objects.read(id)
+        return self._objects.read(object_id)
 
     def _count(self) -> None:
         self._looked_at += 1

@@ -1,5 +1,6 @@
 """Reading and replacing single files of a sandbox, whole or not at all."""
 
+import errno
 import os
 import stat
 from collections.abc import Generator
@@ -37,11 +38,14 @@ def read(place: Place) -> Content | None:
         descriptor = os.open(place.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place.folder)
     except FileNotFoundError:
         return None
-    with open(descriptor, "rb") as file:
+    try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(0, "is not a regular file")
-        return Content(file.read(), stat.S_IMODE(found.st_mode))
+            raise OSError(errno.EINVAL, "is not a regular file")
+        with open(descriptor, "rb", closefd=False) as file:
+            return Content(file.read(), stat.S_IMODE(found.st_mode))
+    finally:
+        os.close(descriptor)
 
 
 def replace(place: Place, content: Content) -> None:

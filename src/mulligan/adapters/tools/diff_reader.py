@@ -24,7 +24,7 @@ class _Reader:
     """Reads one diff from top to bottom."""
 
     def __init__(self, text: bytes) -> None:
-        self._lines = lines_of(text)
+        self._lines = lines_of(text if text.endswith(b"\n") else text + b"\n")  # it is easily lost on the way
         self._at = 0
         self._patches: list[FilePatch] = []
 
@@ -101,9 +101,9 @@ class _Reader:
             deleted = new == NOWHERE or _NEVER.search(new_line) is not None
             patch.new_path = None if deleted else new
             patch.old_path = None if created else old if deleted else new
-        elif patch.old_path is not None and patch.new_path is not None and patch.old_path == patch.new_path:
-            # Names with blanks are told apart more surely here than in the line above.
-            patch.old_path = patch.new_path = new
+        else:  # those who write such diffs by hand forget `new file mode`
+            patch.old_path = None if old == NOWHERE else patch.old_path
+            patch.new_path = None if new == NOWHERE else patch.new_path
         while self._at < len(self._lines) and self._lines[self._at].startswith(b"@@ -"):
             patch.hunks.append(self._read_hunk())
         if not patch.hunks:
@@ -141,9 +141,6 @@ class _Reader:
             self._at += 1
             for side in (old,) * (kind != b"+") + (new,) * (kind != b"-"):
                 side[-1] = side[-1].removesuffix(b"\n")
-        elif self._at == len(self._lines):  # the diff's own last line break was lost on the way
-            for side in (old, new):
-                side[-1:] = [line if line.endswith(b"\n") else line + b"\n" for line in side[-1:]]
 
     def _git_names(self, rest: bytes) -> tuple[str, str]:
         """The names in `diff --git a/x b/x`; where they differ, later lines tell them."""

@@ -143,10 +143,11 @@ def _candidates(program: bytes, environment: dict[bytes, bytes]) -> Message:
 class Launcher:
     """Serves the runner at the other end of two pipes, one call after the other."""
 
-    def __init__(self, requests: int, replies: int, *, subreaper: bool) -> None:
-        """Take over the signals of this process."""
+    def __init__(self, requests: int, replies: int, kept: list[int], *, subreaper: bool) -> None:
+        """Take over the signals of this process; `kept` descriptors are for the first command alone."""
         self._requests = requests
         self._replies = replies
+        self._kept = kept
         self._subreaper = subreaper
         self._orphaned = False  # the runner is gone, or someone wants this process to end
         self._main = 0
@@ -181,6 +182,8 @@ class Launcher:
         except OSError as exc:
             self._reply(b"refused", b"%d" % (exc.errno or 0))
             return
+        while self._kept:  # held open here, they would hide that the command is gone
+            os.close(self._kept.pop())
         asked = self._watch()
         leftovers = self._end(asked=asked)
         self._reply(b"over", b"%d" % (self._status or 0), *leftovers)
@@ -213,14 +216,23 @@ class Launcher:
             self._signal(signal.SIGTERM, everyone)
             self._signal(signal.SIGCONT, everyone)  # one that is stopped would not notice
             self._wait_until_gone(GRACE)
-        pause = 0.0
-        while self._reap():
-            # Only children: their pids cannot be taken anew before we reap them. What they leave
-            # behind becomes ours and is killed in the next round, and so is what forked meanwhile.
-            self._signal(signal.SIGKILL, children_of(os.getpid()) if self._subreaper else [self._main])
-            time.sleep(pause)
-            pause = min(pause + 0.001, 0.02)
+        self._kill()
         return leftovers
+
+    def _kill(self) -> None:
+        """Kill until nothing is left.
+
+        Only children: their pids cannot be taken anew before we reap them. What they leave behind becomes
+        ours and is killed in the next round, and so is what they forked meanwhile: so the next round comes
+        at once, unless all that is left was killed before and only takes its time.
+        """
+        killed: list[int] = []
+        while self._reap():
+            found = children_of(os.getpid()) if self._subreaper else [self._main]
+            self._signal(signal.SIGKILL, found)
+            if found == killed:
+                time.sleep(0.001)
+            killed = found
 
     def _settled(self) -> bool:
         """Give leftovers a moment to end by themselves, as the far ends of pipes do; True if all did."""
@@ -245,7 +257,7 @@ class Launcher:
             self._next(left if self._subreaper else min(left, 0.01))
 
     def _strays(self) -> list[int]:
-        """Every live process but the command: below it first, since what is orphaned meanwhile moves up to us."""
+        """Every live process but the command: first below it, for orphans meanwhile move up to us."""
         if not self._subreaper:
             return [] if self._status is None else [self._main]
         found = below(self._main) if self._status is None else []
@@ -327,9 +339,9 @@ class Launcher:
 
 
 def main(arguments: list[str]) -> None:
-    """Serve: requests on stdin, replies on the descriptor named first; `group` does without a subreaper."""
-    replies = int(arguments[0])
-    os.set_inheritable(replies, False)
-    subreaper = "group" not in arguments[1:] and become_subreaper()
+    """Serve: `tree` or `group`, the descriptor for replies, and those to hand on; requests come on stdin."""
+    how, replies, *kept = arguments[0], *map(int, arguments[1:])
+    os.set_inheritable(replies, False)  # noqa: FBT003 - the function has no names
+    subreaper = how == "tree" and become_subreaper()
     os.chdir("/")
-    Launcher(0, replies, subreaper=subreaper).serve()
+    Launcher(0, replies, kept, subreaper=subreaper).serve()

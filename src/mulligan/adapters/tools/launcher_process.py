@@ -40,14 +40,15 @@ class LauncherProcess:
 
         replies, replies_there = os.pipe()
         try:
+            descriptors = (replies_there, *kept)
             program = LOAD + "load('launcher').main(sys.argv[2:])"
             self._process = subprocess.Popen(
-                [python, "-I", "-c", program, PROGRAMS, str(replies_there), how],
+                [python, "-I", "-c", program, PROGRAMS, how, *map(str, descriptors)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                pass_fds=(replies_there, *kept),
+                pass_fds=descriptors,
                 env=clean(environment) | {PLAN_MARK: plan_id, LAUNCHER_MARK: "1"},
                 cwd="/",
                 start_new_session=True,  # Ctrl-C of the terminal is the runner's to handle
@@ -58,7 +59,10 @@ class LauncherProcess:
         finally:
             os.close(replies_there)
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
-        assert stdin and stdout and stderr
+        assert stdin is not None
+        assert stdout is not None
+        assert stderr is not None
+        self._streams = (stdin, stdout, stderr)
         self._requests, self._stdout, self._stderr = stdin.fileno(), stdout.fileno(), stderr.fileno()
         self._replies = replies
         self._incoming = bytearray()
@@ -72,17 +76,17 @@ class LauncherProcess:
 
     def listen(self, channel: int) -> None:
         """Give lines that arrive on this descriptor as events too."""
+        import selectors
+
         os.set_blocking(channel, False)
         self._channel = channel
-        self._selector.register(channel, 1)
+        self._selector.register(channel, selectors.EVENT_READ)
 
     def send(self, *words: bytes) -> None:
         """Tell the launcher something; one that is gone will be noticed by its silence."""
         body = b"\0".join(words)
-        data = len(body).to_bytes(4, "big") + body
         try:
-            while data:
-                data = data[os.write(self._requests, data) :]
+            write_all(self._requests, len(body).to_bytes(4, "big") + body)
         except BrokenPipeError:
             return
 
@@ -93,7 +97,7 @@ class LauncherProcess:
             if timeout is not None and timeout <= 0:
                 return None
             ready = {key.fd for key, _ in self._selector.select(timeout)}
-            # What was printed before an event is shown before it: look for the event first, then print, then tell.
+            # What was printed before an event is shown before it: look for the event, print, then tell.
             if self._replies in ready:
                 self._read_replies()
             if self._channel in ready:
@@ -124,9 +128,9 @@ class LauncherProcess:
         if data == b"":
             self._selector.unregister(self._channel)  # the launcher tells how the process ended
         self._lines += data or b""
-        *lines, rest = self._lines.split(b"\n")
-        self._lines = bytearray(rest)
-        self._events.extend((b"line", bytes(line)) for line in lines)
+        if data and b"\n" in data:
+            *lines, self._lines = self._lines.split(b"\n")
+            self._events.extend((b"line", bytes(line)) for line in lines)
         if len(self._lines) > RECORDED:
             self._events.append((b"flood",))
 
@@ -147,11 +151,10 @@ class LauncherProcess:
 
     def close(self) -> None:
         """Let the launcher go; whatever still runs under it is killed."""
-        process = self._process
-        assert process.stdin and process.stdout and process.stderr
-        process.stdin.close()
-        process.wait()
-        for stream in (process.stdout, process.stderr):
+        stdin, *others = self._streams
+        stdin.close()
+        self._process.wait()
+        for stream in others:
             stream.close()
         self._selector.close()
         os.close(self._replies)
@@ -160,6 +163,13 @@ class LauncherProcess:
     def running(self) -> bool:
         """Whether the launcher itself is alive."""
         return self._process.poll() is None
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write, however many writes it takes."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def _read(descriptor: int) -> bytes | None:

@@ -7,7 +7,7 @@ from mulligan.adapters.tools.arguments import text
 from mulligan.adapters.tools.contents import Content, failing_as, read, replace
 from mulligan.adapters.tools.declaring import FILES, declare
 from mulligan.adapters.tools.diff_reader import parse_diff
-from mulligan.adapters.tools.paths import OpenSandbox, open_sandbox
+from mulligan.adapters.tools.paths import OpenSandbox, Place, open_sandbox
 from mulligan.adapters.tools.unified_diff import DiffMalformed, FilePatch, HunkMismatch, apply_hunks
 from mulligan.domain.tool import Argument, ArgumentType, ToolResult
 from mulligan.errors import ToolFailed
@@ -73,7 +73,7 @@ class _PatchedFiles:
             self._give_up(patch.old_path or "")
         if moved or patch.old_path is None:
             self._made.add(patch.new_path)
-        self._after[patch.new_path] = _with_mode(Content(data, content.mode), patch.executable)
+        self._after[patch.new_path] = _with_mode(Content(data, content.mode), executable=patch.executable)
 
     def _give_up(self, path: str) -> None:
         """Note that a path is moved away; another part may have put something there already."""
@@ -84,7 +84,7 @@ class _PatchedFiles:
         self._given_up.add(path)
 
     def _source(self, patch: FilePatch, *, moved: bool) -> Content:
-        """What the hunks work on. A rename or copy means what stood there before the whole patch, as in git."""
+        """What the hunks work on; a rename or copy means what stood there before the patch, as in git."""
         if patch.old_path is None:
             self._now(patch.name)
             if self._after.get(patch.name) is not None:
@@ -122,24 +122,33 @@ class _PatchedFiles:
         for path in sorted(self._made - self._given_up):
             if self._before[path] is not None:
                 raise self._refused(path, "is there already")
-        written: list[str] = []
+        written: list[tuple[str, Place]] = []
         try:
             for path in sorted(self._after, key=lambda path: self._after[path] is not None):
-                written.append(path)
+                content = self._after[path]
                 with failing_as("apply_patch", path):
-                    self._put(path, self._after[path])
-        except BaseException:
-            for path in reversed(written):
-                self._put(path, self._before[path])
+                    place = self._sandbox.find(path, follow=False, make_parents=content is not None)
+                    written.append((path, place))
+                    _put(place, content)
+        except BaseException as exc:
+            self._put_back(written, exc)
             raise
-        return sorted(written)
+        return sorted(path for path, _ in written)
 
-    def _put(self, path: str, content: Content | None) -> None:
-        place = self._sandbox.find(path, follow=False, make_parents=content is not None)
-        if content is not None:
-            replace(place, content)
-        elif place.stat() is not None:
-            os.unlink(place.name, dir_fd=place.folder)
+    def _put_back(self, written: list[tuple[str, Place]], cause: BaseException) -> None:
+        stuck: list[str] = []
+        for path, place in reversed(written):
+            try:
+                _put(place, self._before[path])
+            except OSError:
+                stuck.append(path)
+        if stuck:
+            raise ToolFailed(
+                tool="apply_patch",
+                reason=f"{cause}; after that these could not be put back: {', '.join(stuck)}",
+                paths=stuck,
+                hint="go back to the checkpoint before this step",
+            ) from cause
 
     @staticmethod
     def _refused(path: str, why: str) -> ToolFailed:
@@ -151,7 +160,14 @@ class _PatchedFiles:
         )
 
 
-def _with_mode(content: Content, executable: bool | None) -> Content:
+def _put(place: Place, content: Content | None) -> None:
+    if content is not None:
+        replace(place, content)
+    elif place.stat() is not None:
+        os.unlink(place.name, dir_fd=place.folder)
+
+
+def _with_mode(content: Content, *, executable: bool | None) -> Content:
     """Set or clear the execute bits as git does: wherever reading is allowed."""
     if content.mode is None or executable is None:
         return Content(content.data, content.mode, program=bool(executable))

@@ -92,7 +92,7 @@ class _Walk:
             name = self._ahead.pop(0)
             if name == "..":
                 self._leave()
-            elif self._ahead or (follow and self._is_symlink(name)):
+            elif self._ahead or (follow and self._target(name) is not None):
                 self._enter(name, make=self._make_parents)
             else:
                 return Place(self._entered[-1], name)
@@ -122,20 +122,20 @@ class _Walk:
                 os.mkdir(name, dir_fd=folder)
             self._enter(name, make=False)
         except OSError as exc:
-            if exc.errno not in (errno.ENOTDIR, errno.ELOOP) or not self._is_symlink(name):
+            target = self._target(name)
+            if exc.errno not in (errno.ENOTDIR, errno.ELOOP) or target is None:
                 raise
-            self._follow(name)
+            self._follow(target)
 
-    def _follow(self, name: str) -> None:
+    def _follow(self, target: str) -> None:
         self._symlinks += 1
         if self._symlinks > MOST_SYMLINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), self._path)
-        target = os.readlink(name, dir_fd=self._entered[-1])
         self._ahead = self._names(target) + self._ahead
 
-    def _is_symlink(self, name: str) -> bool:
+    def _target(self, name: str) -> str | None:
+        """Where the symlink of that name points; None for anything else."""
         try:
-            os.readlink(name, dir_fd=self._entered[-1])
+            return os.readlink(name, dir_fd=self._entered[-1])
         except OSError:
-            return False
-        return True
+            return None

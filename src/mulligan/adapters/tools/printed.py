@@ -43,7 +43,7 @@ class Recorded(Shown):
         if len(self.recorded) > RECORDED:
             raise ToolFailed(
                 tool=self._tool,
-                reason=f"printed more than {RECORDED // MEBIBYTE} MiB on stdout, which is its recorded output",
+                reason=f"printed more than {RECORDED // MEBIBYTE} MiB on stdout, more than is recorded",
                 limit=RECORDED,
                 hint="send its output to a file (`> FILE`) and print only what later steps need",
             )

@@ -2,34 +2,29 @@
 
 import json
 import os
-import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import cast
 
 from mulligan.adapters.tools.arguments import mapping, text
 from mulligan.adapters.tools.declaring import EVERY_RESOURCE, declare
 from mulligan.adapters.tools.environment import CALL_MARK, folder_of, tool_environment
-from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS, Event, LauncherProcess
+from mulligan.adapters.tools.launcher_process import Event
 from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Shown
 from mulligan.adapters.tools.processes import (
     Command,
-    Launchers,
     Leftover,
     launcher_lost,
     leftovers_of,
     not_started,
 )
 from mulligan.adapters.tools.survivors import end_marked
+from mulligan.adapters.tools.worker_process import WorkerProcess, Workers
 from mulligan.domain.decision import Choice
-from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.tool import Argument, ArgumentType, ToolResult
 from mulligan.errors import NotBuiltYet, ToolFailed, ToolTimedOut
 from mulligan.ports import StepHost, ToolRequest
-
-EXIT_GRACE = 1.0  # seconds for a worker to leave by itself when it is no longer needed
 
 
 class _WorkerStale(Exception):
@@ -48,7 +43,7 @@ class PythonTool:
         idempotent=False,
     )
 
-    def __init__(self, workers: "Workers", base_environment: Mapping[str, str]) -> None:
+    def __init__(self, workers: Workers, base_environment: Mapping[str, str]) -> None:
         """Call functions in these workers."""
         self._workers = workers
         self._base_environment = base_environment
@@ -83,10 +78,12 @@ class PythonTool:
                 worker.end()
                 raise
             break
-        if worker.alive and "done" in reply and not reply["threads"]:
-            self._workers.give_back(worker)
+        if not worker.alive or reply["threads"]:
+            worker.end()  # threads write behind a checkpoint's back as well as processes do
+        elif "failed" in reply:
+            worker.retire()  # who knows what it left half done
         else:
-            worker.retire()
+            self._workers.give_back(worker)
         return _result(reply, leftovers)
 
 
@@ -109,7 +106,7 @@ def _result(reply: JsonObject, leftovers: tuple[Leftover, ...]) -> ToolResult:
 class _Run:
     """One call in one worker."""
 
-    def __init__(self, request: ToolRequest, host: StepHost, worker: "WorkerProcess") -> None:
+    def __init__(self, request: ToolRequest, host: StepHost, worker: WorkerProcess) -> None:
         self._request = request
         self._host = host
         self._worker = worker
@@ -198,111 +195,3 @@ class _Run:
         if what == "log":
             return self._host.log(str(message["message"]))
         raise NotBuiltYet(feature=f"StepContext.{what}")
-
-
-@dataclass(slots=True)
-class WorkerProcess:
-    """A worker under a launcher of its own, and the pipe on which it hears."""
-
-    launcher: LauncherProcess
-    plan_id: PlanId
-    command: Command
-    requests: int
-    replies: int
-    alive: bool = field(default=True)
-
-    @property
-    def first_call(self) -> str:
-        """The call it was started for, whose mark it carries."""
-        return self.command.environment[CALL_MARK]
-
-    def send(self, message: JsonObject) -> None:
-        """Tell the worker something; that it is gone is seen when it does not answer."""
-        data = json.dumps(message).encode() + b"\n"
-        try:
-            while data:
-                data = data[os.write(self.requests, data) :]
-        except BrokenPipeError:
-            return
-
-    def retire(self) -> None:
-        """Let it leave by itself, then see it ended."""
-        os.close(self.requests)
-        if self.alive:
-            nowhere = Shown(lambda _: None)
-            limit = time.monotonic() + EXIT_GRACE
-            while (event := self.launcher.next_event(nowhere, limit)) and event[0] not in (b"over", b"lost"):
-                continue
-        os.close(self.replies)
-        self.launcher.close()
-
-    def end(self) -> None:
-        """End it with everything below it."""
-        if self.alive:
-            self.launcher.end()
-        self.alive = False
-        self.retire()
-
-
-class Workers:
-    """Starts workers, and keeps those that can be used again."""
-
-    def __init__(self, launchers: Launchers, python: str) -> None:
-        """Start them with this interpreter, under launchers."""
-        self._launchers = launchers
-        self._python = python
-        self._idle: list[WorkerProcess] = []
-        self._lock = threading.Lock()
-
-    @property
-    def argv(self) -> tuple[str, ...]:
-        """How a worker is started, but for the descriptors it talks on."""
-        # -P: nothing is imported from the sandbox before the worker says so.
-        return (
-            self._python,
-            "-P",
-            "-c",
-            LOAD + "load('step_context'); load('worker').main(sys.argv[2:])",
-            PROGRAMS,
-        )
-
-    def take(self, plan_id: PlanId, command: Command) -> WorkerProcess:
-        """A kept worker of this plan and sandbox, or a new one."""
-        with self._lock:
-            for worker in self._idle:
-                if (worker.plan_id, worker.command.folder) == (plan_id, command.folder):
-                    self._idle.remove(worker)
-                    return worker
-        return self._start(plan_id, command)
-
-    def give_back(self, worker: WorkerProcess) -> None:
-        """Keep a worker for the next call."""
-        with self._lock:
-            self._idle.append(worker)
-
-    def forget(self, plan_id: PlanId | None) -> None:
-        """Let kept workers go: of one plan, or all."""
-        with self._lock:
-            gone = [worker for worker in self._idle if plan_id in (None, worker.plan_id)]
-            self._idle = [worker for worker in self._idle if worker not in gone]
-        for worker in gone:
-            worker.retire()
-
-    def _start(self, plan_id: PlanId, command: Command) -> WorkerProcess:
-        requests_there, requests = os.pipe()
-        replies, replies_there = os.pipe()
-        argv = (*command.argv, str(requests_there), str(replies_there))
-        command = Command(argv=argv, folder=command.folder, environment=command.environment)
-        try:
-            words = command.words("python")
-            launcher = self._launchers.start(plan_id, (requests_there, replies_there))
-        except BaseException:
-            os.close(requests)
-            os.close(replies)
-            raise
-        finally:
-            os.close(requests_there)
-            os.close(replies_there)
-        launcher.listen(replies)
-        launcher.send(b"start", *words)
-        return WorkerProcess(launcher, plan_id, command, requests, replies)

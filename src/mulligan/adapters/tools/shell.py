@@ -4,7 +4,7 @@ import os
 import signal
 import stat
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from mulligan.adapters.tools.arguments import text, text_list, text_map
@@ -50,7 +50,8 @@ class Shell:
             self._base_environment, request, folder, text_map("shell", request, "env")
         )
         recorded = Recorded("shell", host.output)
-        with self._argv(request) as argv:
+        with self._argv(request) as argv, self._handed_over(request) as files:
+            environment |= files
             command = Command(argv=argv, folder=folder, environment=environment)
             outcome = self._launchers.run(
                 "shell", request.plan_id, request.call_id, command, request.timeout, recorded
@@ -68,26 +69,48 @@ class Shell:
         if len(os.fsencode(command)) < LONGEST_ARGUMENT:
             yield ("/bin/sh", "-c", command)
             return
-        script = self._scratch / f"{request.call_id}.sh"
-        self._scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            script.write_bytes(os.fsencode(command))
+        with self._scratch_file(f"{request.call_id}.sh", os.fsencode(command)) as script:
             yield ("/bin/sh", str(script))
+
+    @contextmanager
+    def _handed_over(self, request: ToolRequest) -> Generator[dict[str, str]]:
+        """The variables that name files, for values that no variable can hold."""
+        with ExitStack() as files:
+            yield {
+                name: str(
+                    files.enter_context(
+                        self._scratch_file(
+                            f"{request.call_id}.{number}", value.encode("utf-8", "surrogateescape")
+                        )
+                    )
+                )
+                for number, (name, value) in enumerate(request.large_values.items())
+            }
+
+    @contextmanager
+    def _scratch_file(self, name: str, content: bytes) -> Generator[Path]:
+        self._scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = self._scratch / name
+        try:
+            file.write_bytes(content)
+            yield file
         finally:
-            script.unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
 
 
 def _working_folder(request: ToolRequest) -> Path:
     """Where the command starts: `cwd` may pass through symlinks as long as they stay in the sandbox."""
     root = folder_of(request)
-    cwd = text("shell", request, "cwd") if "cwd" in request.args else "."
-    if Path(cwd) == Path():
+    if "cwd" not in request.args:
         return root
-    with failing_as("shell", cwd), open_sandbox(root) as sandbox:
+    cwd = text("shell", request, "cwd")
+    # IsADirectoryError: `.`, or `..` after a folder. No name is left to look at, so it is a folder.
+    with failing_as("shell", cwd), open_sandbox(root) as sandbox, suppress(IsADirectoryError):
         found = sandbox.find(cwd, follow=True, make_parents=False).stat()
         if found is None or not stat.S_ISDIR(found.st_mode):
             raise ToolFailed(tool="shell", reason=f"cwd: there is no folder {cwd}", path=cwd)
-    return root / cwd
+    # Without `..` and symlinks, which a shell would keep in its PWD.
+    return root / (root / cwd).resolve().relative_to(root.resolve())
 
 
 def _result(outcome: Outcome) -> ToolResult:

@@ -7,9 +7,10 @@ from mulligan.adapters.tools.environment import PLAN_MARK
 from mulligan.adapters.tools.files import DeleteFile, EditFile, MoveFile, WriteFile
 from mulligan.adapters.tools.patch import ApplyPatch
 from mulligan.adapters.tools.processes import Launchers
-from mulligan.adapters.tools.python import PythonTool, Workers
+from mulligan.adapters.tools.python import PythonTool
 from mulligan.adapters.tools.shell import Shell
 from mulligan.adapters.tools.survivors import end_marked
+from mulligan.adapters.tools.worker_process import Workers
 from mulligan.domain.ids import PlanId
 from mulligan.domain.tool import ToolDeclaration
 from mulligan.errors import ToolUnknown
@@ -53,7 +54,7 @@ class LocalToolbox:
         self._launchers.forget(None)
 
     def end_survivors(self, plan_id: PlanId) -> tuple[str, ...]:
-        """End what a killed runner of the plan left running; what this toolbox keeps for the plan goes first."""
+        """End what a killed runner of the plan left running; what is kept here for the plan goes first."""
         self._workers.forget(plan_id)
         self._launchers.forget(plan_id)
         return end_marked(PLAN_MARK, plan_id)

@@ -19,6 +19,7 @@ import threading
 import traceback
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
+from io import TextIOWrapper
 from types import ModuleType
 from typing import IO, Any
 
@@ -55,7 +56,7 @@ class Imports:
         return spec
 
     def changed(self) -> list[str]:
-        """The files that are not any more what was imported; those that other finders found are noted late."""
+        """The files that are no more what was imported; what other finders found is noted late."""
         for module in list(sys.modules.values()):
             path = getattr(module, "__file__", None)
             if isinstance(path, str):
@@ -90,7 +91,7 @@ class Worker:
             self._prepare(call)
             result = _function(call["function"])(context, **call["kwargs"])
             reply: dict[str, Any] = {"done": _checked("the function returned", result)}
-        except BaseException as exc:  # SystemExit too: the worker is not the function's to end
+        except BaseException as exc:  # noqa: BLE001 - SystemExit too: the worker is not the function's to end
             reply = {
                 "failed": "".join(traceback.format_exception_only(exc)).strip(),
                 "traceback": _frames(exc),
@@ -125,9 +126,9 @@ class Worker:
         return json.loads(line)["answer"]
 
     def _send(self, message: dict[str, Any]) -> None:
-        data = json.dumps(message, ensure_ascii=False).encode() + b"\n"
-        while data:
-            data = data[os.write(self._replies, data) :]
+        rest = memoryview(json.dumps(message, ensure_ascii=False).encode() + b"\n")
+        while rest:
+            rest = rest[os.write(self._replies, rest) :]
 
 
 def _function(name: str) -> Any:
@@ -160,10 +161,11 @@ def main(arguments: list[str]) -> None:
     """Serve on the descriptors named first and second."""
     requests, replies = map(int, arguments)
     for descriptor in (requests, replies):
-        os.set_inheritable(descriptor, False)
+        os.set_inheritable(descriptor, False)  # noqa: FBT003 - the function has no names
     sys.argv = [""]
     sys.dont_write_bytecode = True  # a __pycache__ in the sandbox would be a change of the tool's
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
+        assert isinstance(stream, TextIOWrapper)
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     with open(requests, "rb") as file:
         Worker(file, replies).serve()

@@ -1,0 +1,122 @@
+"""Worker processes as the runner sees them: started, kept for the next call, and let go."""
+
+import json
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+
+from mulligan.adapters.tools.environment import CALL_MARK
+from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS, LauncherProcess, write_all
+from mulligan.adapters.tools.printed import Shown
+from mulligan.adapters.tools.processes import Command, Launchers
+from mulligan.domain.ids import PlanId
+from mulligan.domain.json_value import JsonObject
+
+EXIT_GRACE = 1.0  # seconds for a worker to leave by itself when it is no longer needed
+
+
+@dataclass(slots=True)
+class WorkerProcess:
+    """A worker under a launcher of its own, and the pipe on which it hears."""
+
+    launcher: LauncherProcess
+    plan_id: PlanId
+    command: Command
+    requests: int
+    replies: int
+    alive: bool = field(default=True)
+
+    @property
+    def first_call(self) -> str:
+        """The call it was started for, whose mark it carries."""
+        return self.command.environment[CALL_MARK]
+
+    def send(self, message: JsonObject) -> None:
+        """Tell the worker something; that it is gone is seen when it does not answer."""
+        try:
+            write_all(self.requests, json.dumps(message).encode() + b"\n")
+        except BrokenPipeError:
+            return
+
+    def retire(self) -> None:
+        """Let it leave by itself, then see it ended."""
+        os.close(self.requests)
+        if self.alive:
+            nowhere = Shown(lambda _: None)
+            limit = time.monotonic() + EXIT_GRACE
+            while (event := self.launcher.next_event(nowhere, limit)) and event[0] not in (b"over", b"lost"):
+                continue
+        os.close(self.replies)
+        self.launcher.close()
+
+    def end(self) -> None:
+        """End it with everything below it."""
+        if self.alive:
+            self.launcher.end()
+        self.alive = False
+        self.retire()
+
+
+class Workers:
+    """Starts workers, and keeps those that can be used again."""
+
+    def __init__(self, launchers: Launchers, python: str) -> None:
+        """Start them with this interpreter, under launchers."""
+        self._launchers = launchers
+        self._python = python
+        self._idle: list[WorkerProcess] = []
+        self._lock = threading.Lock()
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """How a worker is started, but for the descriptors it talks on."""
+        # -P: nothing is imported from the sandbox before the worker says so.
+        return (
+            self._python,
+            "-P",
+            "-c",
+            LOAD + "load('step_context'); load('worker').main(sys.argv[2:])",
+            PROGRAMS,
+        )
+
+    def take(self, plan_id: PlanId, command: Command) -> WorkerProcess:
+        """A kept worker of this plan and sandbox, or a new one."""
+        with self._lock:
+            for worker in self._idle:
+                if (worker.plan_id, worker.command.folder) == (plan_id, command.folder):
+                    self._idle.remove(worker)
+                    return worker
+        return self._start(plan_id, command)
+
+    def give_back(self, worker: WorkerProcess) -> None:
+        """Keep a worker for the next call."""
+        with self._lock:
+            self._idle.append(worker)
+
+    def forget(self, plan_id: PlanId | None) -> None:
+        """Let kept workers go: of one plan, or all."""
+        with self._lock:
+            gone = [worker for worker in self._idle if plan_id in (None, worker.plan_id)]
+            self._idle = [worker for worker in self._idle if worker not in gone]
+        for worker in gone:
+            worker.retire()
+
+    def _start(self, plan_id: PlanId, command: Command) -> WorkerProcess:
+        requests_there, requests = os.pipe()
+        replies, replies_there = os.pipe()
+        argv = (*command.argv, str(requests_there), str(replies_there))
+        command = Command(argv=argv, folder=command.folder, environment=command.environment)
+        try:
+            words = command.words("python")
+            launcher = self._launchers.start(plan_id, (requests_there, replies_there))
+        except BaseException:
+            os.close(requests)
+            os.close(replies)
+            raise
+        finally:
+            os.close(requests_there)
+            os.close(replies_there)
+        launcher.listen(replies)
+        launcher.send(b"start", *words)
+        return WorkerProcess(launcher, plan_id, command, requests, replies)

@@ -1,0 +1,175 @@
+"""What every kind of sandbox promises; each brings a world in which a real thing can be made and changed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+from mulligan.domain.ids import PlanId
+from mulligan.domain.resource import Resource, ResourceType
+from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
+from mulligan.ports import SandboxKind
+from tests.snapshot_world import Watcher, new_store, picture, removed, restored
+
+PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
+
+
+@dataclass(frozen=True)
+class World:
+    """A kind of sandbox, a real thing for it, and a file in either that can be changed."""
+
+    kind: SandboxKind
+    resource: Resource
+    location: Path
+    file: str
+
+
+def _directory_world(tmp_path: Path) -> World:
+    project = tmp_path / "project"
+    location = project / "real"
+    (location / "sub").mkdir(parents=True)
+    (location / "sub" / "file").write_text("real")
+    (location / "read-only").mkdir()
+    (location / "read-only" / "inner").touch()
+    (location / "read-only").chmod(0o500)
+    home = project / ".mulligan"
+    kind = DirectorySandboxes(
+        store=new_store(home / "store"),
+        home=home / "sandboxes",
+        project_home=home,
+        user_home=tmp_path / "users" / "me",
+    )
+    return World(kind, _resource("data"), location, "sub/file")
+
+
+def _resource(name: str) -> Resource:
+    return Resource(
+        name=name,
+        type=ResourceType.FS_DIRECTORY,
+        location="real",
+        strategy=None,
+        from_revision=None,
+        create=False,
+    )
+
+
+WORLDS: dict[str, Callable[[Path], World]] = {"directory": _directory_world}
+
+
+@pytest.fixture(params=WORLDS)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+    return WORLDS[request.param](tmp_path)
+
+
+def test_a_sandbox_looks_like_the_real_thing_and_is_apart_from_it(world: World) -> None:
+    world.kind.check(world.resource, world.location)
+    sandbox, unheld = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    assert unheld == ()
+    assert world.kind.exists(sandbox)
+    assert picture(Path(sandbox.path)) == picture(world.location)
+    (Path(sandbox.path) / world.file).write_text("changed")
+    assert (world.location / world.file).read_text() == "real"
+
+
+def test_only_the_owner_can_get_at_a_sandbox(world: World) -> None:
+    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    assert Path(sandbox.path).parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_making_it_again_completes_it(world: World) -> None:
+    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    (Path(sandbox.path) / world.file).unlink()
+    again, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    assert again == sandbox
+    assert picture(Path(sandbox.path)) == picture(world.location)
+
+
+def test_going_back_and_forward(world: World) -> None:
+    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    first = world.kind.capture(sandbox, Watcher())
+    assert first.snapshot.same_as(sandbox.base)
+    assert first.size_bytes == 0
+    (Path(sandbox.path) / world.file).write_text("changed")
+    (Path(sandbox.path) / "added").touch()
+    second = world.kind.capture(sandbox, Watcher()).snapshot
+    expected = (*removed("added"), *restored(world.file))
+    assert world.kind.compare(sandbox, first.snapshot) == expected
+    assert world.kind.restore(sandbox, first.snapshot, Watcher()) == expected
+    assert (Path(sandbox.path) / world.file).read_text() == "real"
+    world.kind.restore(sandbox, second, Watcher())
+    assert (Path(sandbox.path) / world.file).read_text() == "changed"
+
+
+def test_removing_it_twice_is_fine(world: World) -> None:
+    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    world.kind.remove(sandbox)
+    assert not world.kind.exists(sandbox)
+    world.kind.remove(sandbox)
+    assert (world.location / world.file).read_text() == "real"
+
+
+def test_a_missing_sandbox_is_refused(world: World) -> None:
+    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    world.kind.remove(sandbox)
+    with pytest.raises(SandboxMissing):
+        world.kind.capture(sandbox, Watcher())
+    with pytest.raises(SandboxMissing):
+        world.kind.compare(sandbox, sandbox.base)
+    with pytest.raises(SandboxMissing):
+        world.kind.restore(sandbox, sandbox.base, Watcher())
+    Path(sandbox.path).symlink_to(world.location)
+    assert not world.kind.exists(sandbox)
+
+
+def test_an_export_goes_into_a_new_folder_only(world: World, tmp_path: Path) -> None:
+    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    world.kind.export(sandbox.base, tmp_path / "out", Watcher())
+    assert picture(tmp_path / "out") == picture(world.location)
+    with pytest.raises(TargetExists):
+        world.kind.export(sandbox.base, tmp_path / "out", Watcher())
+    (tmp_path / "dangling").symlink_to("nowhere")
+    with pytest.raises(TargetExists):
+        world.kind.export(sandbox.base, tmp_path / "dangling", Watcher())
+
+
+def test_a_survey_counts_the_real_thing(world: World) -> None:
+    survey = world.kind.survey(world.resource, world.location, Watcher())
+    assert (survey.files, survey.size_bytes) == (2, 4)
+
+
+@pytest.mark.parametrize("name", ["../../escape", "a/b", "", ".", "..", "Größe", "x" * 500, "\udcff", "App"])
+def test_resources_may_be_called_anything(world: World, tmp_path: Path, name: str) -> None:
+    sandbox, _ = world.kind.create(PLAN, _resource(name), world.location, Watcher())
+    other, _ = world.kind.create(PLAN, _resource(name + "'"), world.location, Watcher())
+    home = tmp_path / "project" / ".mulligan" / "sandboxes" / PLAN
+    assert Path(sandbox.path).parent == Path(other.path).parent == home
+    assert Path(sandbox.path).resolve() == Path(sandbox.path)
+    assert sandbox.path != other.path
+
+
+def test_a_location_that_is_a_symlink_means_what_it_points_to(world: World, tmp_path: Path) -> None:
+    (tmp_path / "alias").symlink_to(world.location)
+    sandbox, _ = world.kind.create(PLAN, world.resource, tmp_path / "alias", Watcher())
+    assert picture(Path(sandbox.path)) == picture(world.location)
+
+
+def test_what_no_plan_may_work_on_is_refused(world: World, tmp_path: Path) -> None:
+    (tmp_path / "users" / "me").mkdir(parents=True)
+    (tmp_path / "project" / ".mulligan" / "inside").mkdir(parents=True)
+    (tmp_path / "alias").symlink_to(tmp_path / "users" / "me")
+    refused = {
+        Path("/"): "root of the whole",
+        tmp_path / "users" / "me": "home folder",
+        tmp_path / "users": "home folder",
+        tmp_path / "alias": "home folder",
+        tmp_path / "project" / ".mulligan": "project home",
+        tmp_path / "project" / ".mulligan" / "inside": "project home",
+        tmp_path / "nothing": "does not exist",
+        world.location / world.file: "not a folder",
+    }
+    for location, reason in refused.items():
+        with pytest.raises(ResourceUnsuitable, match=reason):
+            world.kind.check(world.resource, location)
+    world.kind.check(world.resource, tmp_path / "project")

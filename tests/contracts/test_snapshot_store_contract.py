@@ -1,0 +1,279 @@
+"""What every snapshot store promises, whatever it keeps its bytes in."""
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mulligan.domain.snapshot import Snapshot
+from mulligan.errors import RestoreFailed, SnapshotDamaged, SystemFailed
+from mulligan.ports import SnapshotStore
+from tests.snapshot_world import Watcher, new_store, picture, removed, restored, tree_at
+
+STORES: dict[str, Callable[[Path], SnapshotStore]] = {"packed": new_store}
+
+
+@pytest.fixture(params=STORES)
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], SnapshotStore]:
+    return lambda: STORES[request.param](tmp_path / "store")
+
+
+@pytest.fixture
+def store(make_store: Callable[[], SnapshotStore]) -> SnapshotStore:
+    return make_store()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    path = tmp_path / "tree"
+    (path / "src" / "deep").mkdir(parents=True)
+    (path / "empty").mkdir()
+    (path / "README").write_text("hello\n")
+    (path / "src" / "main.py").write_text("print()\n")
+    (path / "src" / "deep" / "data").write_bytes(bytes(range(256)) * 100)
+    (path / "link").symlink_to("src")
+    return path
+
+
+def _capture(store: SnapshotStore, path: Path, *excluded: str) -> Snapshot:
+    return store.capture(tree_at(path, *excluded), Watcher()).snapshot
+
+
+def test_a_capture_names_what_it_stored(store: SnapshotStore, tree: Path) -> None:
+    capture = store.capture(tree_at(tree), Watcher())
+    assert capture.files == 4
+    assert capture.size_bytes > 0
+    assert capture.unheld == ()
+
+
+def test_a_capture_of_nothing_new_adds_nothing(store: SnapshotStore, tree: Path) -> None:
+    first = store.capture(tree_at(tree), Watcher())
+    second = store.capture(tree_at(tree), Watcher())
+    assert (second.snapshot, second.size_bytes, second.files) == (first.snapshot, 0, first.files)
+
+
+def test_equal_trees_have_equal_ids_wherever_they_are(
+    store: SnapshotStore, tree: Path, tmp_path: Path
+) -> None:
+    snapshot = _capture(store, tree)
+    store.restore(snapshot, tree_at(tmp_path / "a" / "b"), Watcher())
+    os.utime(tmp_path / "a" / "b" / "README", ns=(1, 1))
+    copy = _capture(store, tmp_path / "a" / "b")
+    assert copy.id == snapshot.id
+    assert copy != snapshot  # mtimes are kept beside the identity
+
+
+@pytest.mark.parametrize("change", ["content", "name", "mode", "kind", "target", "folder"])
+def test_different_trees_have_different_ids(store: SnapshotStore, tree: Path, change: str) -> None:
+    before = _capture(store, tree)
+    match change:
+        case "content":
+            (tree / "README").write_text("Hello\n")
+        case "name":
+            (tree / "README").rename(tree / "README.md")
+        case "mode":
+            (tree / "README").chmod(0o600)
+        case "kind":
+            (tree / "empty").rmdir()
+            (tree / "empty").touch()
+        case "target":
+            (tree / "link").unlink()
+            (tree / "link").symlink_to("elsewhere")
+        case _:
+            (tree / "more").mkdir()
+    assert _capture(store, tree).id != before.id
+
+
+def test_a_restore_says_what_it_did_and_a_comparison_says_it_before(store: SnapshotStore, tree: Path) -> None:
+    wanted = picture(tree)
+    snapshot = _capture(store, tree)
+    (tree / "README").write_text("changed")
+    (tree / "src" / "main.py").unlink()
+    (tree / "new" / "folder").mkdir(parents=True)
+    (tree / "new" / "folder" / "file").touch()
+    expected = (
+        *restored("README"),
+        *removed("new", "new/folder", "new/folder/file"),
+        *restored("src/main.py"),
+    )
+    assert store.compare(snapshot, tree_at(tree)) == expected
+    assert (tree / "new" / "folder" / "file").exists()
+    assert store.restore(snapshot, tree_at(tree), Watcher()) == expected
+    assert picture(tree) == wanted
+    assert store.restore(snapshot, tree_at(tree), Watcher()) == ()
+
+
+def test_mtimes_come_back_without_a_word(store: SnapshotStore, tree: Path) -> None:
+    wanted = picture(tree)
+    snapshot = _capture(store, tree)
+    for path in (tree / "README", tree / "src", tree):
+        os.utime(path, ns=(5, 5))
+    os.utime(tree / "link", ns=(5, 5), follow_symlinks=False)
+    assert store.restore(snapshot, tree_at(tree), Watcher()) == ()
+    assert picture(tree) == wanted
+
+
+def test_the_trees_own_mode_comes_back(store: SnapshotStore, tree: Path) -> None:
+    snapshot = _capture(store, tree)
+    mode = tree.stat().st_mode
+    tree.chmod(0o711)
+    assert store.restore(snapshot, tree_at(tree), Watcher()) == restored(".")
+    assert tree.stat().st_mode == mode
+
+
+def test_untouched_files_keep_their_inode(store: SnapshotStore, tree: Path) -> None:
+    snapshot = _capture(store, tree)
+    main = (tree / "src" / "main.py").stat()
+    readme = (tree / "README").stat()
+    (tree / "README").chmod(0o600)
+    (tree / "src" / "other").touch()
+    store.restore(snapshot, tree_at(tree), Watcher())
+    assert (tree / "src" / "main.py").stat() == main
+    assert (tree / "README").stat().st_ino == readme.st_ino
+
+
+def test_kinds_change_back(store: SnapshotStore, tree: Path) -> None:
+    wanted = picture(tree)
+    snapshot = _capture(store, tree)
+    (tree / "README").unlink()
+    (tree / "README").mkdir()
+    (tree / "README" / "inner").touch()
+    (tree / "link").unlink()
+    (tree / "link").write_text("no link")
+    (tree / "empty").rmdir()
+    (tree / "empty").symlink_to("/etc")
+    changes = store.restore(snapshot, tree_at(tree), Watcher())
+    assert changes == (*restored("README"), *removed("README/inner"), *restored("empty", "link"))
+    assert picture(tree) == wanted
+
+
+def test_what_cannot_be_held_is_named_and_stays(store: SnapshotStore, tree: Path) -> None:
+    os.mkfifo(tree / "src" / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.fspath(tree / "sock"))
+    capture = store.capture(tree_at(tree), Watcher())
+    assert [(each.path, each.reason) for each in capture.unheld] == [
+        ("sock", "it is a socket"),
+        ("src/pipe", "it is a fifo"),
+    ]
+    (tree / "added").mkdir()
+    os.mkfifo(tree / "added" / "pipe")
+    (tree / "added" / "file").touch()
+    assert store.restore(capture.snapshot, tree_at(tree), Watcher()) == removed("added/file")
+    assert (tree / "added" / "pipe").is_fifo()
+    assert (tree / "src" / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("place", ["README", "src"])
+def test_a_place_that_something_unheld_keeps_is_refused_with_nothing_touched(
+    store: SnapshotStore, tree: Path, place: str
+) -> None:
+    snapshot = _capture(store, tree)
+    (tree / place).rename(tree / "moved")
+    os.mkfifo(tree / place)
+    before = picture(tree)
+    with pytest.raises(RestoreFailed, match=place):
+        store.compare(snapshot, tree_at(tree))
+    with pytest.raises(RestoreFailed, match=place):
+        store.restore(snapshot, tree_at(tree), Watcher())
+    assert picture(tree) == before
+
+
+def test_a_folder_with_something_unheld_gives_no_place_to_a_file(store: SnapshotStore, tree: Path) -> None:
+    snapshot = _capture(store, tree)
+    (tree / "README").unlink()
+    (tree / "README" / "deep").mkdir(parents=True)
+    os.mkfifo(tree / "README" / "deep" / "pipe")
+    with pytest.raises(RestoreFailed, match="README"):
+        store.restore(snapshot, tree_at(tree), Watcher())
+    assert (tree / "README" / "deep" / "pipe").is_fifo()
+
+
+def test_the_project_home_and_excluded_paths_are_never_touched(store: SnapshotStore, tree: Path) -> None:
+    (tree / ".mulligan").mkdir()
+    (tree / ".mulligan" / "db").write_text("1")
+    (tree / "src" / ".mulligan").write_text("a file of that name too")
+    (tree / "src" / "app.db").write_text("1")
+    excluded = ("src/app.db", "src/app.db/below", "src/app.db-wal")
+    capture = store.capture(tree_at(tree, *excluded), Watcher())
+    assert (capture.files, capture.unheld) == (4, ())
+    (tree / ".mulligan" / "db").write_text("2")
+    (tree / "src" / "app.db").write_text("2")
+    (tree / "src" / "app.db-wal").write_text("2")
+    assert store.restore(capture.snapshot, tree_at(tree, *excluded), Watcher()) == ()
+    assert (tree / ".mulligan" / "db").read_text() == "2"
+    assert (tree / "src" / "app.db-wal").read_text() == "2"
+    assert (tree / "src" / ".mulligan").exists()
+    whole = _capture(store, tree)
+    (tree / "src" / "app.db").write_text("3")
+    store.restore(whole, tree_at(tree, *excluded), Watcher())
+    assert (tree / "src" / "app.db").read_text() == "3"
+
+
+def test_a_missing_folder_is_made(store: SnapshotStore, tree: Path, tmp_path: Path) -> None:
+    snapshot = _capture(store, tree)
+    changes = store.restore(snapshot, tree_at(tmp_path / "x" / "y"), Watcher())
+    assert restored(".", "README", "empty") == changes[:3]
+    assert picture(tmp_path / "x" / "y") == picture(tree)
+
+
+def test_a_missing_tree_cannot_be_captured(store: SnapshotStore, tmp_path: Path) -> None:
+    with pytest.raises(SystemFailed, match="no such folder"):
+        _capture(store, tmp_path / "nothing")
+
+
+def test_a_file_is_no_tree(store: SnapshotStore, tree: Path) -> None:
+    with pytest.raises(SystemFailed, match="not a folder"):
+        _capture(store, tree / "README")
+    snapshot = _capture(store, tree)
+    with pytest.raises(SystemFailed, match="not a folder"):
+        store.restore(snapshot, tree_at(tree / "README"), Watcher())
+
+
+def test_snapshots_outlive_the_process(make_store: Callable[[], SnapshotStore], tree: Path) -> None:
+    wanted = picture(tree)
+    snapshot = _capture(make_store(), tree)
+    (tree / "README").write_text("changed")
+    make_store().restore(snapshot, tree_at(tree), Watcher())
+    assert picture(tree) == wanted
+
+
+def test_one_process_sees_what_another_stores(make_store: Callable[[], SnapshotStore], tree: Path) -> None:
+    one, other = make_store(), make_store()
+    first = _capture(one, tree)
+    _capture(other, tree)
+    (tree / "README").write_text("changed")
+    second = _capture(other, tree)
+    assert one.verify([first, second], quick=False, observer=Watcher()) == {}
+    assert one.restore(second, tree_at(tree), Watcher()) == ()
+
+
+def test_a_snapshot_that_was_never_stored_is_damaged(store: SnapshotStore, tree: Path) -> None:
+    _capture(store, tree)
+    for text in (f"{'00' * 32}@{'11' * 32}", "no@address"):
+        unknown = Snapshot.from_text(text)
+        with pytest.raises(SnapshotDamaged):
+            store.restore(unknown, tree_at(tree), Watcher())
+        assert list(store.verify([unknown], quick=False, observer=Watcher())) == [unknown]
+        assert list(store.verify([unknown], quick=True, observer=Watcher())) == [unknown]
+
+
+def test_a_survey_counts_what_a_capture_would_hold(store: SnapshotStore, tree: Path) -> None:
+    (tree / ".mulligan").mkdir()
+    (tree / ".mulligan" / "big").write_bytes(bytes(1000))
+    survey = store.survey(tree_at(tree), Watcher())
+    assert (survey.files, survey.size_bytes) == (4, 6 + 8 + 25600)
+
+
+def test_a_forgotten_tree_is_read_anew(store: SnapshotStore, tree: Path) -> None:
+    snapshot = _capture(store, tree)
+    store.forget_tree(tree_at(tree))
+    store.forget_tree(tree_at(tree))
+    assert _capture(store, tree) == snapshot
+
+
+def test_holding_is_shared(make_store: Callable[[], SnapshotStore]) -> None:
+    with make_store().hold(), make_store().hold():
+        pass

@@ -1,0 +1,102 @@
+"""What tests of the snapshot store share: stores, trees, and a picture of a tree taken without the store."""
+
+import os
+import stat
+import time
+from pathlib import Path
+
+from mulligan.adapters.snapshots.store import PackedSnapshotStore
+from mulligan.domain.event import Event
+from mulligan.domain.snapshot import ChangeAction, PathChange, Snapshot
+from mulligan.ports import WorkingTree
+
+
+class Watcher:
+    """An observer that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, int, int | None]] = []
+
+    def event(self, event: Event) -> None:
+        raise AssertionError("a store records no events")
+
+    def output(self, data: bytes) -> None:
+        raise AssertionError("a store prints nothing")
+
+    def progress(self, what: str, done: int, total: int | None) -> None:
+        self.told.append((what, done, total))
+
+
+def new_store(home: Path, *, boot_id: str = "this boot") -> PackedSnapshotStore:
+    return PackedSnapshotStore(home=home, now_ns=time.time_ns, boot_id=boot_id)
+
+
+def tree_at(path: Path, *excluded: str) -> WorkingTree:
+    return WorkingTree(path=path, cache_key=str(path), excluded=frozenset(excluded))
+
+
+def take(store: PackedSnapshotStore, path: Path, *excluded: str) -> Snapshot:
+    return store.capture(tree_at(path, *excluded), Watcher()).snapshot
+
+
+def bring_back(
+    store: PackedSnapshotStore, snapshot: Snapshot, path: Path, *excluded: str
+) -> tuple[PathChange, ...]:
+    return store.restore(snapshot, tree_at(path, *excluded), Watcher())
+
+
+def restored(*paths: str) -> tuple[PathChange, ...]:
+    return tuple(PathChange(path, ChangeAction.RESTORED) for path in paths)
+
+
+def removed(*paths: str) -> tuple[PathChange, ...]:
+    return tuple(PathChange(path, ChangeAction.REMOVED) for path in paths)
+
+
+def picture(path: Path | bytes) -> dict[bytes, tuple[object, ...]]:
+    """All that a restore brings back: names, kinds, modes, contents, links, attributes, mtimes, sharing."""
+    top = os.fsencode(path)
+    found: dict[bytes, tuple[object, ...]] = {}
+    inodes: dict[tuple[int, int], bytes] = {}
+    pending = [b"."]
+    while pending:
+        name = pending.pop()
+        full = os.path.join(top, name)
+        st = os.lstat(full)
+        what: object = None
+        shared: object = None
+        attributes: object = ()
+        if stat.S_ISDIR(st.st_mode):
+            pending += [os.path.join(name, inner) for inner in sorted(os.listdir(full), reverse=True)]
+        elif stat.S_ISLNK(st.st_mode):
+            what = os.readlink(full)
+        elif stat.S_ISREG(st.st_mode):
+            with open(full, "rb") as file:
+                what = file.read()
+            shared = inodes.setdefault((st.st_dev, st.st_ino), name)
+        if stat.S_ISDIR(st.st_mode) or stat.S_ISREG(st.st_mode):
+            attributes = tuple(sorted((key, os.getxattr(full, key)) for key in os.listxattr(full)))
+        found[name] = (
+            stat.S_IFMT(st.st_mode),
+            stat.S_IMODE(st.st_mode),
+            what,
+            st.st_mtime_ns,
+            shared,
+            attributes,
+        )
+    return found
+
+
+def inodes(path: Path) -> dict[bytes, int]:
+    """Every file's inode, to tell what was left alone."""
+    top = os.fsencode(path)
+    return {
+        os.path.relpath(os.path.join(folder, name), top): os.lstat(os.path.join(folder, name)).st_ino
+        for folder, _, names in os.walk(top)
+        for name in names
+    }
+
+
+def age(path: Path) -> None:
+    """Let the tree's files become older than any timestamp grain, so that the stat cache may be trusted."""
+    time.sleep(0.05)

@@ -1,0 +1,67 @@
+"""What scripts read is always JSON, and what people see is always harmless."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from enum import StrEnum
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mulligan.cli.encode import encode, harmless, spell
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+@dataclass(frozen=True)
+class Inner:
+    path: Path
+    colour: Colour
+
+
+@dataclass(frozen=True)
+class Outer:
+    at: datetime
+    inner: tuple[Inner, ...]
+    more: dict[str, object]
+
+
+def test_answers_become_documents_with_the_names_of_their_fields() -> None:
+    paris = timezone(timedelta(hours=2))
+    answer = Outer(
+        at=datetime(2026, 5, 1, 12, 0, tzinfo=paris), inner=(Inner(Path("/a"), Colour.RED),), more={"n": None}
+    )
+    assert encode(answer) == {
+        "at": "2026-05-01T10:00:00Z",
+        "inner": [{"path": "/a", "colour": "red"}],
+        "more": {"n": None},
+    }
+
+
+def test_bytes_that_are_not_utf8_are_spelled() -> None:
+    assert spell("caf\udce9 é") == "caf\\xe9 é"
+
+
+@given(st.text(alphabet=st.characters(min_codepoint=0, max_codepoint=0xDCFF)))
+def test_any_text_can_be_written_as_utf8_json(text: str) -> None:
+    surrogates = [c for c in text if 0xD800 <= ord(c) < 0xDC80]
+    if not surrogates:  # the others cannot come from a file name
+        json.dumps(encode(text), ensure_ascii=False).encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b[31mred\x1b[0m", "bell\a", "line\nbreak", "c1 \x9b1m", "right \u202e left"]
+)
+def test_control_characters_are_shown_and_not_obeyed(text: str) -> None:
+    shown = harmless(text)
+    assert shown.isprintable()
+    assert shown != text
+
+
+def test_what_can_be_seen_stays_as_it_is() -> None:
+    assert harmless("naïve — 漢字") == "naïve — 漢字"
+    assert encode(datetime(2026, 1, 1, tzinfo=UTC)) == "2026-01-01T00:00:00Z"

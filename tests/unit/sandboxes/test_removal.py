@@ -1,0 +1,84 @@
+"""A sandbox goes away, whatever a plan did to it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.errors import SystemFailed
+from tests.ordinary_user import as_ordinary_user
+
+
+def test_no_symlink_is_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir(mode=0o750)
+    (outside / "precious").write_text("keep")
+    home = tmp_path / "home"
+    sandbox = home / "plan" / "app"
+    sandbox.mkdir(parents=True)
+    (sandbox / "to folder").symlink_to(outside)
+    (sandbox / "to file").symlink_to(outside / "precious")
+    remove_tree(sandbox, home)
+    assert (outside / "precious").read_text() == "keep"
+    assert outside.stat().st_mode & 0o777 == 0o750
+    assert list(home.rglob("*")) == [home / "plan"]
+
+
+def test_a_symlink_in_place_of_the_sandbox_goes_alone(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "app").symlink_to(outside)
+    remove_tree(home / "app", home)
+    assert outside.is_dir()
+    assert list(home.iterdir()) == []
+
+
+def test_one_that_is_gone_is_fine_and_leftovers_go(tmp_path: Path) -> None:
+    leftover = tmp_path / ".removed-0123" / "abc"
+    leftover.mkdir(parents=True)
+    (leftover / "file").touch()
+    remove_tree(tmp_path / "app", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_depth_is_too_deep(tmp_path: Path) -> None:
+    sandbox = tmp_path / "app"
+    sandbox.mkdir()
+    fd = os.open(sandbox, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("n" * 20, dir_fd=fd)
+        inner = os.open("n" * 20, os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = inner
+    os.close(fd)
+    remove_tree(sandbox, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_that_nobody_may_enter_go_too(tmp_path: Path) -> None:
+    def check(home: Path) -> None:
+        closed = home / "app" / "closed"
+        closed.mkdir(parents=True)
+        (closed / "file").touch()
+        (closed / "inner").mkdir()
+        (closed / "inner").chmod(0)
+        closed.chmod(0)
+        (home / "app").chmod(0o500)
+        remove_tree(home / "app", home)
+        assert list(home.iterdir()) == []
+
+    as_ordinary_user(tmp_path, check)
+
+
+def test_a_refusal_of_the_system_is_told(tmp_path: Path) -> None:
+    def check(home: Path) -> None:
+        (home / "plan" / "app").mkdir(parents=True)
+        (home / "plan").chmod(0o500)
+        with pytest.raises(SystemFailed, match="Permission denied"):
+            remove_tree(home / "plan" / "app", home)
+        assert (home / "plan" / "app").is_dir()
+
+    as_ordinary_user(tmp_path, check)

@@ -1,0 +1,153 @@
+"""What is not read again, and what is, though its times say nothing changed."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from mulligan.adapters.snapshots.scan import is_racy
+from mulligan.adapters.snapshots.store import PackedSnapshotStore
+from tests.snapshot_world import Watcher, age, bring_back, new_store, take, tree_at
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    path = tmp_path / "tree"
+    for number in range(100):
+        (path / f"folder {number % 5}").mkdir(parents=True, exist_ok=True)
+        (path / f"folder {number % 5}" / f"{number}").write_text(f"content {number}")
+    return path
+
+
+class Reads:
+    """Counts the files of a tree that are opened to be read."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.names: list[str] = []
+        opening = os.open
+
+        def counting(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+            if dir_fd is not None and not flags & (os.O_DIRECTORY | os.O_CREAT):
+                self.names.append(path)
+            return opening(path, flags, mode, dir_fd=dir_fd)
+
+        patch.setattr(os, "open", counting)
+
+    def take(self) -> list[str]:
+        names, self.names = sorted(self.names), []
+        return names
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
+    return Reads(monkeypatch)
+
+
+def test_only_what_changed_is_read(tmp_path: Path, tree: Path, reads: Reads) -> None:
+    age(tree)
+    store = new_store(tmp_path / "store")
+    take(store, tree)
+    assert len(reads.take()) == 100
+    (tree / "folder 1" / "1").write_text("changed")
+    take(store, tree)
+    assert reads.take() == ["1"]
+    age(tree)
+    take(store, tree)
+    assert reads.take() == ["1"]  # it was too young to be trusted
+    take(store, tree)
+    assert reads.take() == []
+
+
+def test_a_new_process_reads_only_what_changed(tmp_path: Path, tree: Path, reads: Reads) -> None:
+    age(tree)
+    first = take(new_store(tmp_path / "store"), tree)
+    reads.take()
+    assert take(new_store(tmp_path / "store"), tree) == first
+    assert reads.take() == []
+    (tree / "folder 2" / "2").rename(tree / "folder 2" / "two")
+    take(new_store(tmp_path / "store"), tree)
+    assert reads.take() == ["two"]
+
+
+def test_the_first_capture_after_a_restore_reads_next_to_nothing(
+    tmp_path: Path, tree: Path, reads: Reads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    age(tree)
+    store = new_store(tmp_path / "store")
+    snapshot = take(store, tree)
+    later = PackedSnapshotStore(
+        home=tmp_path / "store", now_ns=lambda: time.time_ns() + 10**10, boot_id="this boot"
+    )
+    bring_back(later, snapshot, tmp_path / "copy")
+    reads.take()
+    assert take(new_store(tmp_path / "store"), tmp_path / "copy") == snapshot
+    assert reads.take() == []
+
+
+def test_the_cache_of_another_boot_is_not_trusted(tmp_path: Path, tree: Path, reads: Reads) -> None:
+    age(tree)
+    first = take(new_store(tmp_path / "store"), tree)
+    reads.take()
+    assert take(new_store(tmp_path / "store", boot_id="another"), tree) == first
+    assert len(reads.take()) == 100
+
+
+@pytest.mark.parametrize("place", [0, 30, 60, -5])
+def test_a_damaged_cache_is_not_trusted(tmp_path: Path, tree: Path, reads: Reads, place: int) -> None:
+    age(tree)
+    first = take(new_store(tmp_path / "store"), tree)
+    (cache,) = (tmp_path / "store" / "caches").iterdir()
+    hurt = bytearray(cache.read_bytes())
+    hurt[place] ^= 1
+    cache.write_bytes(hurt)
+    reads.take()
+    assert take(new_store(tmp_path / "store"), tree) == first
+    assert len(reads.take()) == 100
+
+
+def test_a_forgotten_tree_leaves_no_cache(tmp_path: Path, tree: Path, reads: Reads) -> None:
+    age(tree)
+    store = new_store(tmp_path / "store")
+    take(store, tree)
+    store.forget_tree(tree_at(tree))
+    assert list((tmp_path / "store" / "caches").iterdir()) == []
+    reads.take()
+    take(store, tree)
+    assert len(reads.take()) == 100
+
+
+def test_a_change_within_the_grain_of_the_clock_is_seen(tmp_path: Path, tree: Path) -> None:
+    """Same size, same times: only because it was young when it was read is it read again."""
+    file = tree / "folder 1" / "1"
+    store = new_store(tmp_path / "store")
+    for number in range(30):
+        file.write_text(f"first {number:03d}")
+        first = take(store, tree)
+        file.write_text(f"other {number:03d}")
+        assert take(store, tree).id != first.id
+
+
+def test_whole_second_stamps_mean_a_coarse_clock() -> None:
+    """On a filesystem that stamps whole seconds a file is young for two of them."""
+
+    def stat_of(ctime_ns: int) -> os.stat_result:
+        times = {"st_mtime_ns": ctime_ns, "st_ctime_ns": ctime_ns}
+        return os.stat_result((0o100644, 1, 1, 1, 0, 0, 0, 0, 0, 0), times)
+
+    second = 1_700_000_000_000_000_000
+    assert is_racy(stat_of(second), second + 1_900_000_000)
+    assert not is_racy(stat_of(second), second + 2_100_000_000)
+    assert is_racy(stat_of(second + 1), second + 10_000_000)
+    assert not is_racy(stat_of(second + 1), second + 30_000_000)
+
+
+def test_what_a_comparison_reads_is_not_taken_for_stored(tmp_path: Path, tree: Path) -> None:
+    age(tree)
+    store = new_store(tmp_path / "store")
+    snapshot = take(store, tree)
+    (tree / "folder 1" / "1").write_text("never stored yet")
+    age(tree)
+    assert store.compare(snapshot, tree_at(tree))
+    second = take(store, tree)
+    assert store.verify([second], quick=False, observer=Watcher()) == {}
