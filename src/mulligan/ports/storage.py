@@ -1,6 +1,6 @@
 """Bytes: the snapshot store, and the sandboxes that are captured into it and restored from it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from mulligan.domain.ids import PlanId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Capture, Damage, PathChange, Root, Snapshot, Survey
+from mulligan.domain.snapshot import Capture, Damage, Leftovers, PathChange, Root, Snapshot, Survey, Swept
 from mulligan.ports.world import Observer
 
 
@@ -65,6 +65,26 @@ class SnapshotStore(Protocol):
 
     def changed_paths(self, old: Root, new: Root) -> tuple[str, ...]:
         """The paths of files and links in which two trees differ, sorted; equal folders are not opened."""
+        ...
+
+    def sweep(
+        self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer
+    ) -> Swept:
+        """Delete what no live snapshot stands on, while others capture and restore; a dry run only counts.
+
+        `live` gives all snapshots that rows name at the time of the call. It is called several times: what a
+        capture found in the store and reused meanwhile is not deleted. A snapshot whose folders cannot be
+        read is SnapshotDamaged, and nothing more is deleted: nobody knows what it stands on. Cut off
+        anywhere, it leaves bytes that the next sweep deletes.
+        """
+        ...
+
+    def has_grown(self, factor: float, at_least: int) -> bool:
+        """Tell whether the store has become larger, by factor and bytes, than the last sweep left it."""
+        ...
+
+    def clear_leftovers(self, trees: Iterable[WorkingTree], *, dry_run: bool) -> Leftovers:
+        """Remove what killed processes left behind, and what is remembered of other trees than these."""
         ...
 
     def forget_tree(self, tree: WorkingTree) -> None:

@@ -7,11 +7,14 @@ used, and every file is read again. It needs no fsync either: after a power cut 
 import marshal
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
 from mulligan.adapters.snapshots.durable import make_private_folder
+from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.packs import hash_of
+from mulligan.adapters.snapshots.presence import forget_missing
 from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.adapters.snapshots.scan import Folder
 
@@ -43,12 +46,15 @@ class StatCache:
             str, tuple[int, int]
         ] = {}  # files and bytes read since the tree was last written down
 
-    def recall(self, key: str, packs: frozenset[str]) -> Folder | None:
-        """The tree as it was last read; None where nothing is known, or a pack that it stands on is gone."""
+    def recall(self, key: str, objects: Objects) -> Folder | None:
+        """The tree as it was last read, as far as its objects are in the store; None where nothing is known."""
         known = self._trees.get(key) or self._load(key)
-        if known is None or not known.packs <= packs:
-            self._trees.pop(key, None)
+        if known is None:
             return None
+        packs = objects.pack_names()
+        if not known.packs <= packs:  # packs are joined and swept: what they held may be elsewhere, or gone
+            forget_missing(known.top, objects)
+            known = Remembered(known.top, packs)
         self._trees[key] = known
         return known.top
 
@@ -69,6 +75,14 @@ class StatCache:
         self._trees.pop(key, None)
         self._unsaved.pop(key, None)
         self._path(key).unlink(missing_ok=True)
+
+    def orphans(self, keys: Iterable[str]) -> list[Path]:
+        """The files of all other trees than these."""
+        wanted = {self._path(key) for key in keys}
+        try:
+            return sorted(path for path in self._folder.iterdir() if path not in wanted)
+        except FileNotFoundError:
+            return []
 
     def _path(self, key: str) -> Path:
         return self._folder / hash_of(os.fsencode(key)).hex()

@@ -40,15 +40,23 @@ class Rooms:
             if lock is not None:
                 os.close(lock)
 
-    def _clear_abandoned(self) -> None:
-        if self._cleared:
-            return
-        self._cleared = True
-        for path in self._folder.iterdir():
+    def abandoned(self, *, clear: bool) -> tuple[int, int]:
+        """Find the rooms whose makers died, and remove them where asked; gives how many, and their bytes."""
+        count = size = 0
+        for path in self._folder.iterdir() if self._folder.is_dir() else ():
             lock = _lock(path)
             if lock is not None:
-                shutil.rmtree(path, ignore_errors=True)
+                count += 1
+                size += sum(file.lstat().st_size for file in path.rglob("*"))
+                if clear:
+                    shutil.rmtree(path, ignore_errors=True)
                 os.close(lock)
+        return count, size
+
+    def _clear_abandoned(self) -> None:
+        if not self._cleared:
+            self._cleared = True
+            self.abandoned(clear=True)
 
 
 def _lock(path: Path) -> int | None:

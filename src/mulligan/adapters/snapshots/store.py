@@ -1,10 +1,9 @@
 """The snapshot store on a local disk: the SnapshotStore port over packs, trees and the stat cache."""
 
-import fcntl
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from mulligan.adapters.snapshots.cache import StatCache
@@ -13,22 +12,28 @@ from mulligan.adapters.snapshots.changes import changed_files
 from mulligan.adapters.snapshots.contents import pieces
 from mulligan.adapters.snapshots.difference import Difference, compare_trees
 from mulligan.adapters.snapshots.durable import make_private_folder
+from mulligan.adapters.snapshots.level import Level
+from mulligan.adapters.snapshots.locking import alone, alone_if_free, shared
 from mulligan.adapters.snapshots.objects import HashingSink, Objects
 from mulligan.adapters.snapshots.places import Folders
+from mulligan.adapters.snapshots.repack import join_small_packs
 from mulligan.adapters.snapshots.restore import Restoring
 from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.adapters.snapshots.scan import Folder, Scan, exclusions_of, until_steady
+from mulligan.adapters.snapshots.sweep import Sweep
 from mulligan.adapters.snapshots.trees import EntryKind
 from mulligan.adapters.snapshots.verify import Verification
 from mulligan.domain.snapshot import (
     Capture,
     Damage,
+    Leftovers,
     ObjectId,
     PathChange,
     Root,
     Snapshot,
     SnapshotId,
     Survey,
+    Swept,
 )
 from mulligan.errors import SystemFailed
 from mulligan.ports import Observer, WorkingTree
@@ -44,18 +49,16 @@ class PackedSnapshotStore:
         self._rooms = Rooms(home / "rooms")
         self._objects = Objects(home, self._rooms)
         self._cache = StatCache(home, self._rooms, boot_id)
+        self._level = Level(home, self._rooms)
 
     @contextmanager
     def hold(self) -> Generator[None]:
         """Keep the sweep from deleting anything until the rows of what is captured inside are committed."""
-        with _translated(self._home):
-            make_private_folder(self._home)
-            fd = os.open(self._home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_SH)
+        with ExitStack() as held:
+            with _translated(self._home):
+                make_private_folder(self._home)
+                held.enter_context(shared(self._home / "lock"))
             yield
-        finally:
-            os.close(fd)
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         """Count what a capture would hold."""
@@ -83,6 +86,7 @@ class PackedSnapshotStore:
                     raise SystemFailed(path=str(tree.path), reason="there is no such folder")
                 size = writer.finish()
                 self._objects.settle()
+                self._join_small_packs()
                 self._cache.remember(
                     tree.cache_key,
                     top,
@@ -135,13 +139,52 @@ class PackedSnapshotStore:
             self._objects.refresh()
             return changed_files(bytes.fromhex(old.address), bytes.fromhex(new.address), self._objects.read)
 
+    def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
+        """Delete what no live snapshot stands on."""
+        with _translated(self._home):
+            make_private_folder(self._home)
+            with alone(self._home / "upkeep"):
+                self._objects.refresh()
+                sweep = Sweep(self._objects, self._rooms, lambda: alone(self._home / "lock"), live, observer)
+                if dry_run:
+                    return sweep.preview()
+                swept = sweep.run()
+                self._level.write(self._objects.size_bytes())
+                return swept
+
+    def has_grown(self, factor: float, at_least: int) -> bool:
+        """Tell whether the store has become so much larger since the last sweep that another may pay."""
+        with _translated(self._home):
+            self._objects.refresh()
+            size, before = self._objects.size_bytes(), self._level.read()
+            return size >= before * factor and size >= before + at_least
+
+    def clear_leftovers(self, trees: Iterable[WorkingTree], *, dry_run: bool) -> Leftovers:
+        """Remove what killed processes left behind, and what is remembered of other trees than these."""
+        with _translated(self._home):
+            rooms, size = self._rooms.abandoned(clear=not dry_run)
+            caches = self._cache.orphans(tree.cache_key for tree in trees)
+            for path in caches:
+                with suppress(FileNotFoundError):
+                    size += path.lstat().st_size
+                    if not dry_run:
+                        path.unlink()
+        return Leftovers(work_folders=rooms, stat_caches=len(caches), size_bytes=size)
+
     def forget_tree(self, tree: WorkingTree) -> None:
         """Drop what is remembered of a tree that is no more."""
         with _translated(self._home):
             self._cache.forget(tree.cache_key)
 
     def _known(self, tree: WorkingTree) -> Folder | None:
-        return self._cache.recall(tree.cache_key, self._objects.pack_names())
+        return self._cache.recall(tree.cache_key, self._objects)
+
+    def _join_small_packs(self) -> None:
+        """Keep the number of packs small; where someone else is at it, or the disk is full, it can wait."""
+        with alone_if_free(self._home / "upkeep") as free:
+            if free:
+                with suppress(OSError):  # the capture stands without it, and the next one tries again
+                    join_small_packs(self._objects, self._rooms)
 
     def _difference(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> Difference:
         self._objects.refresh()

@@ -84,6 +84,13 @@ def kind_of(record: bytes) -> EntryKind:
     return EntryKind(record[0])
 
 
+def stored_at(record: bytes) -> tuple[EntryKind, int, bytes]:
+    """What of a record stands elsewhere: its kind, its size, and the content of a file or address of a folder."""
+    kind, _, _, _, size, object_id = _FIXED.unpack_from(record)
+    kind = EntryKind(kind)
+    return kind, size, record[-ID_LENGTH:] if kind is EntryKind.FOLDER else object_id
+
+
 def identity_part(record: bytes) -> bytes:
     """A record without what is kept beside identity."""
     return record[: -_TAIL.size - ID_LENGTH] if record[0] == EntryKind.FOLDER else record[: -_TAIL.size]
