@@ -89,10 +89,14 @@ class Objects:
         for _ in range(_LOOKS):
             pack = self._find(object_id)
             try:
-                with self._lock:  # held over the read: another thread must not close the file under it
-                    return pack.read(self._file(pack), object_id)
+                return self._read(pack, object_id)
             except FileNotFoundError:
                 self.refresh()  # its objects were moved into another pack, or it is lost: look again
+            except SnapshotDamaged:
+                for other in self._others(pack, object_id):
+                    if self.is_sound(other, object_id):
+                        return self._read(other, object_id)
+                raise
             except OSError as exc:
                 reason = f"pack {pack.name}: {exc.strerror}"
                 raise SnapshotDamaged(object=object_id.hex(), reason=reason) from exc
@@ -101,8 +105,7 @@ class Objects:
     def is_sound(self, pack: Pack, object_id: bytes) -> bool:
         """Tell whether this pack's copy of an object is what was stored."""
         try:
-            with self._lock:
-                pack.read(self._file(pack), object_id)
+            self._read(pack, object_id)
         except (SnapshotDamaged, OSError):
             return False
         return True
@@ -144,6 +147,14 @@ class Objects:
                 return pack
             self.refresh()
         raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
+
+    def _read(self, pack: Pack, object_id: bytes) -> bytes:
+        with self._lock:  # held over the read: another thread must not close the file under it
+            return pack.read(self._file(pack), object_id)
+
+    def _others(self, pack: Pack, object_id: bytes) -> list[Pack]:
+        """Further packs that hold an object: captures at the same time may both have stored it."""
+        return [other for other in self.packs() if other is not pack and object_id in other.ids]
 
     def _refresh(self) -> None:
         for _ in range(_LOOKS):
