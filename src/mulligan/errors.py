@@ -25,10 +25,11 @@ MulliganError
 │   ├── Ambiguous
 │   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanNotReady
 │   ├── TransitionIllegal
-│   ├── CheckpointForeign · CheckpointNotATarget · RollbackDisabled · SandboxMissing
+│   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded
+│   ├── RollbackDisabled · SandboxMissing
 │   ├── ResourceUnsuitable · PathEscapes · PathReserved · TargetExists · ToolNotCheckpointable
 │   ├── ConfirmationMissing · Declined
-│   ├── DatabaseTooNew
+│   ├── DatabaseTooNew · DatabaseForeign
 │   └── NotBuiltYet             a feature this version does not have, by name
 ├── Conflicted                  exit code 4: two sides changed the same thing
 └── Interrupted                 exit code 130: Ctrl-C or SIGTERM; the plan can go on later
@@ -349,6 +350,15 @@ class CheckpointNotATarget(Refused):
     hint: ClassVar[str] = "`mulligan checkpoint list {plan_id}` shows where this plan can go back to"
 
 
+class CheckpointNeeded(Refused):
+    """A checkpoint that must stay."""
+
+    message: ClassVar[str] = "checkpoint {checkpoint_id} cannot be deleted: {reason}"
+    hint: ClassVar[str] = (
+        "`mulligan checkpoint prune {plan_id} --dry-run` shows what can go, and why the rest stays"
+    )
+
+
 class RollbackDisabled(Refused):
     """The plan file switched checkpoints off."""
 
@@ -426,6 +436,17 @@ class DatabaseTooNew(Refused):
 
     message: ClassVar[str] = "the database {database} has version {found}; this mulligan knows up to {known}"
     hint: ClassVar[str] = "install a newer mulligan"
+
+
+class DatabaseForeign(Refused):
+    """A database that does not know a plan which was worked on in this project."""
+
+    message: ClassVar[str] = (
+        "plan {plan_id} was worked on here, but this database does not know it: its checkpoints would be deleted"
+    )
+    hint: ClassVar[str] = (
+        "see which database is used with `mulligan config get core.database.url`, and name the right one"
+    )
 
 
 class NotBuiltYet(Refused):

@@ -11,6 +11,7 @@ from mulligan.application.preflight import check_before_running
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
+from mulligan.application.sweep_service import SweepService
 from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
@@ -48,6 +49,7 @@ class PlanExecutor:
         checkpoints: CheckpointService,
         phase: ExecutePhase,
         recorder: Recorder,
+        sweeps: SweepService,
         toolbox: Toolbox,
         clock: Clock,
     ) -> None:
@@ -59,6 +61,7 @@ class PlanExecutor:
         self._checkpoints = checkpoints
         self._phase = phase
         self._recorder = recorder
+        self._sweeps = sweeps
         self._toolbox = toolbox
         self._clock = clock
 
@@ -113,6 +116,7 @@ class PlanExecutor:
             )
         while run.step_index < len(run.plan.definition.steps):
             self._phase.run_step(run)
+            self._sweeps.while_running(run)
         if enabled:
             self._checkpoints.create_checkpoint(
                 run, reason_for(CheckpointType.POST_EXECUTE, {}, between_steps=True), ()

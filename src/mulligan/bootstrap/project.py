@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoint_library import ExportedFolder, Verification
     from mulligan.application.plan_executor import Execution
     from mulligan.application.rollback_service import Rollback
+    from mulligan.application.sweep_service import SweepReport
 
 _LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
 
@@ -83,6 +84,10 @@ class Project:
         plan_id = self._plan_id(plan)
         self._services.plans.cancel(plan_id, reason, self._observer)
         return self.status(plan_id)
+
+    def gc(self, *, dry_run: bool = False) -> "SweepReport":
+        """Free all that no plan refers to any more, while others run."""
+        return self._services.sweeps.sweep(dry_run=dry_run, observer=self._observer)
 
     def _plan_id(self, word: str) -> PlanId:
         return self._services.queries.plan_id(word)

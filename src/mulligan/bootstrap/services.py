@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mulligan.application.return_service import ReturnService
     from mulligan.application.rollback_service import RollbackService
     from mulligan.application.sandbox_service import SandboxService
+    from mulligan.application.sweep_service import SweepService
 
 _SQLITE = "sqlite:///"
 
@@ -173,6 +174,7 @@ class Services:
             checkpoints=self._checkpoints,
             phase=phase,
             recorder=self._recorder,
+            sweeps=self.sweeps,
             toolbox=self.toolbox,
             clock=self._clock,
         )
@@ -201,6 +203,22 @@ class Services:
             checkpoints=self._checkpoints,
             store=self._store,
             kinds=self._kinds,
+        )
+
+    @cached_property
+    def sweeps(self) -> "SweepService":
+        """Frees what nothing refers to."""
+        from mulligan.adapters.sandboxes.folders import LocalSandboxFolders
+        from mulligan.application.sweep_service import SweepService
+
+        return SweepService(
+            database=self.database,
+            store=self._store,
+            kinds=self._kinds,
+            folders=LocalSandboxFolders(home=self.home / "sandboxes"),
+            locks=self._locks,
+            recorder=self._recorder,
+            clock=self._clock,
         )
 
     @property
@@ -322,6 +340,7 @@ class Services:
             settings=self.settings,
             returns=self._returns,
             sandboxes=self._sandboxes,
+            sweeps=self.sweeps,
             clock=self._clock,
         )
 

@@ -63,6 +63,29 @@ def init(invocation: Invocation, path: str) -> Answer:
     )
 
 
+@command(program, "gc", example="mulligan gc --dry-run", codes=(0, 1, 2, 3, 130))
+@click.option("--dry-run", is_flag=True, help="Only count what would be freed.")
+def gc(invocation: Invocation, dry_run: bool) -> Answer:
+    """Free what no checkpoint refers to any more, and what killed processes left behind.
+
+    Plans may run meanwhile. Pruning frees most of it by itself; this frees the rest.
+    """
+    report = invocation.project().gc(dry_run=dry_run)
+    would = "would be " if dry_run else ""
+    lines = [
+        Line(f"{report.bytes_freed} bytes {would}freed, {report.bytes_kept} bytes in packs are needed"),
+        Line(f"objects {would}removed: {report.objects_removed}, kept: {report.objects_kept}"),
+        Line(f"packs {would}removed: {report.packs_removed}, rewritten: {report.packs_rewritten}"),
+    ]
+    lines += [Line(f"sandbox {would}removed: {path}") for path in report.sandboxes_removed]
+    leftovers = report.work_folders_removed + report.stat_caches_removed
+    if leftovers:
+        lines.append(Line(f"leftovers {would}removed: {leftovers}"))
+    unreadable = f"{report.packs_unreadable} packs cannot be read and stay: see `mulligan checkpoint verify`"
+    messages = [unreadable] if report.packs_unreadable else []
+    return Answer(data=report, blocks=lines, messages=messages, warn=bool(messages))
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; gives the exit code."""
     started, clock = datetime.now(UTC), time.monotonic()

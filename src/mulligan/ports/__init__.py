@@ -17,7 +17,14 @@ from mulligan.ports.rows import (
     ToolCallRepository,
     Transaction,
 )
-from mulligan.ports.storage import SandboxKind, SandboxKinds, SnapshotStore, WorkingTree
+from mulligan.ports.storage import (
+    SandboxFolder,
+    SandboxFolders,
+    SandboxKind,
+    SandboxKinds,
+    SnapshotStore,
+    WorkingTree,
+)
 from mulligan.ports.tooling import StepHost, Tool, Toolbox, ToolRequest
 from mulligan.ports.world import Clock, Ids, Observer
 
@@ -36,6 +43,8 @@ __all__ = [
     "Observer",
     "PlanLocks",
     "PlanRepository",
+    "SandboxFolder",
+    "SandboxFolders",
     "SandboxKind",
     "SandboxKinds",
     "SandboxRepository",

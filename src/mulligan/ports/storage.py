@@ -1,6 +1,6 @@
 """Bytes: the snapshot store, and the sandboxes that are captured into it and restored from it."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,6 +128,10 @@ class SandboxKind(Protocol):
         """Make the working copy exactly what the snapshot holds; idempotent."""
         ...
 
+    def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
+        """The trees that are captured and restored for it: the working copy's, and the real thing's."""
+        ...
+
     def changed_paths(self, old: Snapshot, new: Snapshot) -> tuple[str, ...]:
         """The paths of files and links in which two snapshots differ; equal folders are not opened."""
         ...
@@ -150,4 +154,28 @@ class SandboxKinds(Protocol):
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource under the setting `sandbox.strategy`; NotBuiltYet or a refusal by name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxFolder:
+    """A folder where sandboxes are kept: a working copy, or what is left of one."""
+
+    path: Path
+    size_bytes: int
+
+
+class SandboxFolders(Protocol):
+    """The folders of all sandboxes, whether rows name them or not."""
+
+    def plans(self) -> Sequence[PlanId]:
+        """The plans that have folders."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[SandboxFolder]:
+        """The plan's folders, by name."""
+        ...
+
+    def remove(self, folder: SandboxFolder) -> None:
+        """Remove a folder with all that is in it; one that is gone already is fine."""
         ...

@@ -6,11 +6,21 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.snapshots import repack
-from mulligan.adapters.snapshots.repack import LARGEST_JOINED, packs_to_join
-from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.domain.snapshot import Snapshot, Swept
+from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import SnapshotDamaged
-from tests.snapshot_world import Watcher, age, bring_back, new_store, picture, take, tree_at
+from tests.snapshot_world import (
+    Watcher,
+    age,
+    bring_back,
+    history,
+    new_store,
+    packs,
+    picture,
+    sound,
+    sweep,
+    take,
+    tree_at,
+)
 
 
 @pytest.fixture
@@ -26,34 +36,6 @@ def tree(tmp_path: Path) -> Path:
         (path / "folder" / str(number)).write_bytes(os.urandom(500))
     (path / "counter").write_text("0")
     return path
-
-
-def sweep(store: PackedSnapshotStore, *live: Snapshot) -> Swept:
-    return store.sweep(lambda: live, dry_run=False, observer=Watcher())
-
-
-def packs(home: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_size for path in (home / "packs").glob("*.pack")}
-
-
-def history(store: PackedSnapshotStore, tree: Path, length: int) -> list[Snapshot]:
-    """Captures that each add something, and share the rest."""
-    taken: list[Snapshot] = []
-    for number in range(length):
-        (tree / "counter").write_bytes(os.urandom(2000) + str(number).encode())
-        taken.append(take(store, tree))
-    return taken
-
-
-def sound(home: Path, *snapshots: Snapshot) -> bool:
-    """Whether a process that knows nothing yet can read all of them."""
-    return new_store(home).verify(snapshots, quick=False, observer=Watcher()) == {}
-
-
-@pytest.fixture
-def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Durability costs most of the time of many captures, and is tested elsewhere."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 def test_packs_without_anything_needed_are_deleted(home: Path, tree: Path) -> None:
@@ -266,76 +248,6 @@ def test_of_an_object_that_stands_twice_the_sound_one_stays(home: Path, tree: Pa
     sweep(new_store(home), alone, both)
     assert other.exists()
     assert sound(home, alone, both)
-
-
-@pytest.mark.usefixtures("quick_disk")
-def test_many_captures_leave_few_packs(home: Path, tree: Path) -> None:
-    """Each capture is a process of its own: what one learned, the next has to open."""
-    taken = [history(new_store(home), tree, 1)[0] for _ in range(300)]
-    assert len(packs(home)) < 60
-    assert sound(home, *taken)
-    sweep(new_store(home), *taken)
-    assert len(packs(home)) < 15
-    assert sound(home, *taken)
-
-
-@pytest.mark.usefixtures("quick_disk")
-def test_joining_copies_each_byte_a_few_times_only(
-    home: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copied: list[int] = []
-    copy = repack.copy_objects
-
-    def counting(*arguments: object) -> object:
-        result = copy(*arguments)  # pyright: ignore[reportArgumentType] - handed through
-        copied.append(result.pack.size if result.pack else 0)
-        return result
-
-    monkeypatch.setattr(repack, "copy_objects", counting)
-    store = new_store(home)
-    history(store, tree, 400)
-    assert len(copied) > 8
-    assert sum(copied) < 6 * sum(packs(home).values())
-
-
-def test_only_small_packs_are_joined() -> None:
-    class Sized:
-        def __init__(self, size: int) -> None:
-            self.size = size
-
-    def join(*sizes: int) -> list[int]:
-        found = packs_to_join([Sized(size) for size in sizes], at_least=3)  # pyright: ignore[reportArgumentType] - only the size counts
-        return [each.size for each in found]
-
-    assert join() == []
-    assert join(5) == []
-    assert join(1, 1) == []
-    assert join(1, 2, 4, 8) == []
-    assert join(1, 1, 1) == [1, 1, 1]
-    assert join(100, 1, 1, 1) == [1, 1, 1]
-    assert join(100, 4, 1, 1, 1) == [1, 1, 1, 4]
-    assert join(*[LARGEST_JOINED] * 5) == []
-    assert join(*[LARGEST_JOINED // 3] * 5) == [LARGEST_JOINED // 3] * 3
-
-
-def test_a_full_disk_while_joining_does_not_cost_the_checkpoint(
-    home: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fired: list[int] = []
-
-    def full(*_: object) -> None:
-        fired.append(1)
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    with monkeypatch.context() as patch:
-        patch.setattr(repack, "copy_objects", full)
-        taken = history(new_store(home), tree, 40)
-    assert fired
-    assert len(packs(home)) == 40
-    taken += history(new_store(home), tree, 1)
-    assert len(packs(home)) < 10
-    assert sound(home, *taken)
 
 
 def test_the_next_capture_reads_only_what_was_swept_away(

@@ -15,7 +15,7 @@ import pytest
 from mulligan.adapters.snapshots.repack import ENOUGH_TO_JOIN
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.snapshot import Snapshot
-from tests.snapshot_world import Watcher, bring_back, new_store, picture, take, tree_at
+from tests.snapshot_world import Watcher, bring_back, new_store, picture, sound, take, tree_at
 
 CHANGING_CALLS = ("rename", "replace", "unlink", "mkdir", "rmdir", "fsync", "fchmod")
 
@@ -80,10 +80,6 @@ def tree(tmp_path: Path) -> Path:
 def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kill is no power cut: what was written is there."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
-def sound(home: Path, *snapshots: Snapshot) -> bool:
-    return new_store(home).verify(snapshots, quick=False, observer=Watcher()) == {}
 
 
 def make_history(home: Path, tree: Path) -> tuple[list[Snapshot], list[Snapshot]]:

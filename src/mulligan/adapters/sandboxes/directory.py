@@ -74,6 +74,10 @@ class DirectorySandboxes:
         self._must_exist(sandbox)
         return self._store.restore(snapshot, _tree(sandbox), observer)
 
+    def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
+        """The working copy's tree, and the real folder's."""
+        return (_tree(sandbox), _real_tree(Path(sandbox.location)))
+
     def changed_paths(self, old: Snapshot, new: Snapshot) -> tuple[str, ...]:
         """The paths of files and links in which two snapshots differ."""
         return self._store.changed_paths(old.roots[0], new.roots[0])
