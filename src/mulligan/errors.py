@@ -353,7 +353,7 @@ class CheckpointNotATarget(Refused):
 class CheckpointNeeded(Refused):
     """A checkpoint that must stay."""
 
-    message: ClassVar[str] = "checkpoint {checkpoint_id} cannot be deleted: {reason}"
+    message: ClassVar[str] = "checkpoint {checkpoint_id} must stay: {reason}"
     hint: ClassVar[str] = (
         "`mulligan checkpoint prune {plan_id} --dry-run` shows what can go, and why the rest stays"
     )

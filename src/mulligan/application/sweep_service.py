@@ -74,9 +74,9 @@ class SweepService:
         """Free all that nothing refers to, while plans run; a dry run only counts."""
         self._refuse_foreign_database()
         removed = self._remove_orphans(dry_run=dry_run)
-        swept = self._store.sweep(self._live, dry_run=dry_run, observer=observer)
         trees = [tree for sandbox in self._sandboxes() for tree in self._kinds.of(sandbox).trees(sandbox)]
         left = self._store.clear_leftovers(trees, dry_run=dry_run)
+        swept = self._store.sweep(self._live, dry_run=dry_run, observer=observer)
         return SweepReport(
             dry_run=dry_run,
             objects_removed=swept.objects_removed,

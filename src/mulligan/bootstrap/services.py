@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mulligan.application.plan_claims import PlanClaims
     from mulligan.application.plan_executor import PlanExecutor
     from mulligan.application.plan_service import PlanService
+    from mulligan.application.prune_service import PruneService
     from mulligan.application.recorder import Recorder
     from mulligan.application.return_service import ReturnService
     from mulligan.application.rollback_service import RollbackService
@@ -203,6 +204,20 @@ class Services:
             checkpoints=self._checkpoints,
             store=self._store,
             kinds=self._kinds,
+        )
+
+    @cached_property
+    def prunes(self) -> "PruneService":
+        """Prunes and deletes checkpoints by hand."""
+        from mulligan.application.prune_service import PruneService
+
+        return PruneService(
+            database=self.database,
+            claims=self._claims,
+            sweeps=self.sweeps,
+            settings=self.settings,
+            recorder=self._recorder,
+            clock=self._clock,
         )
 
     @cached_property

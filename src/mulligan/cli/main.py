@@ -18,7 +18,10 @@ from mulligan.errors import Interrupted, MulliganError, SystemFailed, UsageWrong
 # Which module declares the commands of each group; loaded when one of them is called.
 _GROUPS = {
     "plan": ("mulligan.cli.plan_commands", "Create, run, look at and roll back plans."),
-    "checkpoint": ("mulligan.cli.checkpoint_commands", "List, show, take, check and restore checkpoints."),
+    "checkpoint": (
+        "mulligan.cli.checkpoint_commands",
+        "List, take, check, restore and prune checkpoints.",
+    ),
     "config": ("mulligan.cli.config_commands", "Look at and change settings."),
 }
 
