@@ -15,7 +15,7 @@ from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
 from mulligan.domain.resource import Sandbox, Strategy
 from mulligan.domain.step import StepRecord
 from mulligan.domain.tool import CallStatus
-from mulligan.ports import Database, FoundCheckpoint, PlanLocks, SandboxKinds
+from mulligan.ports import Database, FoundCheckpoint, PlanLocks, SnapshotStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +121,11 @@ class CheckpointView:
 class Queries:
     """Reads for screens and scripts; never waits for a running plan."""
 
-    def __init__(self, *, database: Database, locks: PlanLocks, kinds: SandboxKinds) -> None:
+    def __init__(self, *, database: Database, locks: PlanLocks, store: SnapshotStore) -> None:
         """Read from these."""
         self._database = database
         self._locks = locks
-        self._kinds = kinds
+        self._store = store
 
     def plan_id(self, word: str) -> PlanId:
         """The plan that a user's word means."""
@@ -201,13 +201,11 @@ class Queries:
             return db.checkpoints.resolve(word, plan_id)
 
     def _files_modified(self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None) -> int:
-        """How many paths the newest group differs in from what the sandboxes were made of."""
+        """How many files and links the newest group differs in from what the sandboxes were made of."""
         if current is None:
             return 0
-        return sum(
-            len(self._kinds.of(s).changed_paths(s.base, current.checkpoint_of(s.resource).snapshot))
-            for s in sandboxes
-        )
+        pairs = ((s.base.roots[0], current.checkpoint_of(s.resource).snapshot.roots[0]) for s in sandboxes)
+        return sum(d.of_files for old, new in pairs for d in self._store.difference(old, new))
 
     def _error(self, plan: Plan) -> PlanErrorView | None:
         resume = f"run on with `mulligan plan execute {plan.plan_id}`"

@@ -121,7 +121,7 @@ class Services:
     @cached_property
     def queries(self) -> Queries:
         """What screens show."""
-        return Queries(database=self.database, locks=self._locks, kinds=self._kinds)
+        return Queries(database=self.database, locks=self._locks, store=self._store)
 
     @cached_property
     def plans(self) -> "PlanService":

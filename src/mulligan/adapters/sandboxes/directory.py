@@ -74,10 +74,6 @@ class DirectorySandboxes:
         self._must_exist(sandbox)
         return self._store.restore(snapshot, _tree(sandbox), observer)
 
-    def changed_paths(self, old: Snapshot, new: Snapshot) -> tuple[str, ...]:
-        """The paths of files and links in which two snapshots differ."""
-        return self._store.changed_paths(old.roots[0], new.roots[0])
-
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder."""
         if target.exists() or target.is_symlink():
