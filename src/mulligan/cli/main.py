@@ -17,8 +17,11 @@ from mulligan.errors import Interrupted, MulliganError, UsageWrong
 
 # Which module declares the commands of each group; loaded when one of them is called.
 _GROUPS = {
-    "plan": ("mulligan.cli.plan_commands", "Create, run, look at and roll back plans."),
-    "checkpoint": ("mulligan.cli.checkpoint_commands", "List, show, take, check and restore checkpoints."),
+    "plan": ("mulligan.cli.plan_commands", "Create, run, look at, compare and roll back plans."),
+    "checkpoint": (
+        "mulligan.cli.checkpoint_commands",
+        "List, show, compare, take, check and restore checkpoints.",
+    ),
     "config": ("mulligan.cli.config_commands", "Look at and change settings."),
 }
 

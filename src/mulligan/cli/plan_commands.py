@@ -7,12 +7,13 @@ import click
 
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere
+from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.times import local_time
 from mulligan.domain.event import Event
 from mulligan.domain.plan import State
-from mulligan.errors import MulliganError
+from mulligan.errors import MulliganError, NotBuiltYet
 
 if TYPE_CHECKING:
     from mulligan.application.queries import PlanStatus
@@ -24,7 +25,7 @@ _READS = (0, 2, 3)
 @click.group(cls=SuggestingGroup, name="plan")
 @everywhere
 def group() -> None:
-    """Create, run, look at and roll back plans."""
+    """Create, run, look at, compare and roll back plans."""
 
 
 @command(group, "create", example="mulligan plan create upgrade.yaml", codes=_READS)
@@ -79,6 +80,24 @@ def log(invocation: Invocation, plan: str) -> Answer:
     rows = tuple((str(e.seq), local_time(e.created_at), e.type.value, _event_text(e)) for e in events)
     shown = [{"seq": e.seq, "type": e.type, "created_at": e.created_at, "data": e.data} for e in events]
     return Answer(data={"events": shown}, blocks=[Table(("SEQ", "TIME", "EVENT", ""), rows)])
+
+
+@command(group, "diff", example="mulligan plan diff upgrade-api --from draft | git apply", codes=(0, 1, 2, 3))
+@click.argument("plan", default="latest", metavar="[PLAN_ID]")
+@click.option("--from", "old", metavar="CP", help="The older side; the first live checkpoint unless given.")
+@click.option("--to", "new", metavar="CP", help="The newer side; the latest checkpoint unless given.")
+@click.option("--binary", is_flag=True, help="Let the patch carry binary files too.")
+@click.option("--correction", metavar="ID", help="What a correction changed (not built yet).")
+def diff(
+    invocation: Invocation, plan: str, old: str | None, new: str | None, binary: bool, correction: str | None
+) -> Answer:
+    """Show what a plan changed: files, folders, and a patch that `git apply` takes; the newest plan unless named."""
+    if correction is not None:
+        raise NotBuiltYet(
+            feature="the diff of a correction (--correction)",
+            hint="name two checkpoints with --from and --to",
+        )
+    return diff_answer(invocation.project().diff(plan, old=old, new=new, binary=binary))
 
 
 @command(

@@ -3,10 +3,12 @@
 import json
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from mulligan.cli.answer import Answer, Format, Line, Table
+from mulligan.cli.answer import Answer, Block, Format, Line, Patch, Table
 from mulligan.cli.encode import encode, harmless
+from mulligan.cli.patch_colours import styled_lines
 from mulligan.domain.json_value import Json, JsonObject
 
 
@@ -32,7 +34,8 @@ def draw_blocks(answer: Answer, format: Format) -> None:
     if format is Format.RICH and answer.blocks:
         _draw(answer)
     else:
-        _write(sys.stdout, "".join(_plain(block) for block in answer.blocks))
+        for block in answer.blocks:
+            _write(sys.stdout, _patch(block) if isinstance(block, Patch) else _plain(block))
     sys.stdout.flush()
 
 
@@ -76,13 +79,24 @@ def _plain(block: Line | Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _patch(block: Patch) -> bytes | str:
+    """A patch as it is; where someone looks at it, what stands in the files must not speak to the terminal."""
+    if not sys.stdout.isatty():
+        return block.data
+    return "".join(f"{harmless(line)}\n" for line, _ in styled_lines(block.data))
+
+
 def _draw(answer: Answer) -> None:
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
-    for block in answer.blocks:
+    for block in _flat(answer.blocks):
+        if isinstance(block, Patch):
+            for line, style in styled_lines(block.data):
+                console.print(Text(harmless(line), style=style))
+            continue
         if isinstance(block, Line):
             console.print(Text(harmless(block.text), style="bold" if block.title else ""))
             continue
@@ -94,16 +108,23 @@ def _draw(answer: Answer) -> None:
         console.print(table, soft_wrap=False)
 
 
-def _write(stream: "object", text: str) -> None:
-    """Write text whatever the locale; a reader that went away is not an error of ours."""
+def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        if isinstance(block, Patch):
+            yield from block.summary
+
+
+def _write(stream: "object", text: str | bytes) -> None:
+    """Write text whatever the locale, bytes as they are; a reader that went away is not an error of ours."""
     buffer = getattr(stream, "buffer", None)
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         if buffer is None:
-            stream.write(text)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - a stand-in without bytes
+            stream.write(encode(text))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - a stand-in without bytes
         else:
             stream.flush()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - every text stream has it
-            buffer.write(text.encode(encoding, "backslashreplace"))
+            buffer.write(text if isinstance(text, bytes) else text.encode(encoding, "backslashreplace"))
             buffer.flush()
     except BrokenPipeError:
         # As `mulligan … | head` ends: what is written at exit goes nowhere.

@@ -73,14 +73,21 @@ def beyond_patch(old: TreeEntry | None, new: TreeEntry | None) -> tuple[str, ...
     if new.empty and (old is None or not old.empty):
         found.append("empty folder")
     was = old if old is not None and old.type is new.type else None
-    if was is not None and was.mode != new.mode:
-        if new.is_folder or was.git_mode == new.git_mode or new.mode not in _ORDINARY_FILES:
-            found.append(f"mode {was.mode:04o} to {new.mode:04o}")
-    elif was is None and new.type is not EntryType.SYMLINK:
-        if new.mode not in (_ORDINARY_FOLDERS if new.is_folder else _ORDINARY_FILES):
-            found.append(f"mode {new.mode:04o}")
+    if mode := _mode_beyond_patch(was, new):
+        found.append(mode)
     if (was.attributes if was else ()) != new.attributes:
         found.append("attributes")
     if (was.shared_with if was else b"") != new.shared_with:
         found.append("hard links")
     return tuple(found)
+
+
+def _mode_beyond_patch(was: TreeEntry | None, new: TreeEntry) -> str:
+    """The change of mode that git cannot tell; empty where it can."""
+    if new.type is EntryType.SYMLINK or (was is not None and was.mode == new.mode):
+        return ""
+    ordinary = _ORDINARY_FOLDERS if new.is_folder else _ORDINARY_FILES
+    if was is None:
+        return "" if new.mode in ordinary else f"mode {new.mode:04o}"
+    told = not new.is_folder and was.git_mode != new.git_mode and new.mode in ordinary
+    return "" if told else f"mode {was.mode:04o} to {new.mode:04o}"

@@ -90,5 +90,16 @@ def _shown(entry: Entry | None) -> TreeEntry | None:
 
 def file_of(content: StoredContent) -> Entry:
     """The entry of a file of which nothing but the content is known."""
-    object_id = bytes.fromhex(content.id)
-    return Entry("", EntryKind.FILE, 0, content.size, object_id, b"", b"", (), 0, False, b"")
+    return Entry(
+        name="",
+        kind=EntryKind.FILE,
+        mode=0,
+        size=content.size,
+        id=bytes.fromhex(content.id),
+        target=b"",
+        group=b"",
+        attributes=(),
+        mtime_ns=0,
+        sparse=False,
+        address=b"",
+    )
