@@ -42,7 +42,7 @@ class _FileChange:
     new_path: str
     old: TreeEntry | None
     new: TreeEntry | None
-    similarity: int = 0  # of a rename
+    similarity: int  # of a rename, in percent; else 0
 
     @property
     def path(self) -> str:
@@ -87,11 +87,9 @@ def _file_changes(differences: Sequence[TreeDifference], read: _Read) -> tuple[l
     for path in (d.path for d in differences if d.of_files):
         if path in origin:
             rename = origin[path]
-            changes.append(
-                _FileChange(rename.old, path, old[rename.old], new[path], similarity=rename.similarity)
-            )
+            changes.append(_FileChange(rename.old, path, old[rename.old], new[path], rename.similarity))
         elif path not in moved:
-            changes.append(_FileChange(path, path, old.get(path), new.get(path)))
+            changes.append(_FileChange(path, path, old.get(path), new.get(path), 0))
     return changes, left_out
 
 
