@@ -227,3 +227,27 @@ def test_a_plan_that_never_ran_and_a_damaged_store(tmp_path: Path) -> None:
     for pack in (tmp_path / ".mulligan" / "store" / "packs").iterdir():
         pack.unlink()
     assert _json(tmp_path, "plan", "diff", code=1)["error"]["kind"] == "snapshot_damaged"
+
+
+def test_plans_that_share_a_resource_can_be_compared(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "more").mkdir()
+    data, more = (f"{{type: fs-directory, location: {name}}}" for name in ("data", "more"))
+    write = "{name: w, tool: write_file, resource: data, args: {path: f, content: %s}}"
+    steps = f"[{write}, {{name: c, checkpoint: %s}}]"
+    for name, label, resources in (
+        ("one", "twice", f"{{data: {data}}}"),
+        ("two", "twice", f"{{data: {data}}}"),
+        ("three", "once", f"{{more: {more}, data: {data}}}"),
+    ):
+        text = f"name: {name}\nresources: {resources}\nsteps: {steps % (name, label)}\n"
+        (tmp_path / "plan.yaml").write_text(text)
+        assert _run(tmp_path, "plan", "execute", "plan.yaml").returncode == 0
+    one = _json(tmp_path, "plan", "diff", "one", "--to", "twice")["data"]["new"]["group_id"]
+    document = _json(tmp_path, "checkpoint", "diff", one, "once")
+    assert [(f["resource"], f["path"]) for f in document["data"]["files"]] == [("data", "f")]
+    assert "-one\n\\ No newline at end of file\n+three\n" in document["data"]["patch"]
+    assert document["messages"] == ["only once has more: not compared"]
+    assert document["data"]["old"]["plan_id"] != document["data"]["new"]["plan_id"]
+    ambiguous = _json(tmp_path, "checkpoint", "diff", "twice", "latest", code=3)["error"]
+    assert ambiguous["kind"] == "ambiguous"
