@@ -48,6 +48,8 @@ class CheckpointManager:
         """Restore the group; on any failure bring every sandbox back to `before`, so that it is all or none."""
         try:
             return self.restore(run, group)
+        except SandboxMissing:
+            raise  # seen before anything is touched
         except MulliganError as failure:
             try:
                 self.restore(run, before)

@@ -124,8 +124,12 @@ class PlanExecutor:
         """Record that the run stopped; what was ahead of the last group is discarded when it goes on."""
         run.pending = []
         now = self._clock.now()
-        plan = replace(run.plan.moved_to(Phase.EXECUTE, state, now), failure=failure)
         with self._database.writing_as(run.claim) as db:
+            # As it is recorded: a signal that comes during a commit is raised before the run has learned of it.
+            recorded = db.plans.get(run.plan.plan_id)
+            if recorded.state is State.COMPLETE:  # not begun yet, or done
+                return
+            plan = replace(recorded.moved_to(Phase.EXECUTE, state, now), failure=failure)
             db.tool_calls.interrupt(plan.plan_id)
             stopped = [s for s in db.steps.list(plan.plan_id) if s.status is StepStatus.RUNNING]
             entry = Entry(type=EventType.PLAN_STATE, data={"state": state.value}, at=now)

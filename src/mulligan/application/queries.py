@@ -15,7 +15,7 @@ from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
 from mulligan.domain.resource import Sandbox, Strategy
 from mulligan.domain.step import StepRecord
 from mulligan.domain.tool import CallStatus
-from mulligan.errors import SnapshotDamaged
+from mulligan.errors import SnapshotDamaged, SystemFailed
 from mulligan.ports import Database, FoundCheckpoint, PlanLocks, SandboxKinds
 
 
@@ -216,7 +216,7 @@ class Queries:
             snapshot = current.checkpoint_of(sandbox.resource).snapshot
             try:
                 count += len(self._kinds.of(sandbox).changed_paths(sandbox.base, snapshot))
-            except SnapshotDamaged as exc:
+            except (SnapshotDamaged, SystemFailed) as exc:
                 hurt.append(
                     f"changed files of {sandbox.resource} are not counted: {exc.text}; {exc.next_step}"
                 )

@@ -113,6 +113,9 @@ class SandboxService:
             Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld
         ]
         with self._database.writing_as(run.claim) as db:
+            # A start that was cut off before its first group has left rows: these sandboxes take their places.
+            for sandbox in run.sandboxes:
+                db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
             for sandbox, _ in made:
                 db.sandboxes.add(sandbox)
             db.plans.save(plan)

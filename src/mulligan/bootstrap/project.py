@@ -135,7 +135,7 @@ class Checkpoints:
 
     def verify(self, checkpoint: str | None = None, *, quick: bool = False) -> "Verification":
         """Read and hash the stored bytes of one checkpoint or of all."""
-        found = self._services.queries.find_checkpoint(checkpoint) if checkpoint else None
+        found = self._services.queries.find_checkpoint(checkpoint) if checkpoint is not None else None
         return self._services.library.verify(found, quick=quick, observer=self._observer)
 
     def restore(self, checkpoint: str, to: Path) -> "Sequence[ExportedFolder]":

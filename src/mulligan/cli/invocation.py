@@ -105,7 +105,7 @@ class Invocation:
 
             file = locate(self.around, self.project_option) / NAME / "config.toml"
             return LayeredSettings(around=self.around, project_file=file).of_project().format
-        except MulliganError:
+        except (MulliganError, OSError):
             # Settings that cannot be read are an error of their own, told by the command; how to tell it
             # is decided without them.
             return _format_word(os.environ)

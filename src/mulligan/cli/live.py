@@ -66,8 +66,8 @@ class Live:
         try:
             sys.stderr.buffer.write(data)
             sys.stderr.buffer.flush()
-        except BrokenPipeError:
-            return  # nobody looks any more; the operation itself goes on
+        except OSError:
+            return  # nobody looks any more, or their disk is full; the operation itself goes on
         self._at_line_start = data.endswith(b"\n")
 
 

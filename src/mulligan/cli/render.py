@@ -95,7 +95,7 @@ def _draw(answer: Answer) -> None:
 
 
 def _write(stream: "object", text: str) -> None:
-    """Write text whatever the locale; a reader that went away is not an error of ours."""
+    """Write text whatever the locale; a reader that went away is not an error of ours, nor is a full disk's log."""
     buffer = getattr(stream, "buffer", None)
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
@@ -105,6 +105,8 @@ def _write(stream: "object", text: str) -> None:
             stream.flush()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - every text stream has it
             buffer.write(text.encode(encoding, "backslashreplace"))
             buffer.flush()
-    except BrokenPipeError:
+    except OSError as exc:
         # As `mulligan … | head` ends: what is written at exit goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType] - every text stream has it
+        if stream is sys.stdout and not isinstance(exc, BrokenPipeError):
+            raise
