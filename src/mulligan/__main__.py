@@ -1,13 +1,22 @@
 """The program `mulligan`."""
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command that the arguments name, and end with its exit code."""
+    _open_missing_streams()
     from mulligan.cli.main import run
 
     sys.exit(run(sys.argv[1:]))
+
+
+def _open_missing_streams() -> None:
+    """Let streams that the caller closed lead nowhere; else their descriptors become those of files of ours."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - stays open
 
 
 if __name__ == "__main__":

@@ -65,6 +65,8 @@ class ToolCallService:
             failed = replace(call, status=CallStatus.FAILED, detail={"hint": exc.next_step}, error=exc.text)
             self._ended(run, failed, ())
             raise
+        finally:
+            run.still = None  # also after a checkpoint inside the tool, which then worked on
         done = replace(call, status=CallStatus.DONE, output=result.output, detail=result.detail)
         self._ended(run, done, result.messages)
         return result.output

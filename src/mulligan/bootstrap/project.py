@@ -10,7 +10,7 @@ from mulligan.config import Entry, Source, parse_value, setting_named
 from mulligan.domain.event import Event
 from mulligan.domain.ids import PlanId
 from mulligan.domain.plan import State
-from mulligan.errors import SystemFailed
+from mulligan.errors import UsageWrong
 from mulligan.ports import Observer
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ class Project:
             with file.open("rb") as stream:
                 data = stream.read(_LARGEST_PLAN_FILE + 1)
         except OSError as exc:
-            raise SystemFailed(
-                path=str(file), reason=exc.strerror or str(exc), hint="name a plan file that can be read"
+            raise UsageWrong(
+                reason=f"{file}: {exc.strerror or exc}", hint="name a plan file that can be read"
             ) from exc
         definition = read_plan_file(
             data,
@@ -142,7 +142,7 @@ class Checkpoints:
 
     def verify(self, checkpoint: str | None = None, *, quick: bool = False) -> "Verification":
         """Read and hash the stored bytes of one checkpoint or of all."""
-        found = self._services.queries.find_checkpoint(checkpoint) if checkpoint else None
+        found = self._services.queries.find_checkpoint(checkpoint) if checkpoint is not None else None
         return self._services.library.verify(found, quick=quick, observer=self._observer)
 
     def restore(self, checkpoint: str, to: Path) -> "Sequence[ExportedFolder]":
