@@ -80,6 +80,7 @@ class PlanClaims:
             snapshots=snapshots,
             added_bytes={},
             pending=[],
+            told=[],
             still=None,
         )
 
@@ -88,6 +89,7 @@ class PlanClaims:
             text = f"ended a process that a killed run had left behind: {described}"
             entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
             run.pending.append(entry)
+            run.told.append(text)
 
     def finish_unfinished(self, run: Run) -> None:
         """Finish or undo what a process that died had begun."""

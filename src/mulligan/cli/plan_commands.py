@@ -1,6 +1,7 @@
 """Commands on plans."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ def execute(invocation: Invocation, plan: str) -> Answer:
         status, execution = invocation.project_or_new().run(Path(plan))
     else:
         status, execution = invocation.project().run(plan)
-    return _status_answer(status, execution.error)
+    return _status_answer(status, execution.error, execution.messages)
 
 
 @command(group, "status", example="mulligan plan status --format json", codes=_READS)
@@ -140,7 +141,7 @@ def _is_file(word: str) -> bool:
     return "/" in word or word.endswith((".yaml", ".yml")) or os.path.isfile(word)  # noqa: PTH113 - never raises
 
 
-def _status_answer(status: "PlanStatus", error: MulliganError | None) -> Answer:
+def _status_answer(status: "PlanStatus", error: MulliganError | None, messages: Sequence[str] = ()) -> Answer:
     title = Line(f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}", title=True)
     rows = tuple(
         (str(s.index), s.name, s.status.value, "" if s.duration_ms is None else f"{s.duration_ms} ms")
@@ -158,7 +159,7 @@ def _status_answer(status: "PlanStatus", error: MulliganError | None) -> Answer:
     if error is None and status.error is not None:
         blocks.append(Line(f"stopped: {status.error.message}"))
         blocks.append(Line(f"next: {status.error.hint}"))
-    return Answer(data=status, blocks=blocks, messages=status.messages, error=error)
+    return Answer(data=status, blocks=blocks, messages=[*status.messages, *messages], error=error)
 
 
 def _rollback_answer(rollback: "Rollback") -> Answer:
