@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from datetime import UTC, datetime, timedelta
+from typing import TextIO
 
 from mulligan.cli.answer import Answer, Format, Line, Table
 from mulligan.cli.encode import encode, harmless
@@ -29,11 +30,8 @@ def render(answer: Answer, command: str, format: Format, started: datetime, took
 
 def draw_blocks(answer: Answer, format: Format) -> None:
     """Write what people see of an answer to stdout."""
-    if format is Format.RICH and answer.blocks:
-        _draw(answer)
-    else:
-        _write(sys.stdout, "".join(_plain(block) for block in answer.blocks))
-    sys.stdout.flush()
+    rich = format is Format.RICH and answer.blocks
+    _write(sys.stdout, _drawn(answer) if rich else "".join(_plain(block) for block in answer.blocks))
 
 
 def _envelope(answer: Answer, command: str, started: datetime, took: timedelta) -> JsonObject:
@@ -76,37 +74,33 @@ def _plain(block: Line | Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _draw(answer: Answer) -> None:
+def _drawn(answer: Answer) -> str:
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
-    for block in answer.blocks:
-        if isinstance(block, Line):
-            console.print(Text(harmless(block.text), style="bold" if block.title else ""))
-            continue
-        table = RichTable(box=None, pad_edge=False, header_style="bold")
-        for index, column in enumerate(block.columns):
-            table.add_column(column, no_wrap=index == 0)
-        for row in block.rows:
-            table.add_row(*(Text(harmless(cell)) for cell in row))
-        console.print(table, soft_wrap=False)
+    with console.capture() as drawn:
+        for block in answer.blocks:
+            if isinstance(block, Line):
+                console.print(Text(harmless(block.text), style="bold" if block.title else ""))
+                continue
+            table = RichTable(box=None, pad_edge=False, header_style="bold")
+            for index, column in enumerate(block.columns):
+                table.add_column(column, no_wrap=index == 0)
+            for row in block.rows:
+                table.add_row(*(Text(harmless(cell)) for cell in row))
+            console.print(table, soft_wrap=False)
+    return drawn.get()
 
 
-def _write(stream: "object", text: str) -> None:
-    """Write text whatever the locale; a reader that went away is not an error of ours, nor is a full disk's log."""
-    buffer = getattr(stream, "buffer", None)
-    encoding = getattr(stream, "encoding", None) or "utf-8"
+def _write(stream: TextIO, text: str) -> None:
+    """Write text whatever the locale. A reader that went away is no error of ours; an answer that is lost is."""
     try:
-        if buffer is None:
-            stream.write(text)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - a stand-in without bytes
-        else:
-            stream.flush()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - every text stream has it
-            buffer.write(text.encode(encoding, "backslashreplace"))
-            buffer.flush()
+        stream.buffer.write(text.encode(stream.encoding or "utf-8", "backslashreplace"))
+        stream.buffer.flush()
     except OSError as exc:
-        # As `mulligan … | head` ends: what is written at exit goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType] - every text stream has it
+        # As `mulligan … | head` ends: what is still to be written at exit goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         if stream is sys.stdout and not isinstance(exc, BrokenPipeError):
             raise
