@@ -55,9 +55,9 @@ class DirectorySandboxes:
         return sandbox, capture
 
     def exists(self, sandbox: Sandbox) -> bool:
-        """Tell whether the working copy is there."""
+        """Tell whether the working copy is there, and not a symlink in its place or in that of the plan's folder."""
         path = Path(sandbox.path)
-        return path.is_dir() and not path.is_symlink()
+        return path.is_dir() and not path.is_symlink() and not path.parent.is_symlink()
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy durably."""
