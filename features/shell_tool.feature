@@ -33,10 +33,10 @@ Feature: The tool shell
       """
     When the plan is executed
     Then it succeeds
-    And it took less than 20 seconds
     And the process noted as "far" is ended
     And the process noted as "near" is ended
     And the log tells "sleep 321"
+    And a message says "left running and ended"
     And the steps ran: next
 
   Scenario: a step that takes too long is ended with all its processes
@@ -49,7 +49,6 @@ Feature: The tool shell
     When the plan is executed
     Then it fails with "step_failed"
     And the error says "took longer than 0.5 s"
-    And it took less than 15 seconds
     And the process noted as "slow" is ended
     And the sandbox is empty
     And no step ran

@@ -39,6 +39,7 @@ class World:
         self.plan = ""  # what commands call the plan: its name
         self.running: subprocess.Popen[bytes] | None = None
         self.kept: dict[str, Any] = {}  # what a scenario remembers by name
+        self._read: dict[object, Any] = {}  # what was read since the last command that may have changed it
         for folder in (self.folder, self.plans, self.notes, root / "home", root / "bin"):
             folder.mkdir()
         for name, script in _COMMANDS.items():
@@ -58,6 +59,7 @@ class World:
 
     def run(self, *words: str) -> dict[str, Any]:
         """Run one command to its end; keeps and gives its answer."""
+        self._read = {}
         done = subprocess.run(
             [PROGRAM, "--format", "json", *self.options, *words],
             cwd=self.folder,
@@ -95,6 +97,7 @@ class World:
     def finish(self) -> None:
         """Wait for the command that was started."""
         assert self.running is not None
+        self._read = {}
         stdout, stderr = self.running.communicate(timeout=PATIENCE)
         code, self.running = self.running.returncode, None
         if stdout:
@@ -139,11 +142,21 @@ class World:
         return json.dumps(self.answer, indent=1)
 
     def ask(self, *words: str) -> dict[str, Any]:
-        """The data of a command that only reads, without disturbing the last answer."""
-        kept = self.code, self.answer
-        data = self.run(*words)["data"]
-        self.code, self.answer = kept
-        return data
+        """The data of a command that only reads, without disturbing the last answer.
+
+        It is read once for all steps that look at it between two commands, unless another process is at work.
+        """
+        question = words, tuple(self.options), tuple(self.variables.items())
+        if question not in self._read or self.running is not None:
+            kept = self.code, self.answer, self._read
+            data = self.run(*words)["data"]
+            self.code, self.answer, self._read = kept
+            self._read[question] = data
+        return self._read[question]
+
+    def forget(self) -> None:
+        """Read everything anew: something outside the program has changed what it says."""
+        self._read = {}
 
     def status(self) -> dict[str, Any]:
         """Where the plan stands now."""

@@ -7,9 +7,9 @@ Suite Teardown      Remove Project Folder
 
 *** Test Cases ***
 Every Command Explains Itself
-    FOR    ${line}    IN    init    plan create    plan execute    plan status    plan list    plan log
-    ...    plan rollback    plan cancel    checkpoint list    checkpoint show    checkpoint create
-    ...    checkpoint verify    checkpoint restore    config list    config get    config set    config unset
+    FOR    ${line}    IN    init    plan create    plan execute    plan status    plan list    plan log    plan diff
+    ...    plan rollback    plan cancel    checkpoint list    checkpoint show    checkpoint diff
+    ...    checkpoint create    checkpoint verify    checkpoint restore    config list    config get    config set    config unset
         @{words}=    Split String    ${line}
         ${ended}=    Run    @{words}    --help
         Should Be Equal As Integers    ${ended.code}    0

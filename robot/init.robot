@@ -7,7 +7,7 @@ Test Teardown       Remove Project Folder
 
 *** Test Cases ***
 Init Makes A Project, Once
-    ${folder}=    Make Project Folder
+    ${folder}=    Project Folder
     ${answer}=    Document    init
     Should Be Equal    ${answer}[data][project]    ${folder}
     File Should Exist    ${answer}[data][database]
@@ -25,11 +25,11 @@ Without A Project Commands Are Refused
         ${answer}=    It Should Be Refused    project_not_found    @{words}
         Should Contain    ${answer}[error][hint]    mulligan init
     END
-    ${folder}=    Make Project Folder
+    ${folder}=    Project Folder
     Directory Should Not Exist    ${folder}/.mulligan
 
 A Project Is Found From Below, By Option And By Environment
-    ${folder}=    Make Project Folder
+    ${folder}=    Project Folder
     Document    init
     ${file}=    Plan File    tour
     Document    plan    create    ${file}
@@ -43,7 +43,7 @@ A Project Is Found From Below, By Option And By Environment
     Document    --project    /    plan    list    code=3
 
 Creating And Executing A Plan File Make A Project In The Current Folder
-    ${folder}=    Make Project Folder
+    ${folder}=    Project Folder
     ${file}=    Plan File    tour
     Document    plan    create    ${file}    cwd=${folder}/docs
     Directory Should Exist    ${folder}/docs/.mulligan

@@ -1,5 +1,7 @@
 """Steps about many small plans, each of one step or refused whole."""
 
+from pathlib import Path
+
 from behave import given, then
 from trees import tree_of
 
@@ -19,7 +21,7 @@ def _(context):
         assert world.code == 1, (row["step"], world.told)
         assert row["says"] in world.error["message"], (row["step"], world.told)
         assert world.error["kind"] == "step_failed"
-        found = tree_of(world.sandbox())
+        found = tree_of(Path(world.data["sandboxes"][0]["path"]))
         assert found == wanted, (row["step"], found)
 
 

@@ -19,6 +19,7 @@ def _(context, text):
     file = context.root / "home" / ".config" / "mulligan" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text.replace("\\n", "\n"))
+    context.world.forget()
 
 
 @given('the project sets {key} to "{value}"')

@@ -83,6 +83,11 @@ class Program:
         return str(self.folder)
 
     @keyword
+    def project_folder(self) -> str:
+        """Give the path of the project folder."""
+        return str(self.folder)
+
+    @keyword
     def remove_project_folder(self) -> None:
         """Remove all that a suite made."""
         shutil.rmtree(self.root)

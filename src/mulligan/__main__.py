@@ -7,9 +7,13 @@ import sys
 def main() -> None:
     """Run the command that the arguments name, and end with its exit code."""
     _open_missing_streams()
-    from mulligan.cli.main import run
+    try:
+        from mulligan.cli.main import run
 
-    sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # before the command began, or while its answer was written
+        code = 130
+    sys.exit(code)
 
 
 def _open_missing_streams() -> None:

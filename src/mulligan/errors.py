@@ -25,7 +25,7 @@ MulliganError
 │   ├── Ambiguous
 │   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanNotReady
 │   ├── TransitionIllegal
-│   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded
+│   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
 │   ├── RollbackDisabled · SandboxMissing
 │   ├── ResourceUnsuitable · PathEscapes · PathReserved · TargetExists · ToolNotCheckpointable
 │   ├── ConfirmationMissing · Declined
@@ -357,6 +357,15 @@ class CheckpointNeeded(Refused):
     hint: ClassVar[str] = (
         "`mulligan checkpoint prune {plan_id} --dry-run` shows what can go, and why the rest stays"
     )
+
+
+class CheckpointsUnlike(Refused):
+    """Two checkpoints that have no resource in common."""
+
+    message: ClassVar[str] = (
+        "{old} and {new} cannot be compared: they are of {old_resource} and {new_resource}"
+    )
+    hint: ClassVar[str] = "give two checkpoints of one resource; `mulligan checkpoint list` shows them"
 
 
 class RollbackDisabled(Refused):

@@ -32,14 +32,15 @@ def answer_of(process: "subprocess.Popen[str]") -> dict[str, Any]:
 
 def ask(folder: Path, *words: str) -> dict[str, Any]:
     """Run a command and read its answer, whatever it is."""
-    printed = io.StringIO()
+    raw = io.BytesIO()
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        with chdir(folder), redirect_stdout(printed):
+        with chdir(folder), redirect_stdout(io.TextIOWrapper(raw, "utf-8", write_through=True)) as stdout:
             code = run([*words, "--format", "json"])
+            stdout.detach()
     finally:
         signal.signal(signal.SIGTERM, handler)
-    answer: dict[str, Any] = json.loads(printed.getvalue())
+    answer: dict[str, Any] = json.loads(raw.getvalue())
     assert answer["exit_code"] == code
     return answer
 

@@ -7,7 +7,7 @@ import pytest
 from mulligan.adapters.db.database import SqlTransaction
 from mulligan.bootstrap.project import Project
 from mulligan.domain.plan import State
-from mulligan.errors import SnapshotDamaged
+from mulligan.errors import SandboxMissing, SnapshotDamaged
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
 
 
@@ -75,3 +75,24 @@ def test_a_plan_with_a_damaged_store_still_tells_where_it_stands(tmp_path: Path)
     assert status.state is State.COMPLETE
     assert any("damaged" in message for message in status.messages)
     assert project_in(tmp_path).cancel("p").state is State.CANCELLED
+
+
+def test_what_a_step_made_unfit_for_a_checkpoint_is_told(tmp_path: Path) -> None:
+    status = project_in(tmp_path).execute(_plan(tmp_path, "mkfifo pipe", "true"))
+
+    told = [message for message in status.messages if "pipe" in message]
+    assert told == ["workspace: cannot hold pipe (it is a fifo)"]
+    logged = [event.data for event in project_in(tmp_path).log("p") if "pipe" in str(event.data)]
+    assert logged == [{"message": told[0]}]
+
+
+def test_a_sandbox_that_a_symlink_leads_away_from_is_not_there(tmp_path: Path) -> None:
+    done = project_in(tmp_path).execute(_plan(tmp_path, "echo made > made"))
+    place, outside = Path(done.sandboxes[0].path).parent, tmp_path.parent / f"{tmp_path.name}-outside"
+    place.rename(outside)
+    place.symlink_to(outside)
+
+    with pytest.raises(SandboxMissing):
+        project_in(tmp_path).rollback("p", "first")
+
+    assert (outside / "workspace" / "made").exists()

@@ -6,7 +6,7 @@ from mulligan.application.run import Run
 from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.resource import Sandbox
 from mulligan.domain.snapshot import Capture, PathChange
-from mulligan.errors import MulliganError, RestoreIncomplete, SandboxMissing
+from mulligan.errors import MulliganError, RestoreFailed, RestoreIncomplete, SandboxMissing
 from mulligan.ports import SandboxKinds
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
@@ -57,6 +57,9 @@ class CheckpointManager:
                 raise RestoreIncomplete(
                     path=", ".join(s.path for s in run.sandboxes), plan_id=run.plan.plan_id, reason=worse.text
                 ) from failure
+            if isinstance(failure, RestoreFailed):
+                hint = "everything is as it was before; mend the cause, then try again"
+                raise RestoreFailed(hint=hint, **failure.facts) from failure
             raise
 
     def require(self, sandboxes: Sequence[Sandbox]) -> None:

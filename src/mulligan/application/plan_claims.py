@@ -85,6 +85,7 @@ class PlanClaims:
             added_bytes={},
             pending=[],
             pruned=0,
+            told=[],
             still=None,
         )
 
@@ -93,6 +94,7 @@ class PlanClaims:
             text = f"ended a process that a killed run had left behind: {described}"
             entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
             run.pending.append(entry)
+            run.told.append(text)
 
     def finish_unfinished(self, run: Run) -> None:
         """Finish or undo what a process that died had begun."""

@@ -34,6 +34,7 @@ class Execution:
     plan_id: PlanId
     resumed_from: ResumedFrom | None
     error: MulliganError | None  # what stopped it, if something did
+    messages: tuple[str, ...]  # what the caller must know of this run
 
 
 class PlanExecutor:
@@ -83,16 +84,16 @@ class PlanExecutor:
                     plan_id=plan_id, hint=f"run on with `mulligan plan execute {plan_id}`"
                 ) from None
             except StepFailed as exc:
-                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc)
+                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
             except PlanTakenOver:
                 raise  # this process may write nothing any more
             except MulliganError as exc:
                 failure = PlanFailure(message=exc.text, step=None, tool=None, checkpoint=None)
                 self._stop(run, State.ERRORED, failure)
-                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc)
+                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
             finally:
                 self._toolbox.forget_processes()
-            return Execution(plan_id=plan_id, resumed_from=resumed, error=None)
+            return Execution(plan_id=plan_id, resumed_from=resumed, error=None, messages=tuple(run.told))
 
     def _take_up(self, run: Run) -> ResumedFrom | None:
         """Bring the plan into `processing` on a known state: new sandboxes, or those of before."""

@@ -16,7 +16,7 @@ from mulligan.domain.resource import Sandbox, Strategy
 from mulligan.domain.step import StepRecord
 from mulligan.domain.tool import CallStatus
 from mulligan.errors import SnapshotDamaged, SystemFailed
-from mulligan.ports import Database, FoundCheckpoint, PlanLocks, SandboxKinds
+from mulligan.ports import Database, FoundCheckpoint, PlanLocks, SnapshotStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,11 +122,11 @@ class CheckpointView:
 class Queries:
     """Reads for screens and scripts; never waits for a running plan."""
 
-    def __init__(self, *, database: Database, locks: PlanLocks, kinds: SandboxKinds) -> None:
+    def __init__(self, *, database: Database, locks: PlanLocks, store: SnapshotStore) -> None:
         """Read from these."""
         self._database = database
         self._locks = locks
-        self._kinds = kinds
+        self._store = store
 
     def plan_id(self, word: str) -> PlanId:
         """The plan that a user's word means."""
@@ -215,7 +215,8 @@ class Queries:
         for sandbox in sandboxes:
             snapshot = current.checkpoint_of(sandbox.resource).snapshot
             try:
-                count += len(self._kinds.of(sandbox).changed_paths(sandbox.base, snapshot))
+                differences = self._store.difference(sandbox.base.roots[0], snapshot.roots[0])
+                count += sum(difference.of_files for difference in differences)
             except (SnapshotDamaged, SystemFailed) as exc:
                 hurt.append(
                     f"changed files of {sandbox.resource} are not counted: {exc.text}; {exc.next_step}"

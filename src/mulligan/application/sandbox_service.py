@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from mulligan.application.checkpoint_service import what_is_not_held
 from mulligan.application.preflight import cautions
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
@@ -100,11 +101,7 @@ class SandboxService:
 
     def _record(self, run: Run, intent: Intent, made: Sequence[tuple[Sandbox, Capture]]) -> None:
         now = self._clock.now()
-        unheld = tuple(
-            f"{sandbox.resource}: cannot hold {unheld.path} ({unheld.reason})"
-            for sandbox, capture in made
-            for unheld in capture.unheld
-        )
+        unheld = tuple(text for s, capture in made for text in what_is_not_held(s.resource, capture))
         plan = replace(
             run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now),
             messages=(*cautions(run.settings), *unheld),

@@ -115,3 +115,4 @@ class ToolCallService:
         for text in messages:
             told: JsonObject = {"step": call.step_name, "message": text}
             run.pending.append(Entry(type=EventType.MESSAGE, data=told, at=now))
+            run.told.append(f"step {call.step_name!r}: {text}")

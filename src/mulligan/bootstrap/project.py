@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mulligan.application.prune_service import Pruning
     from mulligan.application.rollback_service import Rollback
     from mulligan.application.sweep_service import SweepReport
+    from mulligan.domain.diff import Diff
 
 _LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
 
@@ -73,6 +74,12 @@ class Project:
     def log(self, plan: str) -> Sequence[Event]:
         """All that happened to a plan, in order."""
         return self._services.queries.log(self._plan_id(plan))
+
+    def diff(
+        self, plan: str, *, old: str | None = None, new: str | None = None, binary: bool = False
+    ) -> "Diff":
+        """What differs between two checkpoints of a plan; unless told its first live group and its newest."""
+        return self._services.diffs.of_plan(self._plan_id(plan), old, new, binary=binary)
 
     def rollback(self, plan: str, checkpoint: str, *, dry_run: bool = False) -> "Rollback":
         """Bring a plan back, or forward, to one of its checkpoint groups."""
@@ -158,6 +165,10 @@ class Checkpoints:
         """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
         found = self._services.queries.find_checkpoint(checkpoint)
         return self._services.library.export(found, to, self._observer)
+
+    def diff(self, old: str, new: str, *, binary: bool = False) -> "Diff":
+        """What differs between two checkpoints or groups, of one plan or of two."""
+        return self._services.diffs.between(old, new, binary=binary)
 
 
 class Configuration:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,7 +43,11 @@ class Invocation:
         """Who shows what goes on."""
         from mulligan.cli.live import Live, Silent
 
-        return Silent() if self.format.is_document else Live(terminal=sys.stderr.isatty())
+        return (
+            Silent()
+            if self.format.is_document
+            else Live(terminal=sys.stderr.isatty(), monotonic=time.monotonic)
+        )
 
     def project(self) -> "Project":
         """The project the command works in, or a refusal."""

@@ -17,10 +17,10 @@ from mulligan.errors import Interrupted, MulliganError, SystemFailed, UsageWrong
 
 # Which module declares the commands of each group; loaded when one of them is called.
 _GROUPS = {
-    "plan": ("mulligan.cli.plan_commands", "Create, run, look at and roll back plans."),
+    "plan": ("mulligan.cli.plan_commands", "Create, run, look at, compare and roll back plans."),
     "checkpoint": (
         "mulligan.cli.checkpoint_commands",
-        "List, take, check, restore and prune checkpoints.",
+        "List, show, compare, take, check, restore and prune checkpoints.",
     ),
     "config": ("mulligan.cli.config_commands", "Look at and change settings."),
 }

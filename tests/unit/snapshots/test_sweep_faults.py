@@ -212,7 +212,7 @@ def test_a_reader_whose_packs_were_rewritten_looks_again(home: Path, tree: Path,
     sweeping = in_a_process(lambda: new_store(home).sweep(lambda: live, dry_run=False, observer=Watcher()))
     assert ended(sweeping) == 0
     assert not before & set(os.listdir(home / "packs"))
-    assert reader.changed_paths(live[0].roots[0], live[-1].roots[0])
+    assert reader.difference(live[0].roots[0], live[-1].roots[0])
     bring_back(reader, live[-1], tmp_path / "copy")
     assert take(reader, tmp_path / "copy").id == live[-1].id
 
