@@ -7,10 +7,12 @@ So a checkpoint never waits for a sweep of its own, and what is on disk stays in
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.domain.event import EventType
+from mulligan.domain.ids import PlanId
 from mulligan.domain.resource import Sandbox
 from mulligan.domain.snapshot import Snapshot, Swept
 from mulligan.errors import DatabaseForeign, MulliganError, PlanBusy, PlanTakenOver
@@ -19,7 +21,6 @@ from mulligan.ports import (
     Database,
     Observer,
     PlanLocks,
-    SandboxFolder,
     SandboxFolders,
     SandboxKinds,
     SnapshotStore,
@@ -73,7 +74,7 @@ class SweepService:
     def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
         """Free all that nothing refers to, while plans run; a dry run only counts."""
         self._refuse_foreign_database()
-        removed = self._remove_orphans(dry_run=dry_run)
+        removed = self._remove_orphans(dry_run=dry_run)  # folder -> bytes
         trees = [tree for sandbox in self._sandboxes() for tree in self._kinds.of(sandbox).trees(sandbox)]
         left = self._store.clear_leftovers(trees, dry_run=dry_run)
         swept = self._store.sweep(self._live, dry_run=dry_run, observer=observer)
@@ -85,9 +86,9 @@ class SweepService:
             packs_rewritten=swept.packs_rewritten,
             packs_kept=swept.packs_kept,
             packs_unreadable=swept.packs_unreadable,
-            bytes_freed=swept.bytes_freed + left.size_bytes + sum(f.size_bytes for f in removed),
+            bytes_freed=swept.bytes_freed + left.size_bytes + sum(removed.values()),
             bytes_kept=swept.bytes_kept,
-            sandboxes_removed=tuple(str(f.path) for f in removed),
+            sandboxes_removed=tuple(map(str, removed)),
             work_folders_removed=left.work_folders,
             stat_caches_removed=left.stat_caches,
         )
@@ -135,21 +136,24 @@ class SweepService:
             if plan_id not in known:
                 raise DatabaseForeign(plan_id=plan_id)
 
-    def _remove_orphans(self, *, dry_run: bool) -> list[SandboxFolder]:
-        """Remove folders that no row names, each while nobody works on its plan."""
+    def _remove_orphans(self, *, dry_run: bool) -> dict[Path, int]:
+        """Remove folders that no row names, each while nobody works on its plan; gives them with their bytes."""
         with self._database.reading() as db:
             known = {plan.plan_id for plan in db.plans.list(None)}
-        removed: list[SandboxFolder] = []
-        for plan_id in [plan_id for plan_id in self._folders.plans() if plan_id in known]:
+        removed: dict[Path, int] = {}
+        for plan_id in [each for each in self._folders.plans() if each in known and self._orphans(each)]:
             try:
                 with self._locks.hold(plan_id):
-                    with self._database.reading() as db:
-                        paths = {sandbox.path for sandbox in db.sandboxes.list(plan_id)}
-                    for folder in self._folders.list(plan_id):
-                        if str(folder.path) not in paths:
-                            removed.append(folder)
-                            if not dry_run:
-                                self._folders.remove(folder)
+                    for folder in self._orphans(plan_id):
+                        removed[folder] = self._folders.size_of(folder)
+                        if not dry_run:
+                            self._folders.remove(folder)
             except PlanBusy:
                 continue  # it may be about to record them
         return removed
+
+    def _orphans(self, plan_id: PlanId) -> list[Path]:
+        folders = self._folders.list(plan_id)  # before the rows: a folder that a row names by then is none
+        with self._database.reading() as db:
+            paths = {sandbox.path for sandbox in db.sandboxes.list(plan_id)}
+        return [folder for folder in folders if str(folder) not in paths]

@@ -18,7 +18,6 @@ from mulligan.ports.rows import (
     Transaction,
 )
 from mulligan.ports.storage import (
-    SandboxFolder,
     SandboxFolders,
     SandboxKind,
     SandboxKinds,
@@ -43,7 +42,6 @@ __all__ = [
     "Observer",
     "PlanLocks",
     "PlanRepository",
-    "SandboxFolder",
     "SandboxFolders",
     "SandboxKind",
     "SandboxKinds",

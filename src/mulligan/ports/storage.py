@@ -160,14 +160,6 @@ class SandboxKinds(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxFolder:
-    """A folder where sandboxes are kept: a working copy, or what is left of one."""
-
-    path: Path
-    size_bytes: int
-
-
 class SandboxFolders(Protocol):
     """The folders of all sandboxes, whether rows name them or not."""
 
@@ -175,10 +167,14 @@ class SandboxFolders(Protocol):
         """The plans that have folders."""
         ...
 
-    def list(self, plan_id: PlanId) -> Sequence[SandboxFolder]:
+    def list(self, plan_id: PlanId) -> Sequence[Path]:
         """The plan's folders, by name."""
         ...
 
-    def remove(self, folder: SandboxFolder) -> None:
+    def size_of(self, folder: Path) -> int:
+        """How many bytes the files in a folder hold."""
+        ...
+
+    def remove(self, folder: Path) -> None:
         """Remove a folder with all that is in it; one that is gone already is fine."""
         ...

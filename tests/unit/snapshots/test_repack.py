@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.snapshots import objects as objects_module
 from mulligan.adapters.snapshots import repack
+from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.repack import LARGEST_JOINED, packs_to_join
-from tests.snapshot_world import history, new_store, packs, sound, sweep
+from mulligan.adapters.snapshots.rooms import Rooms
+from tests.snapshot_world import history, new_store, packs, sound, sweep, take
 
 
 @pytest.fixture
@@ -99,3 +102,31 @@ def test_a_full_disk_while_joining_does_not_cost_the_checkpoint(
     taken += history(new_store(home), tree, 1)
     assert len(packs(home)) < 10
     assert sound(home, *taken)
+
+
+def test_a_pack_that_is_joined_before_its_maker_looks_is_no_loss(
+    home: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is seen as soon as it has its name; another process may be quicker than the one that gave it."""
+    store = new_store(home)
+    taken = history(store, tree, 2)
+    syncing = objects_module.sync_folder
+    joined: list[int] = []
+
+    def join_then_sync(folder: Path) -> None:
+        if folder.name == "packs" and not joined:
+            joined.append(1)
+            other = Objects(home, Rooms(home / "rooms"))
+            other.refresh()
+            copied = repack.copy_objects(
+                other, Rooms(home / "rooms"), [(pack, pack.ids) for pack in other.packs()]
+            )
+            other.remove(copied.sources)
+        syncing(folder)
+
+    monkeypatch.setattr(objects_module, "sync_folder", join_then_sync)
+    taken += history(store, tree, 2)
+    assert joined
+    assert len(packs(home)) == 2
+    assert sound(home, *taken)
+    assert take(store, tree) == taken[-1]

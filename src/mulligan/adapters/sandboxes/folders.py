@@ -1,11 +1,11 @@
 """The folders of sandboxes on disk, whether a row names them or not."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.ids import PlanId
-from mulligan.ports import SandboxFolder
 
 
 class LocalSandboxFolders:
@@ -19,14 +19,26 @@ class LocalSandboxFolders:
         """The plans that have folders."""
         return [PlanId(path.name) for path in _folders_in(self._home)]
 
-    def list(self, plan_id: PlanId) -> list[SandboxFolder]:
+    def list(self, plan_id: PlanId) -> "list[Path]":
         """The plan's folders, by name."""
-        found = _folders_in(self._home / plan_id)
-        return [SandboxFolder(path=path, size_bytes=_size_of(path)) for path in found]
+        return _folders_in(self._home / plan_id)
 
-    def remove(self, folder: SandboxFolder) -> None:
+    def size_of(self, folder: Path) -> int:
+        """How many bytes its files hold, as far as it can be looked into: the number is for people."""
+        size = 0
+        pending = [str(folder)]
+        while pending:
+            with suppress(OSError), os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+                    else:
+                        size += entry.stat(follow_symlinks=False).st_size
+        return size
+
+    def remove(self, folder: Path) -> None:
         """Remove a folder with all that is in it."""
-        remove_tree(folder.path, self._home)
+        remove_tree(folder, self._home)
 
 
 def _folders_in(home: Path) -> list[Path]:
@@ -34,15 +46,3 @@ def _folders_in(home: Path) -> list[Path]:
         return sorted(path for path in home.iterdir() if path.is_dir() and not path.is_symlink())
     except FileNotFoundError:
         return []
-
-
-def _size_of(folder: Path) -> int:
-    """What its files hold, as far as it can be looked into."""
-    size = 0
-    for inner, _, names in os.walk(folder):
-        for name in names:
-            try:
-                size += os.lstat(os.path.join(inner, name)).st_size
-            except OSError:
-                continue  # went meanwhile, or a path too long: the number is for people
-    return size

@@ -123,13 +123,13 @@ class Objects:
     def adopt(self, written: Path) -> Pack:
         """Take over a finished pack: from here on it is seen, by us and by others."""
         make_private_folder(self._folder)
-        place = self._folder / f"{os.urandom(16).hex()}.pack"
-        written.rename(place)
+        # Opened before it is seen: from then on another process may join it with others at any moment.
+        pack = Pack(written)
+        pack.move(self._folder / f"{os.urandom(16).hex()}.pack")
         sync_folder(self._folder)
         with self._lock:
-            pack = Pack(place)
             self._take(pack)
-            return pack
+        return pack
 
     def remove(self, packs: Iterable[Pack]) -> None:
         """Delete packs; whoever calls knows that nothing needs what only they hold."""

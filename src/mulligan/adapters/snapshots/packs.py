@@ -162,6 +162,11 @@ class Pack:
         self.ids: tuple[bytes, ...] = struct.unpack(f"{ID_LENGTH}s" * count, index[: ID_LENGTH * count])
         self._rows = index[ID_LENGTH * count :]
 
+    def move(self, place: Path) -> None:
+        """Give the file its place and name."""
+        self.path.rename(place)
+        self.path, self.name = place, place.name
+
     def row(self, object_id: bytes) -> Row:
         """Where an object of this pack stands."""
         return Row(*_ROW.unpack_from(self._rows, bisect_left(self.ids, object_id) * _ROW.size))

@@ -4,7 +4,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mulligan.adapters.snapshots.durable import make_private_folder
@@ -47,7 +47,7 @@ class Rooms:
             lock = _lock(path)
             if lock is not None:
                 count += 1
-                size += sum(file.lstat().st_size for file in path.rglob("*"))
+                size += _size_of(path)
                 if clear:
                     shutil.rmtree(path, ignore_errors=True)
                 os.close(lock)
@@ -57,6 +57,20 @@ class Rooms:
         if not self._cleared:
             self._cleared = True
             self.abandoned(clear=True)
+
+
+def _size_of(folder: Path) -> int:
+    """What its files hold, as far as it can be looked into: the number is for people."""
+    size = 0
+    pending = [str(folder)]
+    while pending:
+        with suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                else:
+                    size += entry.stat(follow_symlinks=False).st_size
+    return size
 
 
 def _lock(path: Path) -> int | None:
