@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.snapshots import repack
+from mulligan.adapters.snapshots import sweep as sweep_module
 from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import SnapshotDamaged
 from tests.snapshot_world import (
@@ -342,3 +343,45 @@ def test_progress_is_told(home: Path, tree: Path) -> None:
     assert {what for what, _, _ in watcher.told} == {"objects marked", "packs swept"}
     assert sound(home, first)
     assert not sound(home, second)
+
+
+@pytest.mark.parametrize("largest", [1, 7_000])
+def test_what_is_copied_goes_into_packs_of_a_good_size(
+    home: Path, tree: Path, monkeypatch: pytest.MonkeyPatch, largest: int
+) -> None:
+    monkeypatch.setattr(sweep_module, "LARGEST_JOINED", largest)
+    store = new_store(home)
+    taken: list[Snapshot] = []
+    for number in range(6):
+        (tree / "passing").write_bytes(os.urandom(3_000))
+        (tree / f"staying {number}").write_bytes(os.urandom(3_000))
+        taken.append(take(store, tree))
+    swept = sweep(store, taken[5])
+    assert swept.packs_rewritten == 5
+    assert swept.packs_kept == (6 if largest == 1 else 4)
+    assert sound(home, taken[5])
+
+
+def test_a_pack_that_cannot_be_opened_is_not_deleted(
+    home: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = new_store(home)
+    (tree / "large").write_bytes(os.urandom(900_000))
+    take(store, tree)
+    (tree / "large").unlink()
+    second = take(store, tree)
+    before = packs(home)
+    opening, refused = os.open, list[str]()
+
+    def refuse(path: str, flags: int, *arguments: int, **options: int | None) -> int:
+        if str(path).endswith(".pack") and flags == os.O_RDONLY | os.O_CLOEXEC:
+            refused.append(str(path))
+            raise PermissionError(13, "Permission denied")
+        return opening(path, flags, *arguments, **options)
+
+    store.verify([second], quick=False, observer=Watcher())  # has opened what marking needs
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        assert sweep(store, second).packs_rewritten == 0
+    assert refused
+    assert packs(home) == before
