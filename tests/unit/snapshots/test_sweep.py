@@ -1,12 +1,14 @@
 """What a sweep deletes, what it never deletes, and how few packs are left."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from mulligan.adapters.snapshots import repack
 from mulligan.adapters.snapshots import sweep as sweep_module
+from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import SnapshotDamaged
 from tests.snapshot_world import (
@@ -251,6 +253,11 @@ def test_of_an_object_that_stands_twice_the_sound_one_stays(home: Path, tree: Pa
     assert sound(home, alone, both)
 
 
+def later_store(home: Path) -> PackedSnapshotStore:
+    """A store to which no file is so young that it would be read again for that."""
+    return PackedSnapshotStore(home=home, now_ns=lambda: time.time_ns() + 10**10, boot_id="this boot")
+
+
 def test_the_next_capture_reads_only_what_was_swept_away(
     home: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,15 +268,13 @@ def test_the_next_capture_reads_only_what_was_swept_away(
     age(tree)
     first = take(new_store(home), tree)
     copy = home.parent / "copy"
-    bring_back(new_store(home), first, copy)
+    bring_back(later_store(home), first, copy)
     (copy / "folder" / "3").write_text("only here")
     (copy / "only here too").mkdir()
     (copy / "database").write_bytes(os.urandom(2_000_000))
-    age(copy)
-    unrecorded = take(new_store(home), copy)  # killed before its rows were committed
-    stores = [new_store(home), new_store(home)]
-    take(stores[0], copy)
-    sweep(stores[1], first)
+    store = later_store(home)
+    unrecorded = take(store, copy)  # something went wrong before its rows were committed
+    sweep(new_store(home), first)
     assert not sound(home, unrecorded)
     opened: list[str] = []
     opening = os.open
@@ -280,12 +285,14 @@ def test_the_next_capture_reads_only_what_was_swept_away(
         return opening(path, flags, mode, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "open", counting)
-    assert take(new_store(home), copy) == unrecorded
+    assert take(store, copy) == unrecorded
     assert sorted(opened) == ["3", "database"]
     assert sound(home, unrecorded)
     opened.clear()
-    assert take(stores[0], copy) == unrecorded
+    assert take(store, copy) == unrecorded
     assert opened == []  # what is needed is there again
+    assert take(later_store(home), copy) == unrecorded
+    assert sorted(opened) == ["3", "database"]  # so few were not written down for other processes
 
 
 def test_growth_since_the_last_sweep_is_known(home: Path, tree: Path) -> None:
