@@ -20,6 +20,7 @@ _WORTH_SAVING_FILES = (
     64  # fewer files than this are read again by the next process faster than all is written down
 )
 _WORTH_SAVING_BYTES = 4 << 20
+_SAVING_COSTS = 32  # reading one file again takes as long as writing down what is known of so many
 
 
 class Remembered:
@@ -59,10 +60,25 @@ class StatCache:
         self._trees[key] = Remembered(top, packs)
         files, size = self._unsaved.get(key, (0, 0))
         files, size = files + files_read, size + bytes_read
-        if files >= _WORTH_SAVING_FILES or size >= _WORTH_SAVING_BYTES:
-            self._save(key, self._trees[key])
-            files = size = 0
         self._unsaved[key] = (files, size)
+        if files >= top.files // _SAVING_COSTS:  # a few changes to a large tree wait until there are more
+            self.flush(key)
+
+    def hold(self, key: str, top: Folder, packs: frozenset[str]) -> None:
+        """Keep in memory what was learned by a look that stored nothing."""
+        self._trees[key] = Remembered(top, packs)
+
+    def let_go(self, key: str) -> None:
+        """Drop what is in memory, which may name what was never stored; the file on disk is older and true."""
+        self._trees.pop(key, None)
+
+    def flush(self, key: str) -> None:
+        """Write down what the next process would have to read again, where that is worth it."""
+        known = self._trees.get(key)
+        files, size = self._unsaved.get(key, (0, 0))
+        if known is not None and (files >= _WORTH_SAVING_FILES or size >= _WORTH_SAVING_BYTES):
+            self._save(key, known)
+            self._unsaved[key] = (0, 0)
 
     def forget(self, key: str) -> None:
         """Drop what is known of a tree."""
