@@ -49,7 +49,7 @@ class Refreshing:
 
     def _attempt(self, folders: Folders, started_ns: int) -> Folder:
         watch = self._watch
-        watch.drain()
+        watch.catch_up()
         self._trust()
         self._records.started_ns = started_ns
         scan = Scan(folders, self._exclusions, started_ns, watch)

@@ -64,6 +64,7 @@ class Restoring:
                 self._change_tree(works, room_fd)
             finally:
                 os.close(room_fd)
+        self._witness.catch_up()
         with Folders(self._tree.path) as folders:
             return settled_tree(self._difference, folders, now_ns(), self._witness)
 

@@ -99,6 +99,10 @@ class Witness(Protocol):
         """The folder is open and about to be listed."""
         ...
 
+    def catch_up(self) -> None:
+        """What is known is about to be replaced: what happened so far is judged by it."""
+        ...
+
     def lost(self, reason: str) -> None:
         """What was listed cannot be relied on."""
         ...
@@ -111,6 +115,9 @@ class Nobody:
         """Nobody looks."""
 
     def entered(self, folder: Folder, fd: int) -> None:
+        """Nobody looks."""
+
+    def catch_up(self) -> None:
         """Nobody looks."""
 
     def lost(self, reason: str) -> None:

@@ -86,8 +86,9 @@ class Watch:
             self._give_up(f"{TOO_MANY}: {exc}")
             return
         before = self._folders.get(number)
-        if before is not None:
+        if before is not None and before is not folder:
             self._numbers.pop(before, None)
+            self._carry_over(before, folder)
         self._folders[number] = folder
         self._numbers[folder] = number
 
@@ -97,7 +98,7 @@ class Watch:
 
     # --- while it is relied on -------------------------------------------------------------------------------
 
-    def drain(self) -> None:
+    def catch_up(self) -> None:
         """Take note of all that happened so far."""
         if self._inotify is None:
             return
@@ -184,9 +185,19 @@ class Watch:
             if not folder.address and attached(folder, top):
                 self._take_over(folder)
 
+    def _carry_over(self, before: Folder, folder: Folder) -> None:
+        """Keep what happened in a folder that is known by another object from now on."""
+        names = self.dirty.pop(before, set())
+        self.dirty.setdefault(folder, set()).update(names)
+        self.renewed |= {(folder, name) for place, name in self.renewed if place is before}
+        self._arrived |= {(folder, name) for place, name in self._arrived if place is before}
+
     def _take_over(self, folder: Folder) -> None:
         """Have a folder that a restore worked on looked at where the restore could not tell what it left."""
         self.unstored.add(folder)
+        for name in self.dirty.get(folder, ()):
+            if name in folder.stats:
+                folder.racy.add(name)
         unknown = {name for name in folder.stats if name not in folder.records} | folder.racy
         for name, child in folder.children.items():
             if child not in self._numbers:  # never listed
