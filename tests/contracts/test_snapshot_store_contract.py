@@ -2,22 +2,63 @@
 
 import os
 import socket
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import pytest
 
-from mulligan.domain.snapshot import Snapshot
+from mulligan.adapters.snapshots.store import PackedSnapshotStore
+from mulligan.domain.snapshot import Capture, PathChange, Snapshot
 from mulligan.errors import RestoreFailed, SnapshotDamaged, SystemFailed
-from mulligan.ports import SnapshotStore
+from mulligan.ports import Observer, SnapshotStore, WorkingTree
 from tests.snapshot_world import Watcher, new_store, picture, removed, restored, tree_at
 
-STORES: dict[str, Callable[[Path], SnapshotStore]] = {"packed": new_store}
+
+class Watching(PackedSnapshotStore):
+    """A store that watches every tree from the first time it is asked about it until the test ends."""
+
+    watches: ExitStack
+    watched: set[str]
+
+    def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
+        self._begin(tree)
+        return super().capture(tree, observer)
+
+    def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
+        self._begin(tree)
+        return super().compare(snapshot, tree)
+
+    def restore(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> tuple[PathChange, ...]:
+        self._begin(tree)
+        return super().restore(snapshot, tree, observer)
+
+    def watch(self, tree: WorkingTree, *, others_at_work: bool) -> AbstractContextManager[None]:
+        self.watched.add(tree.cache_key)
+        return super().watch(tree, others_at_work=others_at_work)
+
+    def _begin(self, tree: WorkingTree) -> None:
+        if tree.cache_key not in self.watched:
+            self.watches.enter_context(self.watch(tree, others_at_work=False))
+
+
+def _watching_store(home: Path, watches: ExitStack) -> SnapshotStore:
+    store = Watching(home=home, now_ns=time.time_ns, boot_id="this boot")
+    store.watches, store.watched = watches, set()
+    return store
+
+
+STORES: dict[str, Callable[[Path, ExitStack], SnapshotStore]] = {
+    "packed": lambda home, _: new_store(home),
+    "packed, watching": _watching_store,
+}
 
 
 @pytest.fixture(params=STORES)
-def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], SnapshotStore]:
-    return lambda: STORES[request.param](tmp_path / "store")
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], SnapshotStore]]:
+    with ExitStack() as watches:
+        yield lambda: STORES[request.param](tmp_path / "store", watches)
 
 
 @pytest.fixture
@@ -295,3 +336,30 @@ def test_the_files_in_which_two_snapshots_differ_are_named(store: SnapshotStore,
     assert store.changed_paths(before.roots[0], after.roots[0]) == changed
     assert store.changed_paths(after.roots[0], before.roots[0]) == changed
     assert store.changed_paths(after.roots[0], after.roots[0]) == ()
+
+
+def test_a_watch_changes_what_a_capture_costs_and_nothing_else(
+    make_store: Callable[[], SnapshotStore], tree: Path, tmp_path: Path
+) -> None:
+    store = make_store()
+    with store.watch(tree_at(tree), others_at_work=False):
+        first = _capture(store, tree)
+        assert first == _capture(new_store(tmp_path / "fresh"), tree)
+        (tree / "src" / "main.py").write_text("changed")
+        (tree / "more" / "folders").mkdir(parents=True)
+        second = store.capture(tree_at(tree), Watcher())
+        assert second.snapshot == _capture(new_store(tmp_path / "fresh"), tree)
+        assert store.restore(first, tree_at(tree), Watcher()) == (
+            *removed("more", "more/folders"),
+            *restored("src/main.py"),
+        )
+        assert _capture(store, tree) == first
+    assert _capture(store, tree) == first
+
+
+def test_a_tree_can_be_watched_before_it_exists(store: SnapshotStore, tree: Path, tmp_path: Path) -> None:
+    snapshot = _capture(store, tree)
+    with store.watch(tree_at(tmp_path / "later"), others_at_work=True):
+        store.restore(snapshot, tree_at(tmp_path / "later"), Watcher())
+        (tmp_path / "later" / "README").write_text("changed")
+        assert store.compare(snapshot, tree_at(tmp_path / "later")) == restored("README")

@@ -436,6 +436,22 @@ def test_what_was_swept_from_the_store_is_read_again(world: World) -> None:
     assert world.look() == ""
 
 
+def test_a_look_that_leaves_out_other_paths_is_not_the_watchs(world: World) -> None:
+    other = tree_at(world.path, "sub/deep")
+    assert world.store.capture(other, Watcher()).files == 2
+    assert not world.store.last_look.watched
+    assert world.look() == watch.NOT_IN_STORE
+    assert world.look() == ""
+
+
+def test_a_watch_inside_another_leaves_that_as_it_was(world: World) -> None:
+    with world.store.watch(world.tree, others_at_work=False):
+        assert world.look() == watch.FIRST_LOOK
+    (world.path / "top").write_text("changed")
+    world.look()
+    assert world.look() == ""
+
+
 _MAPPING = """
 import mmap, sys
 with open(sys.argv[1], "r+b") as file:

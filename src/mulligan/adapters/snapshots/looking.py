@@ -55,6 +55,7 @@ class Looking:
         except BaseException:
             watch.lost(CUT_OFF)
             raise
+        watch.top = top
         self._suspect_mapped(watch, maps, top)  # it can be written at any time, and nothing will tell
         return top
 
@@ -69,7 +70,7 @@ class Looking:
             self._watch.not_stored(self._records.made, self._touched)
 
     def _through(self, watch: Watch, now_ns: Callable[[], int]) -> Folder:
-        if self._known is not None and not watch.reason:
+        if self._known is not None and self._known is watch.top and not watch.reason:
             refreshing = Refreshing(self._tree, self._known, watch, self._records)
             try:
                 top = refreshing.run(now_ns)

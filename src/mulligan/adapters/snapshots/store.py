@@ -70,12 +70,15 @@ class PackedSnapshotStore:
     @contextmanager
     def watch(self, tree: WorkingTree, *, others_at_work: bool) -> Generator[None]:
         """While this is open, looking at the tree costs what changed; in any doubt it is scanned."""
-        watch = self._watches[tree.cache_key] = Watch(tree, others_at_work=others_at_work)
+        watch, outer = Watch(tree, others_at_work=others_at_work), self._watches.get(tree.cache_key)
+        self._watches[tree.cache_key] = watch
         try:
             yield
         finally:
-            del self._watches[tree.cache_key]
             watch.close()
+            del self._watches[tree.cache_key]
+            if outer is not None:
+                self._watches[tree.cache_key] = outer
             with _translated(self._home):
                 self._cache.flush(tree.cache_key)
 
@@ -96,7 +99,7 @@ class PackedSnapshotStore:
     def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
         """Store the tree durably: when this returns, a power cut loses nothing of it."""
         writer = self._objects.writer()
-        watch = self._watches.get(tree.cache_key)
+        watch = self._watch_of(tree)
         try:
             with _translated(tree.path), self._all_or_forgotten(tree):
                 looking = self._looking(tree, writer, observer)
@@ -137,7 +140,7 @@ class PackedSnapshotStore:
 
     def restore(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> tuple[PathChange, ...]:
         """Make the tree exactly what the snapshot holds, and say what was touched, sorted."""
-        watch = self._watches.get(tree.cache_key)
+        watch = self._watch_of(tree)
         with _translated(tree.path), self._all_or_forgotten(tree):
             difference = self._difference(self._looking(tree, HashingSink(), observer), snapshot, tree)
             restoring = Restoring(tree, difference, self._objects, self._rooms, watch or Nobody(), observer)
@@ -176,25 +179,30 @@ class PackedSnapshotStore:
     def _known(self, tree: WorkingTree) -> Folder | None:
         return self._cache.recall(tree.cache_key, self._objects.pack_names())
 
+    def _watch_of(self, tree: WorkingTree) -> Watch | None:
+        watch = self._watches.get(tree.cache_key)
+        return watch if watch is not None and watch.tree == tree else None  # excluding the same
+
     def _looking(self, tree: WorkingTree, sink: Sink, observer: Observer) -> Looking:
         self._objects.refresh()
-        return Looking(tree, self._known(tree), self._watches.get(tree.cache_key), sink, observer)
+        return Looking(tree, self._known(tree), self._watch_of(tree), sink, observer)
 
     def _difference(self, looking: Looking, snapshot: Snapshot, tree: WorkingTree) -> Difference:
         present = looking.run(self._now_ns)
         self._last_look = looking.look
-        if tree.cache_key in self._watches:
+        if self._watch_of(tree) is not None:
             self._cache.hold(tree.cache_key, present, self._objects.pack_names())
         return compare_trees(present, looking.inside, snapshot, tree, self._objects.read)
 
     @contextmanager
     def _all_or_forgotten(self, tree: WorkingTree) -> Generator[None]:
         """Under a watch the known tree is changed in place: one that was cut off may name what is not stored."""
+        watch = self._watch_of(tree)
         try:
             yield
         except BaseException:
-            if tree.cache_key in self._watches:
-                self._watches[tree.cache_key].lost(CUT_OFF)
+            if watch is not None:
+                watch.lost(CUT_OFF)
                 self._cache.let_go(tree.cache_key)
             raise
 

@@ -26,7 +26,7 @@ LOST_TREE = "the tree's own folder was moved, removed or unmounted"
 UNSEEN_NAME = "a file came and went, which may have been another name of one that stayed"
 NO_WATCH = "the system gives no watch"
 TOO_MANY = "the system gives no more watches"
-NOT_IN_STORE = "what was known of it is not in the store any more"
+NOT_IN_STORE = "what was known of it is gone from the store, or was learned by another look"
 CUT_OFF = "the last look was cut off"
 
 
@@ -45,6 +45,7 @@ class Watch:
         self.tree = tree
         self.others_at_work = others_at_work
         self.reason = FIRST_LOOK  # why it is lost; empty while it can be relied on
+        self.top: Folder | None = None  # the tree as it was last looked at, or restored
         self.dirty: dict[Folder, set[str]] = {}  # names to look at; those also in a folder's `racy`, to read
         self.renewed: set[tuple[Folder, str]] = set()  # folders that are not the ones known by these names
         self.shared: dict[Folder, set[str]] = {}  # files with several links: always looked at
@@ -177,7 +178,7 @@ class Watch:
 
     def restored(self, top: Folder) -> None:
         """Take over the tree that a restore left; its own events come like any others."""
-        self.last = None
+        self.top, self.last = top, None
         self.dirty = {folder: names for folder, names in self.dirty.items() if attached(folder, top)}
         self.shared = {folder: names for folder, names in self.shared.items() if attached(folder, top)}
         self.grouped = {folder for folder in self.grouped if attached(folder, top)}
