@@ -1,11 +1,13 @@
 """What tests of the watch share: a watched tree, each look at which is proved by a scan that knows nothing."""
 
 import shutil
+import time
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.domain.snapshot import Capture
-from mulligan.ports import WorkingTree
+from mulligan.domain.snapshot import Capture, PathChange, Snapshot
+from mulligan.ports import Observer, SnapshotStore, WorkingTree
 from tests.snapshot_world import Watcher, new_store, tree_at
 
 
@@ -41,3 +43,36 @@ class World:
 
 def _essence(capture: Capture) -> tuple[object, ...]:
     return capture.snapshot, capture.files, capture.unheld
+
+
+class Watching(PackedSnapshotStore):
+    """A store that watches every tree from the first time it is asked about it until the test ends."""
+
+    watches: ExitStack
+    watched: set[str]
+
+    def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
+        self._begin(tree)
+        return super().capture(tree, observer)
+
+    def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
+        self._begin(tree)
+        return super().compare(snapshot, tree)
+
+    def restore(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> tuple[PathChange, ...]:
+        self._begin(tree)
+        return super().restore(snapshot, tree, observer)
+
+    def watch(self, tree: WorkingTree, *, others_at_work: bool) -> AbstractContextManager[None]:
+        self.watched.add(tree.cache_key)
+        return super().watch(tree, others_at_work=others_at_work)
+
+    def _begin(self, tree: WorkingTree) -> None:
+        if tree.cache_key not in self.watched:
+            self.watches.enter_context(self.watch(tree, others_at_work=False))
+
+
+def watching_store(home: Path, watches: ExitStack) -> SnapshotStore:
+    store = Watching(home=home, now_ns=time.time_ns, boot_id="this boot")
+    store.watches, store.watched = watches, set()
+    return store
