@@ -206,17 +206,28 @@ class Scan:
         raise TreeUnsteady(path=_path(folder))
 
     def _list_once(self, folder: Folder, fd: int, excluded: Exclusions) -> None:
+        stats, recent_ns, size_bytes = folder.stats, self._recent_ns, 0
         with os.scandir(fd) as entries:
             for entry in entries:
                 name = entry.name
-                if is_left_out(name, excluded):
+                if name == PROJECT_HOME or (excluded and is_left_out(name, excluded)):
                     folder.skipped = True
                     continue
                 try:
                     st = entry.stat(follow_symlinks=False)
                 except PermissionError as exc:
                     raise _NotSearchable from exc
-                self.note(folder, name, st)
+                # Most entries are plain old files: what there is to note of those is noted here, a third faster.
+                fields = mode, links, _, size, mtime_ns, ctime_ns, _ = _FIELDS(st)
+                if mode & 0o170000 == stat.S_IFREG and links == 1 and mtime_ns < recent_ns > ctime_ns:
+                    try:
+                        stats[name] = _LAYOUT.pack(*fields)
+                    except struct.error:
+                        stats[name] = signature(st)
+                    size_bytes += size
+                else:
+                    self.note(folder, name, st)
+        self.size_bytes += size_bytes
 
     def note(self, folder: Folder, name: str, st: os.stat_result) -> None:
         """Note one entry; one that cannot be held with the reason."""

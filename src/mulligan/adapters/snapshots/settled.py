@@ -5,7 +5,7 @@ import stat
 from mulligan.adapters.snapshots.difference import Difference, Work
 from mulligan.adapters.snapshots.places import Folders
 from mulligan.adapters.snapshots.scan import Folder, Scan, Witness, matches
-from mulligan.adapters.snapshots.trees import EntryKind, decode
+from mulligan.adapters.snapshots.trees import EntryKind, decode, facts_of
 from mulligan.errors import MulliganError
 
 _STAT_KINDS = {EntryKind.FILE: stat.S_IFREG, EntryKind.FOLDER: stat.S_IFDIR, EntryKind.SYMLINK: stat.S_IFLNK}
@@ -50,13 +50,13 @@ def _recognise(folder: Folder, work: Work) -> None:
         record = work.records.get(name)
         if record is None:
             continue
-        entry = decode(record)
+        entry = facts_of(record)
         size = None if entry.kind is EntryKind.FOLDER else entry.size
         if not matches(packed, _STAT_KINDS[entry.kind] | entry.mode, size, entry.mtime_ns):
             continue
         folder.records[name] = record
-        if entry.group:
-            folder.groups[name] = entry.group
+        if entry.shared:
+            folder.groups[name] = decode(record).group
         if entry.kind is EntryKind.FOLDER and name not in worked_on and work.present is not None:
             untouched = work.present.children[name]
             untouched.parent = folder
