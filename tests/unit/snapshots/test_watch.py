@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.snapshots import watch
+from mulligan.adapters.snapshots.scan import Exclusions, Folder, Gone, Scan
 from tests.ordinary_user import as_ordinary_user
 from tests.snapshot_world import Watcher, age, picture
 from tests.watched_world import World
@@ -166,6 +167,31 @@ def test_nothing_is_opened_where_nothing_changed(world: World, monkeypatch: pyte
     capture = world.store.capture(world.tree, Watcher())
     assert opened == []
     assert capture.size_bytes == 0
+
+
+def test_a_tree_that_changes_while_it_is_looked_at_is_looked_at_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (world.path / "new" / "deep").mkdir(parents=True)
+    (world.path / "other").mkdir()
+    (world.path / "sub" / "file").write_text("second")
+    listing, listed = Scan.list_folder, list[str]()
+
+    def interrupted(self: Scan, folder: Folder, excluded: Exclusions) -> None:
+        listing(self, folder, excluded)
+        listed.append(folder.name)
+        if listed.count("deep") == 1 and folder.name == "deep":
+            (world.path / "new").rename(world.path / "newer")
+            raise Gone("new")
+
+    monkeypatch.setattr(Scan, "list_folder", interrupted)
+    world.store.capture(world.tree, Watcher())
+    assert world.store.last_look.watched
+    assert listed.count("deep") == 2
+    assert world.look() == ""
+    for folder in ("newer/deep", "other", "sub"):
+        (world.path / folder / "later").write_text("x")
+        assert world.look() == ""
 
 
 def test_what_a_comparison_read_is_stored_by_the_next_capture(world: World) -> None:

@@ -48,7 +48,7 @@ class Refreshing:
             return until_steady(lambda: self._attempt(folders, now_ns()))
 
     def _attempt(self, folders: Folders, started_ns: int) -> Folder:
-        watch = self._watch
+        watch, self._new = self._watch, []
         watch.catch_up()
         self._trust()
         self._records.started_ns = started_ns
