@@ -11,6 +11,7 @@ MulliganError
 │   ├── RestoreFailed           a sandbox could not be brought back
 │   │   └── RestoreIncomplete   and is in between until the next command on the plan
 │   ├── DatabaseUnusable        mulligan.db is locked, read-only, damaged or full
+│   ├── InternalError           a mistake of ours
 │   └── SystemFailed            the operating system refused something (disk full, no permission)
 ├── Misused                     exit code 2: the words of a command, plan file or setting are wrong
 │   ├── UsageWrong
@@ -169,6 +170,15 @@ class SystemFailed(Failed):
 
     message: ClassVar[str] = "{path}: {reason}"
     hint: ClassVar[str] = "check permissions and free space, then try again"
+
+
+class InternalError(Failed):
+    """A mistake of ours: the trace of it goes to stderr."""
+
+    message: ClassVar[str] = "mulligan itself made a mistake: {reason}"
+    hint: ClassVar[str] = (
+        "what was recorded is safe; please report this with the trace above and what you did"
+    )
 
 
 # --- exit code 2 -------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from mulligan.bootstrap.surroundings import Surroundings
 from mulligan.config import Entry
 from mulligan.domain.resource import Resource, ResourceType
 from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration
-from mulligan.errors import NotBuiltYet, SettingInvalid
+from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
@@ -116,7 +116,16 @@ class Services:
 
     @cached_property
     def database(self) -> SqliteDatabase:
-        """Where rows are kept."""
+        """Where rows are kept. An empty one beside a full store is a loss, not a beginning."""
+        files = (self.database_path, Path(f"{self.database_path}-wal"))
+        empty = not any(file.exists() and file.stat().st_size for file in files)
+        packs = self.home / "store" / "packs"
+        if empty and packs.is_dir() and any(packs.iterdir()):
+            raise DatabaseUnusable(
+                database=str(self.database_path),
+                reason="it is empty or missing, but the store beside it holds snapshots",
+                hint=f"put the database back; to start anew instead, move {self.home} away",
+            )
         return SqliteDatabase(self.database_path)
 
     @cached_property

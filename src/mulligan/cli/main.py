@@ -3,6 +3,7 @@
 import importlib
 import signal
 import time
+import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +14,7 @@ from mulligan.cli.commands import command, everywhere
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.render import render
-from mulligan.errors import Interrupted, MulliganError, SystemFailed, UsageWrong
+from mulligan.errors import InternalError, Interrupted, MulliganError, SystemFailed, UsageWrong
 
 # Which module declares the commands of each group; loaded when one of them is called.
 _GROUPS = {
@@ -90,6 +91,9 @@ def run(arguments: Sequence[str]) -> int:
         answer = Answer(data=None, error=Interrupted())
     except OSError as exc:  # a name too long for the system, for one; work is translated where it is done
         answer = Answer(data=None, error=_system_error(exc))
+    except Exception as exc:  # noqa: BLE001 - a script gets its document and an exit code from a bug too
+        traceback.print_exc()
+        answer = Answer(data=None, error=InternalError(reason=f"{type(exc).__name__}: {exc}"))
     try:
         invocation.live.close()
         format = invocation.format
