@@ -183,6 +183,7 @@ class Services:
             sandboxes=self._sandboxes,
             resumes=resumes,
             checkpoints=self._checkpoints,
+            manager=self._manager,
             phase=phase,
             recorder=self._recorder,
             sweeps=self.sweeps,

@@ -29,6 +29,14 @@ class SnapshotStore(Protocol):
         """Keep the sweep from deleting anything until the rows of what is captured inside are committed."""
         ...
 
+    def watch(self, tree: WorkingTree, *, others_at_work: bool) -> AbstractContextManager[None]:
+        """While it is open, looking at this tree costs what changed; in any doubt all of it is scanned.
+
+        Nothing is touched yet: the watch is set up by the first look, before its scan. With `others_at_work`
+        processes that nobody ends may be writing: what they have mapped to write is read every time.
+        """
+        ...
+
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         """Count what a capture would hold."""
         ...
@@ -121,6 +129,10 @@ class SandboxKind(Protocol):
 
     def exists(self, sandbox: Sandbox) -> bool:
         """Tell whether the working copy is there."""
+        ...
+
+    def watch(self, sandbox: Sandbox) -> AbstractContextManager[None]:
+        """While it is open, capturing, comparing and restoring cost what changed, where the system can tell."""
         ...
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:

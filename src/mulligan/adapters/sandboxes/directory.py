@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.removal import remove_tree
@@ -58,6 +59,12 @@ class DirectorySandboxes:
         """Tell whether the working copy is there, and not a symlink in its place or in that of the plan's folder."""
         path = Path(sandbox.path)
         return path.is_dir() and not path.is_symlink() and not path.parent.is_symlink()
+
+    def watch(self, sandbox: Sandbox) -> AbstractContextManager[None]:
+        """Have looking at the working copy cost what changed."""
+        # A step is over when all its processes are, so nothing keeps a file of the sandbox mapped from one
+        # step to the next: the munmap that ends each map is an event, and the next map makes its own.
+        return self._store.watch(_tree(sandbox), others_at_work=False)
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy durably."""

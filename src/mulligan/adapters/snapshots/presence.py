@@ -7,17 +7,22 @@ from mulligan.adapters.snapshots.trees import EntryKind, decode, stored_at
 from mulligan.errors import SnapshotDamaged
 
 
-def forget_missing(top: Folder, objects: Objects) -> None:
+def forget_missing(top: Folder, objects: Objects) -> bool:
     """Forget files and folders whose objects are gone: the next capture reads them again, and only them.
+
+    Tells whether anything was forgotten.
 
     Every object is looked for by itself. That one which names others is here says nothing of those: what is
     garbage goes pack by pack.
     """
+    forgotten = False
     for folder in top.walk():
         if folder.address and not objects.contains(folder.address):
-            folder.address = b""
+            folder.address, forgotten = b"", True
         for name in [name for name, record in folder.records.items() if not _is_here(record, objects)]:
             del folder.records[name]
+            forgotten = True
+    return forgotten
 
 
 def _is_here(record: bytes, objects: Objects) -> bool:
