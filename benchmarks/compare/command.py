@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,13 +16,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from benchmarks.compare.contest import Contestant, Effort, compete
+from benchmarks.compare.contest import Contestant, Disk, Effort, compete
 from benchmarks.compare.contestants import contestants
 from benchmarks.compare.fidelity import lost_by
 from benchmarks.compare.processes import Budget, CommandFailed
 from benchmarks.compare.results import Failure, Findings, OnTree, Row, Work
 from benchmarks.compare.table import show
-from benchmarks.compare.targets import Target, Verdict, judge
+from benchmarks.compare.targets import Judgement, Target, Verdict, judge
 from benchmarks.compare.works import WORKS, WORKS_ON_TREES
 from benchmarks.compare.works.bench import Bench
 from benchmarks.trees import Repository, make_repository
@@ -34,19 +34,22 @@ _ALWAYS = "git"  # the measure of all others
 def main(arguments: Sequence[str], targets: Sequence[Target]) -> int:
     """Compare, print, write; 1 where a target was missed or mulligan could not be measured."""
     options = _options(arguments)
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program has its bytecode at hand
-    comparison = Comparison(options)
     with _own_folder(options.folder) as folder:
-        findings = comparison.run(folder)
+        findings = Comparison(options).run(folder)
     judgements = judge(targets, findings.figures())
     show(findings, judgements)
     if options.json:
         document = {**_document(findings), "targets": [judgement.to_json() for judgement in judgements]}
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(document, indent=2) + "\n")
+    return exit_code(judgements, findings, warn_only=options.warn_only)
+
+
+def exit_code(judgements: Sequence[Judgement], findings: Findings, *, warn_only: bool) -> int:
+    """1 where a target was missed, or something of mulligan broke that should have been measured."""
     missed = any(judgement.verdict is Verdict.MISSED for judgement in judgements)
-    broken = any(not failure.expected for owner, failure in findings.failures() if comparison.is_ours(owner))
-    return 0 if options.warn_only else int(missed or broken)
+    broken = any(not failure.excused for owner, failure in findings.failures() if _is_ours(owner))
+    return 0 if warn_only else int(missed or broken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +79,6 @@ class Comparison:
         works += self._works(WORKS, folder, self._files_of, None)
         rows = [self._row(c, ready[c.key], trees[c.key], folder) for c in taking_part]
         return Findings(machine=machine, rows=rows, works=works)
-
-    def is_ours(self, owner: str) -> bool:
-        """Tell whether a failure of that owner is one of mulligan."""
-        return owner.startswith("mulligan") or owner in WORKS or owner in WORKS_ON_TREES
 
     def _wanted(self, group: str) -> bool:
         return group == _ALWAYS or not self.options.only or group in self.options.only
@@ -113,7 +112,7 @@ class Comparison:
 
     def _works(
         self,
-        table: dict[str, Callable[[Bench], Work]] | Any,
+        table: Mapping[str, Callable[[Bench], Work]],
         folder: Path,
         files_of: Callable[[str], int],
         repository: Repository | None,
@@ -130,6 +129,7 @@ class Comparison:
                 installed=folder / "installed",
                 budget=Budget(self.options.budget),
                 repeats=self.options.repeats,
+                disk=Disk(sync=not self.options.no_sync),
                 files=files_of(name),
                 repository=repository,
                 install=self.options.install,
@@ -148,19 +148,27 @@ class Comparison:
             checkpoints=self.options.checkpoints,
             repeats=self.options.repeats,
             budget=self.options.budget,
+            disk=Disk(sync=not self.options.no_sync),
         )
+
+
+def _is_ours(owner: str) -> bool:
+    return owner.startswith("mulligan") or owner in WORKS or owner in WORKS_ON_TREES
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
     add = parser.add_argument
     add("--sizes", type=_numbers, default=[1_000, 10_000, 100_000], help="files of the trees: 1000,10000")
-    add("--only", type=_words, default=[], help="mulligan,stepback,…; git is never left out")
+    add("--only", type=_groups, default=[], help="mulligan,stepback,…; git is never left out")
     add("--json", type=Path, metavar="FILE", help="write everything that was found there")
     add("--install", action="store_true", help="as root, install missing packages of the system")
     add("--warn-only", action="store_true", help="end with 0 even if a target was missed")
     add("--no-works", action="store_true", help="compare snapshots only")
     add("--largest-work", type=int, metavar="FILES", help="use smaller trees for the pieces of work")
+    add(
+        "--no-sync", action="store_true", help="write nothing out between measures: to try it, not to measure"
+    )
     add("--repeats", type=int, default=5, help="runs per figure (default 5)")
     add("--checkpoints", type=int, default=50, help="checkpoints of 5 changes each (default 50)")
     add("--budget", type=float, default=900, help="seconds per contestant and tree (default 900)")
@@ -174,7 +182,11 @@ def _numbers(text: str) -> list[int]:
     return [int(word) for word in text.split(",")]
 
 
-def _words(text: str) -> list[str]:
+def _groups(text: str) -> list[str]:
+    known = sorted({contestant.group for contestant in contestants(install=False)} | {"dbos"})
+    unknown = sorted(set(text.split(",")) - set(known))
+    if unknown:
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
     return text.split(",")
 
 

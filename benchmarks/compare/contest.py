@@ -24,6 +24,20 @@ class Taken:
     name: str
 
 
+class Disk:
+    """The disk on which everyone is measured."""
+
+    def __init__(self, *, sync: bool) -> None:
+        """Without `sync` what one thing left to write is written in the time of the next."""
+        self._sync = sync
+
+    def settle(self) -> None:
+        """Write out what came before, and let its timestamps become older than any grain."""
+        if self._sync:
+            os.sync()
+        time.sleep(0.05)
+
+
 class FifteenPaths:
     """Fifteen changes to undo: nine files edited, three deleted, three added."""
 
@@ -104,13 +118,14 @@ class Effort:
     checkpoints: int
     repeats: int
     budget: float  # seconds for one contestant on one tree
+    disk: Disk
 
 
 def compete(contestant: Contestant, repository: Repository, place: Path, effort: Effort) -> OnTree:
     """Measure one contestant on a copy of a tree of its own; what fails ends it, and is told."""
     budget = Budget(effort.budget)
     runs: dict[str, list[float]] = {}
-    disk: dict[str, int] = {}
+    used: dict[str, int] = {}
     inexact: str | None = None
     failure: Failure | None = None
     tree = place / "tree"
@@ -122,23 +137,23 @@ def compete(contestant: Contestant, repository: Repository, place: Path, effort:
             store = place / f"store{number}"
             store.mkdir()
             with contestant.open(tree, store, budget) as session:
-                os.sync()
+                effort.disk.settle()
                 runs.setdefault("first", []).append(session.snapshot().seconds)
                 if number < effort.first - 1:
                     continue
-                disk["first"] = size_on_disk(session.stored())
+                used["first"] = size_on_disk(session.stored())
                 measure = "five-changes"
                 taken = _checkpoints(session, repository, tree, effort, runs)
-                disk["all"] = size_on_disk(session.stored())
+                used["all"] = size_on_disk(session.stored())
                 measure = "no-change"
                 for _ in range(effort.repeats):
-                    os.sync()
+                    effort.disk.settle()
                     runs.setdefault("no-change", []).append(session.snapshot().seconds)
                 measure = "restore"
                 for _ in range(effort.repeats):
                     paths = FifteenPaths(tree, repository.sources)
                     paths.make()
-                    settle()
+                    effort.disk.settle()
                     runs.setdefault("restore", []).append(session.restore(taken.name, paths))
                     inexact = inexact or paths.left_wrong()
             shutil.rmtree(store)
@@ -149,7 +164,7 @@ def compete(contestant: Contestant, repository: Repository, place: Path, effort:
     return OnTree(
         files=repository.files,
         runs={name: Runs(seconds=tuple(seconds)) for name, seconds in runs.items()},
-        disk=disk,
+        disk=used,
         inexact=inexact,
         failure=failure,
     )
@@ -160,28 +175,20 @@ def _checkpoints(
 ) -> Taken:
     for mark in range(effort.checkpoints):
         edit(tree, repository.sources, CHANGED_FILES, mark)
-        settle()
+        effort.disk.settle()
         taken = session.snapshot()
         runs.setdefault("five-changes", []).append(taken.seconds)
     return taken
-
-
-def settle() -> None:
-    """Write out what the changes left, and let their timestamps become older than any grain."""
-    os.sync()
-    time.sleep(0.05)
 
 
 def copy_tree(source: Path, target: Path, budget: Budget) -> None:
     """Copy everything there is to a tree; afterwards it is as warm as a tree can be."""
     target.parent.mkdir(parents=True, exist_ok=True)
     run(["cp", "--archive", "--reflink=never", str(source), str(target)], budget)
-    os.sync()
 
 
 def size_on_disk(folders: Sequence[Path]) -> int:
     """Bytes that folders take from the disk: whole blocks, folders included, hard links once."""
-    os.sync()
     seen: dict[tuple[int, int], int] = {}
     pending = [str(folder) for folder in folders]
     while pending:

@@ -8,10 +8,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 _LAST_LINES = 12
 
@@ -23,6 +24,11 @@ class CommandFailed(Exception):
         super().__init__(f"{command}: {output}")
         self.command = command
         self.output = "\n".join(output.strip().splitlines()[-_LAST_LINES:])
+
+
+def surroundings() -> dict[str, str]:
+    """The variables that measured processes see: an installed program has its bytecode at hand."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 class Budget:
@@ -58,7 +64,7 @@ def run(
         process = subprocess.Popen(
             command,
             cwd=cwd,
-            env=env,
+            env=surroundings() if env is None else env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -95,7 +101,7 @@ class Driver:
         with log.open("wb") as stderr:
             self._process = subprocess.Popen(
                 command,
-                env=env,
+                env=surroundings() if env is None else env,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
@@ -138,7 +144,7 @@ class Driver:
             _end(self._process)
         self._process.stdout.close()
 
-    def __enter__(self) -> "Driver":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -152,9 +158,7 @@ class Driver:
 
 def _end(process: "subprocess.Popen[str]") -> str:
     """End a process of ours and all that it started; gives what it had printed."""
-    try:
+    with suppress(ProcessLookupError):  # it may end by itself in this moment
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # it ended by itself in this moment
     output, _ = process.communicate()
     return output or ""

@@ -15,12 +15,12 @@ class Failure:
     measure: str
     command: str
     output: str
-    expected: bool  # known to be missing, and no fault: a feature to come, a peer that has no such thing
+    excused: bool  # no fault of mulligan: a feature to come, a peer that does not work here
 
     @staticmethod
     def of(measure: str, failed: CommandFailed) -> "Failure":
-        """A failure that nobody expected."""
-        return Failure(measure=measure, command=failed.command, output=failed.output, expected=False)
+        """A failure that nothing excuses."""
+        return Failure(measure=measure, command=failed.command, output=failed.output, excused=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,5 +149,5 @@ def _failure(failure: Failure | None) -> dict[str, Any] | None:
         "measure": failure.measure,
         "command": failure.command,
         "output": failure.output,
-        "expected": failure.expected,
+        "excused": failure.excused,
     }

@@ -1,13 +1,12 @@
 """borg, from the system's packages."""
 
-import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.compare.contest import FifteenPaths, Taken
 from benchmarks.compare.contestants.packages import system_program
-from benchmarks.compare.processes import Budget, run
+from benchmarks.compare.processes import Budget, run, surroundings
 
 
 class Borg:
@@ -46,7 +45,7 @@ class BorgSession:
         self._budget = budget
         self._taken = 0
         self._env = {
-            **os.environ,
+            **surroundings(),
             "BORG_REPO": str(store / "repository"),
             "BORG_BASE_DIR": str(store / "base"),
             "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK": "yes",

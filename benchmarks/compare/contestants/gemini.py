@@ -1,13 +1,12 @@
 """@google/gemini-cli-core, from npm: the git service behind its checkpoints, in a node process that stays."""
 
-import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.compare.contest import FifteenPaths, Taken
 from benchmarks.compare.contestants.packages import node_package
-from benchmarks.compare.processes import Budget, Driver, run
+from benchmarks.compare.processes import Budget, Driver, run, surroundings
 
 _PROGRAM = Path(__file__).parent.parent / "drivers" / "gemini.mjs"
 _PACKAGE = "@google/gemini-cli-core"
@@ -33,7 +32,7 @@ class Gemini:
     def open(self, tree: Path, store: Path, budget: Budget) -> Generator["GeminiSession"]:
         home = store / "home"
         home.mkdir()
-        env = {**os.environ, "HOME": str(home), "GEMINI_CLI_HOME": str(home)}
+        env = {**surroundings(), "HOME": str(home), "GEMINI_CLI_HOME": str(home)}
         command = ["node", str(_PROGRAM), str(self._package), str(tree)]
         with Driver(command, budget, log=store / "log", env=env) as driver:
             driver.ask(verb="start")

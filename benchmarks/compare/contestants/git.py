@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.compare.contest import FifteenPaths, Taken
-from benchmarks.compare.processes import Budget, run
+from benchmarks.compare.processes import Budget, run, surroundings
 
 _SETTINGS = {
     "user.name": "nobody",
@@ -89,7 +89,7 @@ class GitSession:
         self._clean = clean
         # The user's own settings could change what is measured.
         self._env = {
-            **os.environ,
+            **surroundings(),
             "GIT_DIR": str(store / "git"),
             "GIT_WORK_TREE": str(tree),
             "GIT_CONFIG_GLOBAL": os.devnull,

@@ -1,13 +1,12 @@
 """opencode-ai, from npm: its own command for snapshots, and what its restore runs, for which it has none."""
 
-import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.compare.contest import FifteenPaths, Taken
 from benchmarks.compare.contestants.packages import node_package
-from benchmarks.compare.processes import Budget, CommandFailed, run
+from benchmarks.compare.processes import Budget, CommandFailed, run, surroundings
 
 _PACKAGE = "opencode-ai"
 
@@ -59,7 +58,12 @@ class OpencodeSession:
         folders = {
             f"XDG_{name}_HOME": str(store / name.lower()) for name in ("DATA", "CONFIG", "STATE", "CACHE")
         }
-        self._env = {**os.environ, **folders, "HOME": str(store / "home"), "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+        self._env = {
+            **surroundings(),
+            **folders,
+            "HOME": str(store / "home"),
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        }
 
     def start(self) -> None:
         """Make the tree a checkout, and let the program make its folders: neither is measured."""

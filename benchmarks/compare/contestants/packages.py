@@ -5,7 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from benchmarks.compare.processes import Budget, CommandFailed, run
+from benchmarks.compare.processes import Budget, CommandFailed, run, surroundings
 
 
 def python_environment(folder: Path, budget: Budget, *packages: str) -> Path:
@@ -42,4 +42,4 @@ def system_program(program: str, package: str, budget: Budget, *, install: bool)
         raise CommandFailed(" ".join(command), f"{program} is not installed: run as root with --install")
     if os.geteuid() != 0:
         raise CommandFailed(" ".join(command), "only root may install packages of the system")
-    run(command, budget, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+    run(command, budget, env={**surroundings(), "DEBIAN_FRONTEND": "noninteractive"})

@@ -1,13 +1,12 @@
 """restic, from the system's packages."""
 
-import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.compare.contest import FifteenPaths, Taken
 from benchmarks.compare.contestants.packages import system_program
-from benchmarks.compare.processes import Budget, run
+from benchmarks.compare.processes import Budget, run, surroundings
 
 
 class Restic:
@@ -23,14 +22,17 @@ class Restic:
 
     def __init__(self, *, install: bool) -> None:
         self._install = install
+        self._restore: tuple[str, ...] = ("restore", "--quiet")
 
     def install(self, place: Path, budget: Budget) -> str:
         system_program("restic", "restic", budget, install=self._install)
+        if "--sparse" in run(["restic", "restore", "--help"], budget).output:  # since 0.15
+            self._restore = ("restore", "--quiet", "--sparse")
         return run(["restic", "version"], budget).output.strip()
 
     @contextmanager
     def open(self, tree: Path, store: Path, budget: Budget) -> Generator["ResticSession"]:
-        session = ResticSession(tree, store, budget)
+        session = ResticSession(tree, store, budget, self._restore)
         session.start()
         yield session
 
@@ -40,12 +42,13 @@ class ResticSession:
 
     own_names = frozenset[str]()
 
-    def __init__(self, tree: Path, store: Path, budget: Budget) -> None:
+    def __init__(self, tree: Path, store: Path, budget: Budget, restore: Sequence[str]) -> None:
+        self._restore = restore
         self._tree = tree
         self._store = store
         self._budget = budget
         self._env = {
-            **os.environ,
+            **surroundings(),
             "RESTIC_REPOSITORY": str(store / "repository"),
             "RESTIC_PASSWORD": "comparison",
             "RESTIC_CACHE_DIR": str(store / "cache"),
@@ -63,7 +66,7 @@ class ResticSession:
         """Restore what has to be written, right into the tree."""
         written = paths.brought_back if paths is not None else []
         wanted = [word for path in written for word in ("--include", f"/{path}")]
-        seconds = self._restic("restore", "--quiet", name, "--target", str(self._tree), *wanted)
+        seconds = self._restic(*self._restore, name, "--target", str(self._tree), *wanted)
         if paths is not None:
             paths.remove_added()
         return seconds

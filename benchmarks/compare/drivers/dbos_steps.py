@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def main(folder: str, journal_mode: str, steps: int) -> None:
     many()
     DBOS.destroy()
     logging.shutdown()
-    print(json.dumps({"seconds": [after - before for before, after in zip(begun, begun[1:], strict=False)]}))
+    print(json.dumps({"seconds": [after - before for before, after in pairwise(begun)]}))
 
 
 if __name__ == "__main__":

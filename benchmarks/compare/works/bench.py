@@ -1,16 +1,15 @@
 """The bench that work is done on: a folder, a tree, the program under test, and how often."""
 
 import json
-import os
 import sys
-import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compare.processes import Budget, CommandFailed, Finished, run
+from benchmarks.compare.contest import Disk
+from benchmarks.compare.processes import Budget, CommandFailed, Finished, run, surroundings
 from benchmarks.compare.results import Failure, Runs
 from benchmarks.trees import Repository
 
@@ -25,6 +24,7 @@ class Bench:
     installed: Path  # for what is installed once and used by several
     budget: Budget
     repeats: int
+    disk: Disk
     files: int
     repository: Repository | None  # the tree of this size, where there is one; never changed
     install: bool
@@ -34,7 +34,7 @@ class Bench:
         """Run the program in a project."""
         program = [str(_PROGRAM)] if _PROGRAM.exists() else [sys.executable, "-m", "mulligan"]
         # Only what the bench names: a project or setting of whoever runs this must not come in.
-        env = {name: value for name, value in os.environ.items() if not name.startswith("MULLIGAN_")}
+        env = {name: value for name, value in surroundings().items() if not name.startswith("MULLIGAN_")}
         return run([*program, *arguments], self.budget, cwd=project, env=env)
 
     def mulligan_data(self, project: Path, *arguments: str) -> Any:
@@ -54,12 +54,12 @@ class Tally:
         self._seconds.setdefault(side, []).append(seconds)
 
     @contextmanager
-    def part(self, measure: str) -> Generator[None]:
+    def part(self, measure: str, *, of_peer: bool = False) -> Generator[None]:
         """A part that may fail by itself."""
         try:
             yield
         except CommandFailed as exc:
-            self.failures.append(Failure.of(measure, exc))
+            self.failures.append(replace(Failure.of(measure, exc), excused=of_peer))
 
     def sides(self) -> dict[str, Runs]:
         """The runs by side."""
@@ -69,12 +69,6 @@ class Tally:
 def make_project(folder: Path, steps: Sequence[dict[str, Any]]) -> None:
     """Put a plan file into a folder that is to be a project; it is JSON, which is YAML too."""
     (folder / "plan.yaml").write_text(json.dumps({"name": "bench", "steps": list(steps)}))
-
-
-def settled(seconds: float) -> None:
-    """Write out what preparations left, and let timestamps age."""
-    os.sync()
-    time.sleep(seconds)
 
 
 ONE_STEP = [{"name": "start", "tool": "write_file", "args": {"path": "started", "content": "yes"}}]

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.compare.contestants.packages import python_environment, version_of
 from benchmarks.compare.processes import run
 from benchmarks.compare.results import Work
-from benchmarks.compare.works.bench import Bench, Tally, make_project, settled
+from benchmarks.compare.works.bench import Bench, Tally, make_project
 from benchmarks.trees import make_repository
 
 _PROGRAM = Path(__file__).parent.parent / "drivers" / "dbos_steps.py"
@@ -31,21 +31,21 @@ def executor(bench: Bench) -> Work:
                 for n in range(_STEPS)
             ],
         )
-        settled(0.05)
+        bench.disk.settle()
         bench.mulligan(project, "plan", "execute", "plan.yaml")
         events = bench.mulligan_data(project, "plan", "log")["events"]
         begun = [datetime.fromisoformat(e["created_at"]) for e in events if e["type"] == "step_started"]
         for one, next_one in list(pairwise(begun))[_LEFT_OUT:]:
             tally.add("mulligan step", (next_one - one).total_seconds())
     if bench.group_wanted("dbos"):
-        with tally.part("DBOS step"):
+        with tally.part("DBOS step", of_peer=True):
             python = python_environment(bench.installed / "dbos", bench.budget, "dbos")
             how += f"; dbos {version_of(python, 'dbos', bench.budget)}, SQLite with synchronous=FULL, as it"
             how += " comes and in WAL mode"
             for mode, side in (("delete", "DBOS step"), ("wal", "DBOS step, WAL")):
                 folder = bench.place / mode
                 folder.mkdir()
-                settled(0.05)
+                bench.disk.settle()
                 done = run(
                     [str(python), str(_PROGRAM), str(folder), mode, str(_STEPS)], bench.budget, cwd=folder
                 )

@@ -5,7 +5,7 @@ import shutil
 from benchmarks.compare.contest import copy_tree
 from benchmarks.compare.processes import run
 from benchmarks.compare.results import Work
-from benchmarks.compare.works.bench import GIT, ONE_STEP, Bench, Tally, make_project, settled
+from benchmarks.compare.works.bench import GIT, ONE_STEP, Bench, Tally, make_project
 from benchmarks.trees import make_repository
 
 _BYTES_PER_FILE = 20_000
@@ -21,10 +21,10 @@ def first_step(bench: Bench) -> Work:
         make_project(original, ONE_STEP)
         for _ in range(3):
             copy_tree(original, project, bench.budget)
-            settled(0.05)
+            bench.disk.settle()
             tally.add("mulligan", bench.mulligan(project, "plan", "execute", "plan.yaml").seconds)
             shutil.rmtree(project)
-            settled(0.05)
+            bench.disk.settle()
             seconds = run(["cp", "-a", "--reflink=auto", str(original), str(copy)], bench.budget).seconds
             for command in (["init", "--quiet"], ["add", "-A"], ["commit", "--quiet", "-m", "start"]):
                 seconds += run([*GIT, *command], bench.budget, cwd=copy).seconds

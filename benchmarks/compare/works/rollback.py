@@ -3,7 +3,7 @@
 from benchmarks.compare.contest import FifteenPaths, copy_tree
 from benchmarks.compare.processes import run
 from benchmarks.compare.results import Work
-from benchmarks.compare.works.bench import GIT, ONE_STEP, Bench, Tally, make_project, settled
+from benchmarks.compare.works.bench import GIT, ONE_STEP, Bench, Tally, make_project
 from benchmarks.trees import make_repository
 
 
@@ -24,12 +24,12 @@ def rollback(bench: Bench) -> Work:
         for _ in range(bench.repeats):
             paths = FifteenPaths(sandbox, repository.sources)
             paths.make()
-            settled(0.05)
+            bench.disk.settle()
             tally.add("mulligan", bench.mulligan(project, "plan", "rollback", "--yes", plan, "first").seconds)
             assert paths.left_wrong() is None
             paths = FifteenPaths(checkout, repository.sources)
             paths.make()
-            settled(0.05)
+            bench.disk.settle()
             seconds = run(["git", "reset", "--quiet", "--hard"], bench.budget, cwd=checkout).seconds
             seconds += run(["git", "clean", "--quiet", "-fd"], bench.budget, cwd=checkout).seconds
             tally.add("git", seconds)

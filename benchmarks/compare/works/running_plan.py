@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.compare.contest import CHANGED_FILES, copy_tree
 from benchmarks.compare.processes import run
 from benchmarks.compare.results import Failure, Work
-from benchmarks.compare.works.bench import GIT, Bench, Tally, make_project, settled
+from benchmarks.compare.works.bench import GIT, Bench, Tally, make_project
 from benchmarks.trees import edit
 
 _STEP = Path(__file__).parent.parent / "drivers" / "plan_step.py"
@@ -52,7 +52,7 @@ def _run(bench: Bench, tally: Tally, *, checkout: bool) -> None:
             run([*GIT, *command], bench.budget, cwd=project)
     arguments = {"function": "bench_step:checkpoints", "kwargs": {"repeats": bench.repeats}}
     make_project(project, [{"name": "measure", "tool": "python", "args": arguments}])
-    settled(0.05)
+    bench.disk.settle()
     bench.mulligan(project, "plan", "execute", "plan.yaml")
     for event in bench.mulligan_data(project, "plan", "log")["events"]:
         if event["type"] == "log":
@@ -62,15 +62,15 @@ def _run(bench: Bench, tally: Tally, *, checkout: bool) -> None:
     sandbox = Path(found["sandboxes"][0]["path"])
     for number in range(bench.repeats):
         edit(sandbox, bench.repository.sources, CHANGED_FILES, 1_000 + number)
-        settled(0.05)
+        bench.disk.settle()
         done = bench.mulligan(project, "checkpoint", "create", found["plan_id"], "--label", f"c{number}")
         tally.add("checkpoint create as a process, 5 changes", done.seconds)
     for number in range(bench.repeats):
-        settled(0.05)
+        bench.disk.settle()
         done = bench.mulligan(project, "checkpoint", "create", found["plan_id"], "--label", f"n{number}")
         tally.add("checkpoint create as a process, no change", done.seconds)
 
 
 def _known(failure: Failure) -> Failure:
     """What this version says it cannot do yet is no fault of the comparison."""
-    return replace(failure, expected="not built yet" in failure.output)
+    return replace(failure, excused="not built yet" in failure.output)

@@ -2,7 +2,7 @@
 
 from benchmarks.compare.contestants.restic import Restic
 from benchmarks.compare.results import Work
-from benchmarks.compare.works.bench import ONE_STEP, Bench, Tally, make_project, settled
+from benchmarks.compare.works.bench import ONE_STEP, Bench, Tally, make_project
 from benchmarks.trees import make_repository
 
 
@@ -17,18 +17,18 @@ def verify(bench: Bench) -> Work:
         bench.mulligan(project, "plan", "execute", "plan.yaml")
         sandbox = bench.mulligan_data(project, "plan", "status")["sandboxes"][0]["path"]
         for _ in range(bench.repeats):
-            settled(0)
+            bench.disk.settle()
             tally.add("mulligan", bench.mulligan(project, "checkpoint", "verify").seconds)
             tally.add("mulligan --quick", bench.mulligan(project, "checkpoint", "verify", "--quick").seconds)
         if bench.group_wanted("restic"):
-            with tally.part("restic check --read-data"):
+            with tally.part("restic check --read-data", of_peer=True):
                 restic = Restic(install=bench.install)
                 restic.install(bench.installed, bench.budget)
                 store.mkdir()
                 with restic.open(bench.place / sandbox, store, bench.budget) as session:
                     session.snapshot()
                     for _ in range(bench.repeats):
-                        settled(0)
+                        bench.disk.settle()
                         tally.add("restic", session.check())
     return Work(
         key="verify",
