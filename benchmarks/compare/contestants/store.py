@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.compare.contest import FifteenPaths, Taken
 from benchmarks.compare.processes import Budget, Driver, run
 
-_DRIVER = [sys.executable, "-m", "benchmarks.compare.drivers.store"]
+_DRIVER = [sys.executable, str(Path(__file__).parent.parent / "drivers" / "store.py")]
 
 
 class RunningStore:
