@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from mulligan.application.rollback_service import Rollback
     from mulligan.bootstrap.entrance import init, open
     from mulligan.bootstrap.project import Project
+    from mulligan.domain.diff import Diff
     from mulligan.errors import MulliganError
 
 __all__ = [
     "CheckpointView",
+    "Diff",
     "MulliganError",
     "PlanLine",
     "PlanStatus",
@@ -33,6 +35,7 @@ __all__ = [
 
 _HOMES = {
     "CheckpointView": "mulligan.application.queries",
+    "Diff": "mulligan.domain.diff",
     "MulliganError": "mulligan.errors",
     "PlanLine": "mulligan.application.queries",
     "PlanStatus": "mulligan.application.queries",

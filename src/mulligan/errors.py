@@ -25,7 +25,7 @@ MulliganError
 │   ├── Ambiguous
 │   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanNotReady
 │   ├── TransitionIllegal
-│   ├── CheckpointForeign · CheckpointNotATarget · RollbackDisabled · SandboxMissing
+│   ├── CheckpointForeign · CheckpointNotATarget · CheckpointsUnlike · RollbackDisabled · SandboxMissing
 │   ├── ResourceUnsuitable · PathEscapes · PathReserved · TargetExists · ToolNotCheckpointable
 │   ├── ConfirmationMissing · Declined
 │   ├── DatabaseTooNew
@@ -347,6 +347,15 @@ class CheckpointNotATarget(Refused):
         "checkpoint {checkpoint_id} is of the real resources ({checkpoint_type}), not of the sandboxes"
     )
     hint: ClassVar[str] = "`mulligan checkpoint list {plan_id}` shows where this plan can go back to"
+
+
+class CheckpointsUnlike(Refused):
+    """Two checkpoints that have no resource in common."""
+
+    message: ClassVar[str] = (
+        "{old} and {new} cannot be compared: they are of {old_resource} and {new_resource}"
+    )
+    hint: ClassVar[str] = "give two checkpoints of one resource; `mulligan checkpoint list` shows them"
 
 
 class RollbackDisabled(Refused):

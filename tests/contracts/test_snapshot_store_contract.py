@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.snapshot import ObjectId, Snapshot
+from mulligan.domain.tree_difference import StoredContent
 from mulligan.errors import RestoreFailed, SnapshotDamaged, SystemFailed
 from mulligan.ports import SnapshotStore
 from tests.snapshot_world import Watcher, new_store, picture, removed, restored, tree_at
@@ -279,7 +280,7 @@ def test_holding_is_shared(make_store: Callable[[], SnapshotStore]) -> None:
         pass
 
 
-def test_the_files_in_which_two_snapshots_differ_are_named(store: SnapshotStore, tree: Path) -> None:
+def test_the_paths_in_which_two_snapshots_differ_are_named(store: SnapshotStore, tree: Path) -> None:
     before = _capture(store, tree)
     (tree / "README").write_text("changed\n")
     (tree / "src" / "main.py").chmod(0o755)
@@ -291,7 +292,72 @@ def test_the_files_in_which_two_snapshots_differ_are_named(store: SnapshotStore,
     (tree / "new" / "empty").mkdir()
     os.utime(tree / "link", ns=(1, 1), follow_symlinks=False)
     after = _capture(store, tree)
-    changed = ("README", "new/file", "src/deep", "src/deep/data", "src/main.py")
-    assert store.changed_paths(before.roots[0], after.roots[0]) == changed
-    assert store.changed_paths(after.roots[0], before.roots[0]) == changed
-    assert store.changed_paths(after.roots[0], after.roots[0]) == ()
+    changed = ["README", "new", "new/empty", "new/file", "src/deep", "src/deep/data", "src/main.py"]
+    there = store.difference(before.roots[0], after.roots[0])
+    back = store.difference(after.roots[0], before.roots[0])
+    assert [d.path for d in there] == changed
+    assert [d.path for d in there if d.of_files] == [p for p in changed if p not in ("new", "new/empty")]
+    assert [(d.path, d.new, d.old) for d in there] == [(d.path, d.old, d.new) for d in back]
+    assert store.difference(after.roots[0], after.roots[0]) == ()
+
+
+def test_a_difference_tells_what_stood_there_and_what_does_now(store: SnapshotStore, tree: Path) -> None:
+    os.setxattr(tree / "README", "user.note", b"old")
+    before = _capture(store, tree)
+    (tree / "README").write_text("changed\n")
+    (tree / "README").chmod(0o751)
+    (tree / "empty").rmdir()
+    (tree / "empty").symlink_to("src")
+    os.link(tree / "src" / "main.py", tree / "twin")
+    after = _capture(store, tree)
+    readme, empty, main, twin = store.difference(before.roots[0], after.roots[0])
+    assert readme.old is not None
+    assert readme.new is not None
+    assert readme.old.content is not None
+    assert readme.new.content is not None
+    assert (readme.old.type, readme.old.mode & 0o777, readme.old.content.size) == ("file", 0o644, 6)
+    assert (readme.new.type, readme.new.mode, readme.new.content.size) == ("file", 0o751, 8)
+    assert store.read(readme.old.content) == b"hello\n"
+    assert store.read(readme.new.content) == b"changed\n"
+    assert readme.old.attributes == ((b"user.note", b"old"),)
+    assert empty.old is not None
+    assert (empty.old.type, empty.old.empty) == ("folder", True)
+    assert empty.new is not None
+    assert (empty.new.type, empty.new.target, empty.new.content) == ("symlink", b"src", None)
+    assert main.new is not None
+    assert twin.new is not None
+    assert main.new.shared_with == twin.new.shared_with == b"src/main.py"
+    assert twin.old is None
+
+
+def test_a_difference_names_folders_that_changed_themselves(store: SnapshotStore, tree: Path) -> None:
+    before = _capture(store, tree)
+    (tree / "src").chmod(0o700)
+    (tree / "src" / "deep" / "data").unlink()
+    (tree / "empty" / "file").touch()
+    tree.chmod(0o711)
+    after = _capture(store, tree)
+    found = {d.path: (d.old, d.new) for d in store.difference(before.roots[0], after.roots[0])}
+    assert list(found) == [".", "empty", "empty/file", "src", "src/deep", "src/deep/data"]
+    assert [new.mode for _, new in (found["."], found["src"]) if new] == [0o711, 0o700]
+    assert [side.empty for side in found["empty"] if side] == [True, False]
+    assert [side.empty for side in found["src/deep"] if side] == [False, True]
+
+
+def test_a_large_file_is_read_in_one_piece(store: SnapshotStore, tree: Path) -> None:
+    before = _capture(store, tree)
+    data = os.urandom(3_000_001)
+    (tree / "large").write_bytes(data)
+    (large,) = store.difference(before.roots[0], _capture(store, tree).roots[0])
+    assert large.new is not None
+    assert large.new.content is not None
+    assert store.read(large.new.content) == data
+
+
+def test_a_difference_of_what_is_not_there_is_refused(store: SnapshotStore, tree: Path) -> None:
+    snapshot = _capture(store, tree)
+    for text in (f"{'00' * 32}@{'11' * 32}", "no@address"):
+        with pytest.raises(SnapshotDamaged):
+            store.difference(snapshot.roots[0], Snapshot.from_text(text).roots[0])
+    with pytest.raises(SnapshotDamaged):
+        store.read(StoredContent(ObjectId("22" * 32), 5))

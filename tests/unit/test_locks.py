@@ -1,5 +1,6 @@
 """One process at a time per plan; a process that died holds nothing."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -98,3 +99,18 @@ def test_a_lock_file_full_of_nonsense_does_not_hide_the_holder(tmp_path: Path) -
         holder = locks(tmp_path).holder(PLAN)
         assert holder is not None
         assert holder.pid == 0
+
+
+def test_two_who_look_do_not_take_each_other_for_the_holder(tmp_path: Path) -> None:
+    with locks(tmp_path).hold(PLAN):
+        pass
+    with (tmp_path / "locks" / f"{PLAN}.lock").open() as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        assert locks(tmp_path).holder(PLAN) is None
+
+
+def test_a_holder_that_did_not_say_who_it_is_is_not_asked(tmp_path: Path) -> None:
+    with locks(tmp_path).hold(PLAN):
+        (tmp_path / "locks" / f"{PLAN}.lock").write_text("")
+        with pytest.raises(PlanBusy):
+            locks(tmp_path).ask_to_stop(PLAN)

@@ -45,9 +45,20 @@ def make_project(folder: Path) -> bool:
         ignore = home / ".gitignore"
         if not ignore.exists():
             ignore.write_text(_IGNORE_ALL, "utf-8")
+        if new:
+            _sync(folder)
     except OSError as exc:
         raise SystemFailed(path=str(home), reason=exc.strerror or str(exc)) from exc
     return new
+
+
+def _sync(folder: Path) -> None:
+    """Let a new home outlast a power cut, with all that is made durable in it."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _check_owner(home: Path) -> None:

@@ -34,7 +34,7 @@ class FilePlanLocks:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(self._file(plan_id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            if not _lock(fd, _TRIES):
+            if not _lock(fd, _TRIES, fcntl.LOCK_EX):
                 raise self._busy(plan_id, fd)
             word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
             os.ftruncate(fd, 0)
@@ -50,7 +50,7 @@ class FilePlanLocks:
         except FileNotFoundError:
             return None
         try:
-            return None if _lock(fd, 1) else _read_holder(fd)
+            return None if _lock(fd, 1, fcntl.LOCK_SH) else _read_holder(fd)
         finally:
             os.close(fd)
 
@@ -59,6 +59,8 @@ class FilePlanLocks:
         holder = self.holder(plan_id)
         if holder is None:
             return
+        if not holder.pid:  # it has not said who it is; 0 would mean ourselves and everyone around
+            raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
         try:
             os.kill(holder.pid, signal.SIGTERM)
         except ProcessLookupError:
@@ -77,10 +79,11 @@ class FilePlanLocks:
         return PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
 
 
-def _lock(fd: int, tries: int) -> bool:
+def _lock(fd: int, tries: int, kind: int) -> bool:
+    """Try to lock: shared to look, so that two who look do not take each other for the holder."""
     for attempt in range(tries):
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             if attempt + 1 < tries:
                 time.sleep(_PAUSE)

@@ -13,7 +13,7 @@ from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.naming import label_problem
 from mulligan.domain.plan import State
 from mulligan.domain.resource import Strategy
-from mulligan.domain.step import StepStatus
+from mulligan.domain.tool import CallStatus
 from mulligan.errors import PlanNotReady, TargetExists, UsageWrong
 from mulligan.ports import Database, FoundCheckpoint, Observer, SandboxKinds, SnapshotStore
 
@@ -74,12 +74,7 @@ class CheckpointLibrary:
             refuse_ended(run.plan)
             refuse_without_checkpoints(run.plan)
             _refuse_without_sandboxes(run)
-            with self._database.reading() as db:
-                steps = db.steps.list(plan_id)
-            interrupted = run.plan.state is State.PROCESSING or any(
-                s.status is StepStatus.RUNNING for s in steps
-            )
-            reason = reason_for(CheckpointType.MANUAL, {}, between_steps=not interrupted)
+            reason = reason_for(CheckpointType.MANUAL, {}, between_steps=not self._interrupted(run))
             return self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
 
     def verify(self, found: FoundCheckpoint | None, *, quick: bool, observer: Observer) -> Verification:
@@ -124,6 +119,17 @@ class CheckpointLibrary:
                 )
             )
         return exported
+
+    def _interrupted(self, run: Run) -> bool:
+        """Whether the sandboxes may hold what a step that never came to its end left behind."""
+        plan_id = run.plan.plan_id
+        with self._database.reading() as db:
+            resting_place = db.checkpoints.newest_between_steps(plan_id)
+            calls = db.tool_calls.list(plan_id)
+        since = resting_place.seq if resting_place else 0
+        return run.plan.state is State.PROCESSING or any(
+            c.status is CallStatus.INTERRUPTED and not c.superseded and c.seq > since for c in calls
+        )
 
     def _all_groups(self) -> list[CheckpointGroup]:
         with self._database.reading() as db:

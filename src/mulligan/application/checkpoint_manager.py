@@ -6,7 +6,7 @@ from mulligan.application.run import Run
 from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.resource import Sandbox
 from mulligan.domain.snapshot import Capture, PathChange
-from mulligan.errors import MulliganError, RestoreIncomplete, SandboxMissing
+from mulligan.errors import MulliganError, RestoreFailed, RestoreIncomplete, SandboxMissing
 from mulligan.ports import SandboxKinds
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
@@ -22,13 +22,13 @@ class CheckpointManager:
     def capture(self, run: Run) -> tuple[Capture, ...]:
         """Store every sandbox durably, in the plan's order; nothing is read where nothing can have changed."""
         if run.still is None:
-            self._require(run.sandboxes)
+            self.require(run.sandboxes)
             run.still = tuple(self._kinds.of(s).capture(s, run.observer) for s in run.sandboxes)
         return run.still
 
     def compare(self, run: Run, group: CheckpointGroup) -> Changes:
         """What a restore would do to each sandbox; everything it needs is read and verified, nothing touched."""
-        self._require(run.sandboxes)
+        self.require(run.sandboxes)
         return {
             s.resource: self._kinds.of(s).compare(s, group.checkpoint_of(s.resource).snapshot)
             for s in run.sandboxes
@@ -36,7 +36,7 @@ class CheckpointManager:
 
     def restore(self, run: Run, group: CheckpointGroup) -> Changes:
         """Make every sandbox exactly what the group holds. Cut off anywhere, running it again completes it."""
-        self._require(run.sandboxes)
+        self.require(run.sandboxes)
         run.still = None
         changes: dict[str, tuple[PathChange, ...]] = {}
         for sandbox in run.sandboxes:
@@ -48,6 +48,8 @@ class CheckpointManager:
         """Restore the group; on any failure bring every sandbox back to `before`, so that it is all or none."""
         try:
             return self.restore(run, group)
+        except SandboxMissing:
+            raise  # seen before anything is touched
         except MulliganError as failure:
             try:
                 self.restore(run, before)
@@ -55,9 +57,13 @@ class CheckpointManager:
                 raise RestoreIncomplete(
                     path=", ".join(s.path for s in run.sandboxes), plan_id=run.plan.plan_id, reason=worse.text
                 ) from failure
+            if isinstance(failure, RestoreFailed):
+                hint = "everything is as it was before; mend the cause, then try again"
+                raise RestoreFailed(hint=hint, **failure.facts) from failure
             raise
 
-    def _require(self, sandboxes: Sequence[Sandbox]) -> None:
+    def require(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Refuse to work on sandboxes that are not there."""
         for sandbox in sandboxes:
             if not self._kinds.of(sandbox).exists(sandbox):
                 raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)

@@ -49,14 +49,16 @@ class CheckpointService:
             # Held until the rows are committed: the sweep must not delete an old object this capture reused.
             with self._store.hold():
                 captures = self._manager.capture(run)
+                unheld = _untold(run, captures)
                 with self._database.writing_as(run.claim) as db:
                     events = self._recorder.write(db, run.plan, run.pending)
                     group = self._group(db, run, reason, captures)
                     db.checkpoints.add(group)
-                    plan = _at(run.progressed(), group)
+                    plan = replace(_at(run.progressed(), group), messages=(*run.plan.messages, *unheld))
                     db.plans.save(plan)
                     pruned = self._retain(db, run)
-                    events += self._recorder.write(db, plan, [self._entry(group), *pruned, *then])
+                    told = [self._told(text) for text in unheld]
+                    events += self._recorder.write(db, plan, [self._entry(group), *told, *pruned, *then])
         except PlanTakenOver:
             raise
         except MulliganError as exc:
@@ -133,6 +135,9 @@ class CheckpointService:
             Entry(type=EventType.PRUNED, data={"groups": list(verdict.prune)}, at=self._clock.now()),
         ]
 
+    def _told(self, text: str) -> Entry:
+        return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+
     def _entry(self, group: CheckpointGroup) -> Entry:
         return Entry(
             type=EventType.CHECKPOINT,
@@ -145,6 +150,18 @@ class CheckpointService:
             },
             at=group.created_at,
         )
+
+
+def what_is_not_held(resource: str, capture: Capture) -> tuple[str, ...]:
+    """What stands in a resource's folder but not in its snapshot, each in words."""
+    return tuple(f"{resource}: cannot hold {unheld.path} ({unheld.reason})" for unheld in capture.unheld)
+
+
+def _untold(run: Run, captures: Sequence[Capture]) -> list[str]:
+    """What a group leaves out that the plan's user was not told of yet: nothing is dropped silently."""
+    pairs = zip(run.sandboxes, captures, strict=True)
+    found = [text for sandbox, capture in pairs for text in what_is_not_held(sandbox.resource, capture)]
+    return [text for text in found if text not in run.plan.messages]
 
 
 def reason_for(type: CheckpointType, metadata: JsonObject, *, between_steps: bool) -> Reason:

@@ -41,6 +41,13 @@ class PlanClaims:
     @contextmanager
     def open(self, plan_id: PlanId, observer: Observer) -> Generator[Run]:
         """Hold the plan: its lock, a new fence, no process of a killed runner alive, nothing unfinished."""
+        with self.open_as_it_is(plan_id, observer) as run:
+            self.finish_unfinished(run)
+            yield run
+
+    @contextmanager
+    def open_as_it_is(self, plan_id: PlanId, observer: Observer) -> Generator[Run]:
+        """Hold the plan, with whatever a process that died had begun on it."""
         with self._locks.hold(plan_id):
             with self._database.writing() as db:
                 claim = Claim(plan_id=plan_id, fence=db.plans.raise_fence(plan_id))
@@ -50,7 +57,6 @@ class PlanClaims:
             run = self._run(claim, plan, observer)
             if plan.state is State.PROCESSING:
                 self._end_survivors(run)
-            self._finish_unfinished(run)
             yield run
 
     def _run(self, claim: Claim, plan: Plan, observer: Observer) -> Run:
@@ -74,6 +80,7 @@ class PlanClaims:
             snapshots=snapshots,
             added_bytes={},
             pending=[],
+            told=[],
             still=None,
         )
 
@@ -82,8 +89,10 @@ class PlanClaims:
             text = f"ended a process that a killed run had left behind: {described}"
             entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
             run.pending.append(entry)
+            run.told.append(text)
 
-    def _finish_unfinished(self, run: Run) -> None:
+    def finish_unfinished(self, run: Run) -> None:
+        """Finish or undo what a process that died had begun."""
         with self._database.reading() as db:
             intents = db.intents.list(run.plan.plan_id)
         for intent in intents:

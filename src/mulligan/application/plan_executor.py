@@ -33,6 +33,7 @@ class Execution:
     plan_id: PlanId
     resumed_from: ResumedFrom | None
     error: MulliganError | None  # what stopped it, if something did
+    messages: tuple[str, ...]  # what the caller must know of this run
 
 
 class PlanExecutor:
@@ -68,6 +69,7 @@ class PlanExecutor:
             refuse_ended(run.plan)
             if run.plan.phase is Phase.EXECUTE and run.plan.state is State.COMPLETE:
                 raise PlanAlreadyComplete(plan_id=plan_id)
+            self._resumes.refuse_where_impossible(run)
             check_before_running(run.plan.definition, run.settings, self._toolbox.declarations())
             resumed: ResumedFrom | None = None
             try:
@@ -79,26 +81,27 @@ class PlanExecutor:
                     plan_id=plan_id, hint=f"run on with `mulligan plan execute {plan_id}`"
                 ) from None
             except StepFailed as exc:
-                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc)
+                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
             except PlanTakenOver:
                 raise  # this process may write nothing any more
             except MulliganError as exc:
                 failure = PlanFailure(message=exc.text, step=None, tool=None, checkpoint=None)
                 self._stop(run, State.ERRORED, failure)
-                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc)
+                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
             finally:
                 self._toolbox.forget_processes()
-            return Execution(plan_id=plan_id, resumed_from=resumed, error=None)
+            return Execution(plan_id=plan_id, resumed_from=resumed, error=None, messages=tuple(run.told))
 
     def _take_up(self, run: Run) -> ResumedFrom | None:
         """Bring the plan into `processing` on a known state: new sandboxes, or those of before."""
         if run.plan.phase is Phase.STRATEGIZE:
             self._recorder.move(run, Phase.EXECUTE, State.QUEUED, ())
-        if run.plan.current_group_id is None and not run.plan.progress.step_index:
+        if not run.sandboxes:
             self._sandboxes.check(run.plan.definition, run.settings)
             self._sandboxes.make(run)
             return None
-        resumed = self._resumes.restore(run)
+        # Without a group no step has begun: the run was cut off right after its sandboxes were made.
+        resumed = self._resumes.restore(run) if run.plan.current_group_id else None
         plan = replace(run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, self._clock.now()), failure=None)
         self._recorder.record(run, plan, ())
         return resumed
@@ -122,8 +125,12 @@ class PlanExecutor:
         """Record that the run stopped; what was ahead of the last group is discarded when it goes on."""
         run.pending = []
         now = self._clock.now()
-        plan = replace(run.plan.moved_to(Phase.EXECUTE, state, now), failure=failure)
         with self._database.writing_as(run.claim) as db:
+            # As it is recorded: a signal that comes during a commit is raised before the run has learned of it.
+            recorded = db.plans.get(run.plan.plan_id)
+            if recorded.state is State.COMPLETE:  # not begun yet, or done
+                return
+            plan = replace(recorded.moved_to(Phase.EXECUTE, state, now), failure=failure)
             db.tool_calls.interrupt(plan.plan_id)
             stopped = [s for s in db.steps.list(plan.plan_id) if s.status is StepStatus.RUNNING]
             entry = Entry(type=EventType.PLAN_STATE, data={"state": state.value}, at=now)

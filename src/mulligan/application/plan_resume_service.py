@@ -2,6 +2,7 @@
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
+from mulligan.application.guards import refuse_without_checkpoints
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Run
 from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
@@ -26,6 +27,12 @@ class PlanResumeService:
         self._database = database
         self._manager = manager
         self._returns = returns
+
+    def refuse_where_impossible(self, run: Run) -> None:
+        """Refuse, before anything is changed, to go on with a plan that was begun and has no way to."""
+        if run.sandboxes:
+            refuse_without_checkpoints(run.plan)
+            self._manager.require(run.sandboxes)
 
     def restore(self, run: Run) -> ResumedFrom:
         """Stand exactly at the newest live group between two steps; what is there instead is kept first."""

@@ -4,16 +4,18 @@ from mulligan.application.guards import refuse_ended
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.preflight import check_before_running
 from mulligan.application.recorder import Recorder
-from mulligan.application.run import Entry
+from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.settings_source import SettingsSource
 from mulligan.config import Cleanup
 from mulligan.domain.checkpoint import EMPTY_STATE
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
+from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, Plan, PlanDefinition, State
 from mulligan.domain.rollback import FIRST_LINE, Line
 from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.errors import MulliganError, PlanTakenOver
 from mulligan.ports import Clock, Database, Ids, Observer, PlanLocks, Toolbox
 
 
@@ -84,10 +86,23 @@ class PlanService:
         with self._database.reading() as db:
             refuse_ended(db.plans.get(plan_id))
         self._locks.ask_to_stop(plan_id)
-        with self._claims.open(plan_id, observer) as run:
+        with self._claims.open_as_it_is(plan_id, observer) as run:
             refuse_ended(run.plan)
-            now = self._clock.now()
-            entry = Entry(type=EventType.PLAN_STATE, data={"state": "cancelled", "reason": reason}, at=now)
+            data: JsonObject = {"state": "cancelled", "reason": reason, "unfinished": self._finish(run)}
+            entry = Entry(type=EventType.PLAN_STATE, data=data, at=self._clock.now())
             self._recorder.move(run, Phase.EXECUTE, State.CANCELLED, [entry])
             if run.settings.cleanup is Cleanup.ON_TERMINAL:
                 self._sandboxes.remove(run)
+
+    def _finish(self, run: Run) -> str | None:
+        """Finish what was cut off; why it could not be must not keep the plan from being ended."""
+        try:
+            self._claims.finish_unfinished(run)
+        except PlanTakenOver:
+            raise
+        except MulliganError as exc:
+            with self._database.writing_as(run.claim) as db:
+                for intent in db.intents.list(run.plan.plan_id):
+                    db.intents.close(intent.intent_id)
+            return exc.text
+        return None

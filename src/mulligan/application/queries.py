@@ -15,7 +15,8 @@ from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
 from mulligan.domain.resource import Sandbox, Strategy
 from mulligan.domain.step import StepRecord
 from mulligan.domain.tool import CallStatus
-from mulligan.ports import Database, FoundCheckpoint, PlanLocks, SandboxKinds
+from mulligan.errors import SnapshotDamaged, SystemFailed
+from mulligan.ports import Database, FoundCheckpoint, PlanLocks, SnapshotStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +122,11 @@ class CheckpointView:
 class Queries:
     """Reads for screens and scripts; never waits for a running plan."""
 
-    def __init__(self, *, database: Database, locks: PlanLocks, kinds: SandboxKinds) -> None:
+    def __init__(self, *, database: Database, locks: PlanLocks, store: SnapshotStore) -> None:
         """Read from these."""
         self._database = database
         self._locks = locks
-        self._kinds = kinds
+        self._store = store
 
     def plan_id(self, word: str) -> PlanId:
         """The plan that a user's word means."""
@@ -142,6 +143,7 @@ class Queries:
             decisions = [d for d in db.decisions.list(plan_id) if not d.superseded]
             checkpoints = db.checkpoints.count(plan_id, superseded=False)
             current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
+        files_modified, hurt = self._files_modified(sandboxes, current)
         return PlanStatus(
             plan_id=plan.plan_id,
             name=plan.name,
@@ -155,7 +157,7 @@ class Queries:
             resumed_from=resumed_from,
             execution=ExecutionCounts(
                 tool_calls=sum(c.status is CallStatus.DONE for c in calls),
-                files_modified=self._files_modified(sandboxes, current),
+                files_modified=files_modified,
                 child_plans=0,
                 decisions=len(decisions),
                 checkpoints=checkpoints,
@@ -163,7 +165,7 @@ class Queries:
             conflicts=(),
             error=self._error(plan),
             timing=PlanTiming(created_at=plan.created_at, updated_at=plan.updated_at),
-            messages=plan.messages,
+            messages=(*plan.messages, *hurt),
         )
 
     def plans(self, state: State | None) -> list[PlanLine]:
@@ -200,14 +202,26 @@ class Queries:
             plan_id = db.plans.resolve("latest").plan_id if word in ("first", "latest") else None
             return db.checkpoints.resolve(word, plan_id)
 
-    def _files_modified(self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None) -> int:
-        """How many paths the newest group differs in from what the sandboxes were made of."""
+    def _files_modified(
+        self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None
+    ) -> tuple[int, tuple[str, ...]]:
+        """How many paths the newest group differs in from what the sandboxes were made of, and what hindered.
+
+        A damaged store does not keep anyone from seeing where the plan stands.
+        """
+        count, hurt = 0, list[str]()
         if current is None:
-            return 0
-        return sum(
-            len(self._kinds.of(s).changed_paths(s.base, current.checkpoint_of(s.resource).snapshot))
-            for s in sandboxes
-        )
+            return count, ()
+        for sandbox in sandboxes:
+            snapshot = current.checkpoint_of(sandbox.resource).snapshot
+            try:
+                differences = self._store.difference(sandbox.base.roots[0], snapshot.roots[0])
+                count += sum(difference.of_files for difference in differences)
+            except (SnapshotDamaged, SystemFailed) as exc:
+                hurt.append(
+                    f"changed files of {sandbox.resource} are not counted: {exc.text}; {exc.next_step}"
+                )
+        return count, tuple(hurt)
 
     def _error(self, plan: Plan) -> PlanErrorView | None:
         resume = f"run on with `mulligan plan execute {plan.plan_id}`"

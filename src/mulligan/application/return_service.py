@@ -21,7 +21,13 @@ from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, PlanFailure, State
 from mulligan.domain.rollback import Line, live_segments
 from mulligan.domain.step import StepRecord, StepStatus
-from mulligan.errors import MulliganError, PlanTakenOver, RestoreIncomplete
+from mulligan.errors import (
+    MulliganError,
+    PlanTakenOver,
+    RestoreIncomplete,
+    SandboxMissing,
+    SnapshotDamaged,
+)
 from mulligan.ports import Clock, Database, Ids, Toolbox, Transaction
 
 
@@ -86,16 +92,36 @@ class ReturnService:
         except RestoreIncomplete:
             raise  # neither before nor after: the intent stays open
         except MulliganError:
-            self._give_up(run, intent)
+            self._give_up(run, intent, ())
             raise
         return Returned(changes=changes, before=before)
 
     def finish(self, run: Run, intent: Intent) -> None:
-        """Finish what a process that died had begun; what had touched nothing yet is dropped."""
+        """Finish what a process that died had begun, or take it back where that cannot be.
+
+        What had touched nothing yet is dropped, and so is a return whose target is damaged: it never gets
+        better, and must not keep the user from choosing another.
+        """
         if intent.data["way_back"] and intent.data["before"] is None:
-            self._give_up(run, intent)
+            self._give_up(run, intent, ())
             return
-        self._carry_out(run, intent, None)
+        try:
+            self._carry_out(run, intent, self._kept(intent))
+        except (RestoreIncomplete, SandboxMissing, PlanTakenOver):
+            raise
+        except MulliganError as exc:
+            if intent.data["before"] is None and not isinstance(exc, SnapshotDamaged):
+                raise
+            text = f"a return that was cut off could not be finished: {exc.text}"
+            told = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+            self._give_up(run, intent, [told])
+
+    def _kept(self, intent: Intent) -> CheckpointGroup | None:
+        """The group that keeps what was there before, if one was taken."""
+        if intent.data["before"] is None:
+            return None
+        with self._database.reading() as db:
+            return db.checkpoints.get(GroupId(str(intent.data["before"])))
 
     def _intend(self, run: Run, wanted: Return, *, way_back: bool) -> Intent:
         """Record what is to be done, with all that is pending, before anything is touched."""
@@ -139,10 +165,12 @@ class ReturnService:
         self._settle(run, intent, target, changes)
         return changes
 
-    def _give_up(self, run: Run, intent: Intent) -> None:
+    def _give_up(self, run: Run, intent: Intent, told: Sequence[Entry]) -> None:
         """Close an intent that touched nothing, or whose work was undone."""
         with self._database.writing_as(run.claim) as db:
             db.intents.close(intent.intent_id)
+            events = self._recorder.write(db, run.plan, told)
+        self._recorder.show(run, events)
 
     def _settle(self, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes) -> None:
         data = intent.data

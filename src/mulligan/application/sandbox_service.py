@@ -1,9 +1,11 @@
 """Makes and removes the sandboxes of a plan."""
 
+import posixpath
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from mulligan.application.checkpoint_service import what_is_not_held
 from mulligan.application.preflight import cautions
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
@@ -11,9 +13,11 @@ from mulligan.config import Settings
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import IntentId
 from mulligan.domain.intent import Intent, IntentKind
+from mulligan.domain.placement import location_problem, overlap
 from mulligan.domain.plan import Phase, PlanDefinition, State
 from mulligan.domain.resource import Resource, Sandbox
 from mulligan.domain.snapshot import Capture, Survey
+from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import Clock, Database, Ids, SandboxKind, SandboxKinds, SnapshotStore
 
 
@@ -44,6 +48,15 @@ class SandboxService:
         """Refuse, before anything runs, what no sandbox can be made of."""
         for resource in definition.resources:
             self._kind(resource, settings).check(resource, self._location(resource))
+        found: list[Resource] = []
+        for resource in map(self._as_it_lies, definition.resources):
+            problems = [location_problem(resource), *(overlap(resource, other) for other in found)]
+            if problem := next(filter(None, problems), None):
+                path = str(self._location(resource))
+                raise ResourceUnsuitable(
+                    resource=resource.name, path=path, reason=f"behind a symlink, it {problem}"
+                )
+            found.append(resource)
 
     def make(self, run: Run) -> None:
         """Copy every resource into its sandbox and start the plan: intent first, rows last."""
@@ -88,11 +101,7 @@ class SandboxService:
 
     def _record(self, run: Run, intent: Intent, made: Sequence[tuple[Sandbox, Capture]]) -> None:
         now = self._clock.now()
-        unheld = tuple(
-            f"{sandbox.resource}: cannot hold {unheld.path} ({unheld.reason})"
-            for sandbox, capture in made
-            for unheld in capture.unheld
-        )
+        unheld = tuple(text for s, capture in made for text in what_is_not_held(s.resource, capture))
         plan = replace(
             run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now),
             messages=(*cautions(run.settings), *unheld),
@@ -101,6 +110,9 @@ class SandboxService:
             Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld
         ]
         with self._database.writing_as(run.claim) as db:
+            # A start that was cut off before its first group has left rows: these sandboxes take their places.
+            for sandbox in run.sandboxes:
+                db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
             for sandbox, _ in made:
                 db.sandboxes.add(sandbox)
             db.plans.save(plan)
@@ -122,6 +134,11 @@ class SandboxService:
 
     def _kind(self, resource: Resource, settings: Settings) -> SandboxKind:
         return self._kinds.choose(resource, settings.strategy)
+
+    def _as_it_lies(self, resource: Resource) -> Resource:
+        """The resource at the place that its location, followed through symlinks, leads to."""
+        real = self._location(resource).resolve()
+        return replace(resource, location=posixpath.relpath(real, self._project.resolve()))
 
     def _location(self, resource: Resource) -> Path:
         return self._project / resource.location

@@ -65,6 +65,8 @@ class ToolCallService:
             failed = replace(call, status=CallStatus.FAILED, detail={"hint": exc.next_step}, error=exc.text)
             self._ended(run, failed, ())
             raise
+        finally:
+            run.still = None  # also after a checkpoint inside the tool, which then worked on
         done = replace(call, status=CallStatus.DONE, output=result.output, detail=result.detail)
         self._ended(run, done, result.messages)
         return result.output
@@ -113,3 +115,4 @@ class ToolCallService:
         for text in messages:
             told: JsonObject = {"step": call.step_name, "message": text}
             run.pending.append(Entry(type=EventType.MESSAGE, data=told, at=now))
+            run.told.append(f"step {call.step_name!r}: {text}")

@@ -10,13 +10,14 @@ from mulligan.config import Entry, Source, parse_value, setting_named
 from mulligan.domain.event import Event
 from mulligan.domain.ids import PlanId
 from mulligan.domain.plan import State
-from mulligan.errors import SystemFailed
+from mulligan.errors import UsageWrong
 from mulligan.ports import Observer
 
 if TYPE_CHECKING:
     from mulligan.application.checkpoint_library import ExportedFolder, Verification
     from mulligan.application.plan_executor import Execution
     from mulligan.application.rollback_service import Rollback
+    from mulligan.domain.diff import Diff
 
 _LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
 
@@ -72,6 +73,12 @@ class Project:
         """All that happened to a plan, in order."""
         return self._services.queries.log(self._plan_id(plan))
 
+    def diff(
+        self, plan: str, *, old: str | None = None, new: str | None = None, binary: bool = False
+    ) -> "Diff":
+        """What differs between two checkpoints of a plan; unless told its first live group and its newest."""
+        return self._services.diffs.of_plan(self._plan_id(plan), old, new, binary=binary)
+
     def rollback(self, plan: str, checkpoint: str, *, dry_run: bool = False) -> "Rollback":
         """Bring a plan back, or forward, to one of its checkpoint groups."""
         rollbacks = self._services.rollbacks
@@ -94,8 +101,8 @@ class Project:
             with file.open("rb") as stream:
                 data = stream.read(_LARGEST_PLAN_FILE + 1)
         except OSError as exc:
-            raise SystemFailed(
-                path=str(file), reason=exc.strerror or str(exc), hint="name a plan file that can be read"
+            raise UsageWrong(
+                reason=f"{file}: {exc.strerror or exc}", hint="name a plan file that can be read"
             ) from exc
         definition = read_plan_file(
             data,
@@ -135,13 +142,17 @@ class Checkpoints:
 
     def verify(self, checkpoint: str | None = None, *, quick: bool = False) -> "Verification":
         """Read and hash the stored bytes of one checkpoint or of all."""
-        found = self._services.queries.find_checkpoint(checkpoint) if checkpoint else None
+        found = self._services.queries.find_checkpoint(checkpoint) if checkpoint is not None else None
         return self._services.library.verify(found, quick=quick, observer=self._observer)
 
     def restore(self, checkpoint: str, to: Path) -> "Sequence[ExportedFolder]":
         """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
         found = self._services.queries.find_checkpoint(checkpoint)
         return self._services.library.export(found, to, self._observer)
+
+    def diff(self, old: str, new: str, *, binary: bool = False) -> "Diff":
+        """What differs between two checkpoints or groups, of one plan or of two."""
+        return self._services.diffs.between(old, new, binary=binary)
 
 
 class Configuration:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoint_service import CheckpointService
+    from mulligan.application.diff_service import DiffService
     from mulligan.application.plan_claims import PlanClaims
     from mulligan.application.plan_executor import PlanExecutor
     from mulligan.application.plan_service import PlanService
@@ -121,7 +122,7 @@ class Services:
     @cached_property
     def queries(self) -> Queries:
         """What screens show."""
-        return Queries(database=self.database, locks=self._locks, kinds=self._kinds)
+        return Queries(database=self.database, locks=self._locks, store=self._store)
 
     @cached_property
     def plans(self) -> "PlanService":
@@ -202,6 +203,13 @@ class Services:
             store=self._store,
             kinds=self._kinds,
         )
+
+    @cached_property
+    def diffs(self) -> "DiffService":
+        """Compares checkpoints."""
+        from mulligan.application.diff_service import DiffService
+
+        return DiffService(database=self.database, store=self._store)
 
     @property
     def known_tools(self) -> Mapping[str, ToolDeclaration]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeAlias
 
 from mulligan.errors import MulliganError
 
@@ -37,12 +38,23 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A patch: for programs byte by byte and nothing else, on a terminal in colours and with a summary."""
+
+    data: bytes
+    summary: tuple[Line | Table, ...]
+
+
+Block: TypeAlias = Line | Table | Patch
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The answer to a command: data for scripts, blocks for people."""
 
     data: object
-    blocks: Sequence[Line | Table] = ()
+    blocks: Sequence[Block] = ()
     messages: Sequence[str] = ()
     error: MulliganError | None = None
     warn: bool = False

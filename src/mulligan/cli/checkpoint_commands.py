@@ -8,6 +8,7 @@ import click
 
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere
+from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.times import local_time
@@ -22,7 +23,7 @@ _READS = (0, 2, 3)
 @click.group(cls=SuggestingGroup, name="checkpoint")
 @everywhere
 def group() -> None:
-    """List, show, take, check and restore checkpoints."""
+    """List, show, compare, take, check and restore checkpoints."""
 
 
 @command(group, "list", example="mulligan checkpoint list upgrade-api --all", codes=_READS)
@@ -42,6 +43,20 @@ def show(invocation: Invocation, checkpoint: str) -> Answer:
     """Show one checkpoint, or those of a group, in full."""
     views = invocation.project().checkpoints.show(checkpoint)
     return Answer(data=_one_or_all(views), blocks=[line for view in views for line in _in_full(view)])
+
+
+@command(group, "diff", example="mulligan checkpoint diff draft latest | git apply", codes=(0, 1, 2, 3))
+@click.argument("old", metavar="A")
+@click.argument("new", metavar="B")
+@click.option("--binary", is_flag=True, help="Let the patch carry binary files too.")
+def diff(invocation: Invocation, old: str, new: str, binary: bool) -> Answer:
+    """Show what differs from A to B: files, folders, and a patch that `git apply` takes.
+
+    A and B are ids of checkpoints or groups (of any plan), unique prefixes, labels, `first` or `latest` (of the
+    newest plan). Groups are compared in all their resources; a checkpoint is compared with the one of the same
+    resource.
+    """
+    return diff_answer(invocation.project().checkpoints.diff(old, new, binary=binary))
 
 
 @command(

@@ -10,7 +10,7 @@ from mulligan.domain.json_value import Json
 
 
 def encode(value: object) -> Json:
-    """Any answer as a JSON value: times in UTC, bytes of names that are not UTF-8 spelled in hex."""
+    """Any answer as a JSON value: times in UTC, bytes of names and patches that are not UTF-8 spelled in hex."""
     match value:
         case None | bool() | int() | float():
             return value
@@ -18,6 +18,8 @@ def encode(value: object) -> Json:
             return encode(value.value)
         case str():
             return spell(value)
+        case bytes():
+            return value.decode("utf-8", "backslashreplace")
         case datetime():
             return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
         case Path():

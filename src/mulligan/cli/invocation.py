@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,7 +43,11 @@ class Invocation:
         """Who shows what goes on."""
         from mulligan.cli.live import Live, Silent
 
-        return Silent() if self.format.is_document else Live(terminal=sys.stderr.isatty())
+        return (
+            Silent()
+            if self.format.is_document
+            else Live(terminal=sys.stderr.isatty(), monotonic=time.monotonic)
+        )
 
     def project(self) -> "Project":
         """The project the command works in, or a refusal."""
@@ -105,7 +110,7 @@ class Invocation:
 
             file = locate(self.around, self.project_option) / NAME / "config.toml"
             return LayeredSettings(around=self.around, project_file=file).of_project().format
-        except MulliganError:
+        except (MulliganError, OSError):
             # Settings that cannot be read are an error of their own, told by the command; how to tell it
             # is decided without them.
             return _format_word(os.environ)

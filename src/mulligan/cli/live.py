@@ -1,7 +1,7 @@
 """What people see while an operation goes on: steps, output, checkpoints, progress. All of it on stderr."""
 
 import sys
-import time
+from collections.abc import Callable
 
 from mulligan.cli.encode import harmless
 from mulligan.domain.event import Event, EventType
@@ -13,9 +13,10 @@ _PACE = 0.1
 class Live:
     """Draws on stderr as things happen."""
 
-    def __init__(self, *, terminal: bool) -> None:
+    def __init__(self, *, terminal: bool, monotonic: Callable[[], float]) -> None:
         """On a terminal long work has a line that counts."""
         self._terminal = terminal
+        self._monotonic = monotonic
         self._counting: tuple[str, float] | None = None
         self._drawn = 0.0
         self._at_line_start = True
@@ -36,7 +37,7 @@ class Live:
         """Long work went on."""
         if not self._terminal:
             return
-        now = time.monotonic()
+        now = self._monotonic()
         if self._counting is None or self._counting[0] != what:
             self._counting = (what, now)
         if now - self._counting[1] < _PATIENCE or now - self._drawn < _PACE:
@@ -66,8 +67,8 @@ class Live:
         try:
             sys.stderr.buffer.write(data)
             sys.stderr.buffer.flush()
-        except BrokenPipeError:
-            return  # nobody looks any more; the operation itself goes on
+        except OSError:
+            return  # nobody looks any more, or their disk is full; the operation itself goes on
         self._at_line_start = data.endswith(b"\n")
 
 

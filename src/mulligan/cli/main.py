@@ -13,12 +13,15 @@ from mulligan.cli.commands import command, everywhere
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.render import render
-from mulligan.errors import Interrupted, MulliganError, UsageWrong
+from mulligan.errors import Interrupted, MulliganError, SystemFailed, UsageWrong
 
 # Which module declares the commands of each group; loaded when one of them is called.
 _GROUPS = {
-    "plan": ("mulligan.cli.plan_commands", "Create, run, look at and roll back plans."),
-    "checkpoint": ("mulligan.cli.checkpoint_commands", "List, show, take, check and restore checkpoints."),
+    "plan": ("mulligan.cli.plan_commands", "Create, run, look at, compare and roll back plans."),
+    "checkpoint": (
+        "mulligan.cli.checkpoint_commands",
+        "List, show, compare, take, check and restore checkpoints.",
+    ),
     "config": ("mulligan.cli.config_commands", "Look at and change settings."),
 }
 
@@ -50,7 +53,7 @@ def program(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@command(program, "init", example="mulligan init", codes=(0, 3))
+@command(program, "init", example="mulligan init", codes=(0, 1, 2, 3))
 @click.argument("path", default=".")
 def init(invocation: Invocation, path: str) -> Answer:
     """Make a project in PATH (the current folder): a folder .mulligan that holds all mulligan needs."""
@@ -77,23 +80,36 @@ def run(arguments: Sequence[str]) -> int:
     except MulliganError as exc:
         answer = Answer(data=None, error=exc)
     except click.exceptions.NoArgsIsHelpError as exc:
-        click.echo(exc.ctx.get_help() if exc.ctx else "")
-        return UsageWrong.exit_code
+        if not invocation.format.is_document:
+            click.echo(exc.ctx.get_help() if exc.ctx else "")
+            return UsageWrong.exit_code
+        answer = Answer(data=None, error=_usage_error(click.UsageError("Missing command.", exc.ctx)))
     except click.ClickException as exc:
         answer = Answer(data=None, error=_usage_error(exc))
     except (KeyboardInterrupt, click.Abort):
         answer = Answer(data=None, error=Interrupted())
+    except OSError as exc:  # a name too long for the system, for one; work is translated where it is done
+        answer = Answer(data=None, error=_system_error(exc))
     try:
         invocation.live.close()
         format = invocation.format
     except ValueError:
         format = Format.PLAIN
-    render(answer, name, format, started, timedelta(seconds=time.monotonic() - clock))
+    try:
+        render(answer, name, format, started, timedelta(seconds=time.monotonic() - clock))
+    except OSError as exc:  # the answer is lost, and a script must not take that for a success
+        click.echo(f"error: the answer could not be written: {exc.strerror}", err=True)
+        return answer.code or SystemFailed.exit_code
     return answer.code
 
 
 def _interrupt(_signal: int, _frame: object) -> None:
     raise KeyboardInterrupt
+
+
+def _system_error(exc: OSError) -> SystemFailed:
+    where = exc.filename if isinstance(exc.filename, str) else "the system"
+    return SystemFailed(path=where, reason=exc.strerror or str(exc))
 
 
 def _usage_error(exc: click.ClickException) -> UsageWrong:

@@ -3,10 +3,13 @@
 import json
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import TextIO
 
-from mulligan.cli.answer import Answer, Format, Line, Table
+from mulligan.cli.answer import Answer, Block, Format, Line, Patch, Table
 from mulligan.cli.encode import encode, harmless
+from mulligan.cli.patch_colours import styled_lines
 from mulligan.domain.json_value import Json, JsonObject
 
 
@@ -30,10 +33,10 @@ def render(answer: Answer, command: str, format: Format, started: datetime, took
 def draw_blocks(answer: Answer, format: Format) -> None:
     """Write what people see of an answer to stdout."""
     if format is Format.RICH and answer.blocks:
-        _draw(answer)
-    else:
-        _write(sys.stdout, "".join(_plain(block) for block in answer.blocks))
-    sys.stdout.flush()
+        _write(sys.stdout, _drawn(answer))
+        return
+    for block in answer.blocks:
+        _write(sys.stdout, _patch(block) if isinstance(block, Patch) else _plain(block))
 
 
 def _envelope(answer: Answer, command: str, started: datetime, took: timedelta) -> JsonObject:
@@ -76,35 +79,55 @@ def _plain(block: Line | Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _draw(answer: Answer) -> None:
+def _patch(block: Patch) -> bytes | str:
+    """A patch as it is; where someone looks at it, what stands in the files must not speak to the terminal."""
+    if not sys.stdout.isatty():
+        return block.data
+    return "".join(f"{harmless(line)}\n" for line, _ in styled_lines(block.data))
+
+
+def _drawn(answer: Answer) -> str:
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
-    for block in answer.blocks:
-        if isinstance(block, Line):
-            console.print(Text(harmless(block.text), style="bold" if block.title else ""))
-            continue
-        table = RichTable(box=None, pad_edge=False, header_style="bold")
-        for index, column in enumerate(block.columns):
-            table.add_column(column, no_wrap=index == 0)
-        for row in block.rows:
-            table.add_row(*(Text(harmless(cell)) for cell in row))
-        console.print(table, soft_wrap=False)
+    with console.capture() as drawn:
+        for block in _flat(answer.blocks):
+            if isinstance(block, Patch):
+                for line, style in styled_lines(block.data):
+                    console.print(Text(harmless(line), style=style))
+                continue
+            if isinstance(block, Line):
+                console.print(Text(harmless(block.text), style="bold" if block.title else ""))
+                continue
+            table = RichTable(box=None, pad_edge=False, header_style="bold")
+            for index, column in enumerate(block.columns):
+                table.add_column(column, no_wrap=index == 0)
+            for row in block.rows:
+                table.add_row(*(Text(harmless(cell)) for cell in row))
+            console.print(table, soft_wrap=False)
+    return drawn.get()
 
 
-def _write(stream: "object", text: str) -> None:
-    """Write text whatever the locale; a reader that went away is not an error of ours."""
-    buffer = getattr(stream, "buffer", None)
-    encoding = getattr(stream, "encoding", None) or "utf-8"
+def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        if isinstance(block, Patch):
+            yield from block.summary
+
+
+def _write(stream: TextIO, text: str | bytes) -> None:
+    """Write text whatever the locale, and bytes as they are.
+
+    A reader that went away is no error of ours; an answer that is lost is.
+    """
+    data = text if isinstance(text, bytes) else text.encode(stream.encoding or "utf-8", "backslashreplace")
     try:
-        if buffer is None:
-            stream.write(text)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - a stand-in without bytes
-        else:
-            stream.flush()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - every text stream has it
-            buffer.write(text.encode(encoding, "backslashreplace"))
-            buffer.flush()
-    except BrokenPipeError:
-        # As `mulligan … | head` ends: what is written at exit goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        stream.buffer.write(data)
+        stream.buffer.flush()
+    except OSError as exc:
+        # As `mulligan … | head` ends: what is still to be written at exit goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if stream is sys.stdout and not isinstance(exc, BrokenPipeError):
+            raise

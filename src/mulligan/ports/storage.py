@@ -9,6 +9,7 @@ from typing import Protocol
 from mulligan.domain.ids import PlanId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Capture, Damage, PathChange, Root, Snapshot, Survey
+from mulligan.domain.tree_difference import StoredContent, TreeDifference
 from mulligan.ports.world import Observer
 
 
@@ -63,8 +64,16 @@ class SnapshotStore(Protocol):
         """Give what is wrong with each damaged snapshot; `quick` looks at presence and structure only."""
         ...
 
-    def changed_paths(self, old: Root, new: Root) -> tuple[str, ...]:
-        """The paths of files and links in which two trees differ, sorted; equal folders are not opened."""
+    def difference(self, old: Root, new: Root) -> tuple[TreeDifference, ...]:
+        """Where two trees differ, path by path, sorted by bytes; folders that are equal are not opened.
+
+        A folder is named when it came, went, changed itself, or came to hold nothing or something; what
+        differs below it is named by itself. mtimes are no difference.
+        """
+        ...
+
+    def read(self, content: StoredContent) -> bytes:
+        """The bytes of a file that a difference named, verified; SnapshotDamaged where they are not there."""
         ...
 
     def forget_tree(self, tree: WorkingTree) -> None:
@@ -106,10 +115,6 @@ class SandboxKind(Protocol):
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working copy exactly what the snapshot holds; idempotent."""
-        ...
-
-    def changed_paths(self, old: Snapshot, new: Snapshot) -> tuple[str, ...]:
-        """The paths of files and links in which two snapshots differ; equal folders are not opened."""
         ...
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:

@@ -69,6 +69,11 @@ def test_a_program_that_is_not_there(call):
         call("shell", argv=["./nonesuch"])
 
 
+def test_a_program_without_a_name(call):
+    with pytest.raises(ToolFailed, match="the name of the program is empty"):
+        call("shell", argv=["", "x"])
+
+
 def test_a_program_that_is_not_executable(call, root):
     (root / "prog").write_text("#!/bin/sh\n")
     with pytest.raises(ToolFailed, match="Permission denied"):
@@ -116,6 +121,10 @@ def test_over_a_database_it_starts_in_its_folder(call, root):
 
 def test_stdin_is_empty(call):
     assert call("shell", command="cat; readlink /proc/self/fd/0").output == "/dev/null"
+
+
+def test_a_timeout_of_decades_is_one(call):
+    assert call("shell", command="echo done", _timeout=1e9).output == "done"
 
 
 def test_a_timeout_ends_everything(call, root):

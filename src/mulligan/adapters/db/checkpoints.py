@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from mulligan.adapters.db.columns import json_object, json_text, time_text, time_value
+from mulligan.adapters.db.columns import is_text, json_object, json_text, time_text, time_value
 from mulligan.adapters.db.connection import Connection, Row
 from mulligan.adapters.db.states import state_from_text, state_to_text
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, Reason
@@ -136,6 +136,8 @@ class SqlCheckpointRepository:
 
     def resolve(self, word: str, plan_id: PlanId | None) -> FoundCheckpoint:
         """The group, or the one checkpoint of it, that a user's word means."""
+        if not is_text(word):
+            raise CheckpointNotFound(wanted=word)
         matches = self._matches(word, plan_id)
         groups = sorted({group_id for group_id, _ in matches})
         if not groups:

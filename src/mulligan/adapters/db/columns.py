@@ -8,6 +8,15 @@ from typing import cast
 from mulligan.domain.json_value import Json, JsonObject
 
 
+def is_text(word: str) -> bool:
+    """Whether a column can hold this; bytes that are not UTF-8 come as surrogates, which none can."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def time_text(moment: datetime) -> str:
     """A time for a column; microseconds always written, so that text sorts as time."""
     return moment.isoformat(timespec="microseconds")

@@ -57,8 +57,9 @@ class Connection:
     @contextmanager
     def transaction(self, *, write: bool) -> Generator[None]:
         """Commit what is done inside, or nothing of it."""
-        self.execute("BEGIN IMMEDIATE" if write else "BEGIN")
         try:
+            # Inside: a signal that came while it waited for other writers is raised right after it has begun.
+            self.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             yield
             self.execute("COMMIT")
         except BaseException:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from mulligan.adapters.db.columns import (
+    is_text,
     json_object,
     json_text,
     json_texts,
@@ -103,6 +104,8 @@ class SqlPlanRepository:
 
     def resolve(self, word: str) -> Plan:
         """The plan that a user's word means."""
+        if not is_text(word):
+            raise PlanNotFound(wanted=word)
         rows = self._db.rows(_LATEST) if word == "latest" else self._db.rows(_BY_NAME, (word,))
         prefix = as_id_prefix(word)
         if not rows and prefix is not None:

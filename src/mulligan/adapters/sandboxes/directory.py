@@ -55,9 +55,9 @@ class DirectorySandboxes:
         return sandbox, capture
 
     def exists(self, sandbox: Sandbox) -> bool:
-        """Tell whether the working copy is there."""
+        """Tell whether the working copy is there, and not a symlink in its place or in that of the plan's folder."""
         path = Path(sandbox.path)
-        return path.is_dir() and not path.is_symlink()
+        return path.is_dir() and not path.is_symlink() and not path.parent.is_symlink()
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy durably."""
@@ -73,10 +73,6 @@ class DirectorySandboxes:
         """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
         return self._store.restore(snapshot, _tree(sandbox), observer)
-
-    def changed_paths(self, old: Snapshot, new: Snapshot) -> tuple[str, ...]:
-        """The paths of files and links in which two snapshots differ."""
-        return self._store.changed_paths(old.roots[0], new.roots[0])
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder."""

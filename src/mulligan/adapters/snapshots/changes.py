@@ -1,44 +1,105 @@
-"""In which files two stored trees differ; folders that are equal are not opened."""
+"""In which paths two stored trees differ; folders that are equal are not opened."""
 
 import os
 from collections.abc import Callable
 
-from mulligan.adapters.snapshots.trees import EntryKind, decode, identity_part, kind_of, split, split_root
+from mulligan.adapters.snapshots.trees import (
+    ROOT_NAME,
+    Entry,
+    EntryKind,
+    decode,
+    identity_of,
+    identity_part,
+    own_part,
+    split,
+    split_root,
+)
+from mulligan.domain.snapshot import ObjectId
+from mulligan.domain.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
 
 _Records = dict[str, bytes]
+_Read = Callable[[bytes], bytes]
+_TYPES = {
+    EntryKind.FILE: EntryType.FILE,
+    EntryKind.FOLDER: EntryType.FOLDER,
+    EntryKind.SYMLINK: EntryType.SYMLINK,
+}
+_HOLDS_NOTHING = identity_of(())
 
 
-def changed_files(old: bytes, new: bytes, read: Callable[[bytes], bytes]) -> tuple[str, ...]:
-    """The paths of files and links, sorted by their bytes, in which two trees, given by address, differ."""
-    found: list[str] = []
+def differences(old: bytes, new: bytes, read: _Read) -> tuple[TreeDifference, ...]:
+    """Where two trees, given by address, differ, sorted by the bytes of the paths."""
+    found: list[TreeDifference] = []
     pending: list[tuple[str, _Records, _Records]] = [
         ("", split_root(old, read(old)), split_root(new, read(new)))
     ]
     while pending:
         place, before, after = pending.pop()
         for name in before.keys() | after.keys():
-            path = os.path.join(place, name) if place or name != "." else ""
-            sides = before.get(name), after.get(name)
-            if _contents(sides[0]) != _contents(sides[1]):
-                pending.append((path, _opened(sides[0], read), _opened(sides[1], read)))
-            if _leaf(sides[0]) != _leaf(sides[1]):
-                found.append(path)
-    return tuple(sorted(found, key=os.fsencode))
+            mine, other = before.get(name), after.get(name)
+            if mine is not None and other is not None and identity_part(mine) == identity_part(other):
+                continue
+            path = os.path.join(place, name)
+            was, became = _entry(mine), _entry(other)
+            if _held(was) != _held(became):
+                below = "" if not place and name == ROOT_NAME else path
+                pending.append((below, _opened(was, read), _opened(became, read)))
+            if not _same_folder(mine, was, other, became):
+                found.append(TreeDifference(path, _shown(was), _shown(became)))
+    return tuple(sorted(found, key=lambda difference: os.fsencode(difference.path)))
 
 
-def _contents(record: bytes | None) -> bytes | None:
+def _entry(record: bytes | None) -> Entry | None:
+    return None if record is None else decode(record)
+
+
+def _held(entry: Entry | None) -> bytes | None:
     """The identity of what a folder holds; None where there is no folder."""
-    return decode(record).id if record and kind_of(record) is EntryKind.FOLDER else None
+    return entry.id if entry is not None and entry.kind is EntryKind.FOLDER else None
 
 
-def _opened(record: bytes | None, read: Callable[[bytes], bytes]) -> _Records:
-    if record is None or kind_of(record) is not EntryKind.FOLDER:
+def _opened(entry: Entry | None, read: _Read) -> _Records:
+    if entry is None or entry.kind is not EntryKind.FOLDER:
         return {}
-    address = decode(record).address
-    return split(address, read(address))
+    return split(entry.address, read(entry.address))
 
 
-def _leaf(record: bytes | None) -> bytes | None:
-    if record is None or kind_of(record) is EntryKind.FOLDER:
+def _same_folder(mine: bytes | None, was: Entry | None, other: bytes | None, became: Entry | None) -> bool:
+    """Whether both are folders and differ at most in what is below them."""
+    if mine is None or was is None or other is None or became is None:
+        return False
+    if was.kind is not EntryKind.FOLDER or became.kind is not EntryKind.FOLDER:
+        return False
+    return own_part(mine) == own_part(other) and _HOLDS_NOTHING not in (was.id, became.id)
+
+
+def _shown(entry: Entry | None) -> TreeEntry | None:
+    if entry is None:
         return None
-    return identity_part(record)
+    is_file = entry.kind is EntryKind.FILE
+    return TreeEntry(
+        type=_TYPES[entry.kind],
+        mode=entry.mode,
+        content=StoredContent(ObjectId(entry.id.hex()), entry.size) if is_file else None,
+        target=entry.target,
+        shared_with=entry.group,
+        attributes=entry.attributes,
+        empty=entry.kind is EntryKind.FOLDER and entry.id == _HOLDS_NOTHING,
+    )
+
+
+def file_of(content: StoredContent) -> Entry:
+    """The entry of a file of which nothing but the content is known."""
+    return Entry(
+        name="",
+        kind=EntryKind.FILE,
+        mode=0,
+        size=content.size,
+        id=bytes.fromhex(content.id),
+        target=b"",
+        group=b"",
+        attributes=(),
+        mtime_ns=0,
+        sparse=False,
+        address=b"",
+    )

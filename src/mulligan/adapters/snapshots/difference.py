@@ -20,7 +20,7 @@ from mulligan.adapters.snapshots.trees import (
     split,
     split_root,
 )
-from mulligan.domain.snapshot import ChangeAction, PathChange, Snapshot
+from mulligan.domain.snapshot import ChangeAction, PathChange, Root, Snapshot
 from mulligan.errors import RestoreFailed, SnapshotDamaged
 from mulligan.ports import WorkingTree
 
@@ -93,7 +93,7 @@ class _Comparison:
         self._wanted_groups: set[bytes] = set()
 
     def run(self, present: Folder, snapshot: Snapshot, exclusions: Exclusions) -> Difference:
-        address = _address(snapshot)
+        address = address_of(snapshot.roots[0])
         records = split_root(address, self._read(address))
         top = Work("", None, None, present, records, {})
         difference = Difference(top)
@@ -208,12 +208,12 @@ class _Comparison:
                     difference.kept_links.setdefault(group, (folder, name))
 
 
-def _address(snapshot: Snapshot) -> bytes:
-    address = snapshot.roots[0].address
+def address_of(root: Root) -> bytes:
+    """Where a stored tree stands; SnapshotDamaged where that is no address."""
     try:
-        return bytes.fromhex(address)
+        return bytes.fromhex(root.address)
     except ValueError as exc:
-        raise SnapshotDamaged(object=address, reason="this is not an address") from exc
+        raise SnapshotDamaged(object=root.address, reason="this is not an address") from exc
 
 
 def _blocked(work: Work, name: str, reason: str) -> RestoreFailed:

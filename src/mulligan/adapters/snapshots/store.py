@@ -9,9 +9,9 @@ from pathlib import Path
 
 from mulligan.adapters.snapshots.cache import StatCache
 from mulligan.adapters.snapshots.capture import Reading, unheld_in
-from mulligan.adapters.snapshots.changes import changed_files
+from mulligan.adapters.snapshots.changes import differences, file_of
 from mulligan.adapters.snapshots.contents import pieces
-from mulligan.adapters.snapshots.difference import Difference, compare_trees
+from mulligan.adapters.snapshots.difference import Difference, address_of, compare_trees
 from mulligan.adapters.snapshots.durable import make_private_folder
 from mulligan.adapters.snapshots.objects import HashingSink, Objects
 from mulligan.adapters.snapshots.places import Folders
@@ -30,6 +30,7 @@ from mulligan.domain.snapshot import (
     SnapshotId,
     Survey,
 )
+from mulligan.domain.tree_difference import StoredContent, TreeDifference
 from mulligan.errors import SystemFailed
 from mulligan.ports import Observer, WorkingTree
 
@@ -129,11 +130,16 @@ class PackedSnapshotStore:
             self._objects.refresh()
             return Verification(self._objects, observer, quick=quick).run(snapshots)
 
-    def changed_paths(self, old: Root, new: Root) -> tuple[str, ...]:
-        """The paths of files and links in which two trees differ, sorted; equal folders are not opened."""
+    def difference(self, old: Root, new: Root) -> tuple[TreeDifference, ...]:
+        """Where two trees differ, path by path, sorted; folders that are equal are not opened."""
         with _translated(self._home):
             self._objects.refresh()
-            return changed_files(bytes.fromhex(old.address), bytes.fromhex(new.address), self._objects.read)
+            return differences(address_of(old), address_of(new), self._objects.read)
+
+    def read(self, content: StoredContent) -> bytes:
+        """The bytes of a stored file."""
+        with _translated(self._home):
+            return b"".join(pieces(file_of(content), self._objects.read))
 
     def forget_tree(self, tree: WorkingTree) -> None:
         """Drop what is remembered of a tree that is no more."""

@@ -21,6 +21,7 @@ def load(name):
     SourceFileLoader(name, path).exec_module(module)
     return module
 """
+LONGEST_NAP = 3600.0  # seconds; the system counts milliseconds in 31 bits, and a timeout may be longer
 PROGRAMS = str(Path(__file__).parent)
 
 Event = tuple[
@@ -96,7 +97,8 @@ class LauncherProcess:
             timeout = None if deadline is None else deadline - time.monotonic()
             if timeout is not None and timeout <= 0:
                 return None
-            ready = {key.fd for key, _ in self._selector.select(timeout)}
+            nap = None if timeout is None else min(timeout, LONGEST_NAP)
+            ready = {key.fd for key, _ in self._selector.select(nap)}
             # What was printed before an event is shown before it: look for the event, print, then tell.
             if self._replies in ready:
                 self._read_replies()

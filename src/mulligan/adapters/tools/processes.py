@@ -29,6 +29,8 @@ class Command:
         pairs = [f"{name}={value}" for name, value in self.environment.items()]
         if any("=" in name or not name for name in self.environment):
             raise ToolFailed(tool=tool, reason="env: a name is empty or holds '='")
+        if not self.argv[0]:
+            raise ToolFailed(tool=tool, reason="the name of the program is empty")
         words = [str(self.folder), str(len(self.argv)), *self.argv, *pairs]
         if any("\0" in word for word in words):
             raise ToolFailed(

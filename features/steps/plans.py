@@ -1,0 +1,101 @@
+"""Steps that make plans, run them, and look at where they stand."""
+
+from behave import given, then, when
+
+
+@given('a plan "{name}"')
+def _(context, name):
+    context.world.write_plan(name, context.text)
+
+
+@given("the plan was executed")
+@when("the plan is executed")
+def _(context):
+    context.world.run("plan", "execute", context.world.plan_file())
+
+
+@when("the plan is executed on")
+def _(context):
+    context.world.release()
+    context.world.run("plan", "execute", context.world.plan)
+
+
+@when("the plan is created")
+def _(context):
+    context.world.run("plan", "create", context.world.plan_file())
+
+
+@when("the plan is cancelled")
+def _(context):
+    context.world.run("plan", "cancel", context.world.plan, "--reason", "not needed")
+
+
+@when('the user types "{line}"')
+def _(context, line):
+    context.world.say(line)
+
+
+@then('the plan is "{phase}/{state}"')
+def _(context, phase, state):
+    status = context.world.status()
+    assert (status["phase"], status["state"]) == (phase, state), status
+
+
+@then("the answer is that of plan status")
+def _(context):
+    status = context.world.status()
+    for field in ("plan_id", "phase", "state", "attempt", "steps", "last_checkpoint_id", "sandboxes"):
+        assert context.world.data[field] == status[field], field
+
+
+@then("the steps are {words}")
+def _(context, words):
+    found = [step["status"] for step in context.world.status()["steps"]]
+    assert found == [word.strip() for word in words.split(",")], found
+
+
+@then("the steps ran: {words}")
+def _(context, words):
+    found = context.world.tally()
+    assert found == [word.strip() for word in words.split(",")], found
+
+
+@then("no step ran")
+def _(context):
+    assert context.world.tally() == []
+
+
+@then("no plan is recorded")
+def _(context):
+    assert context.world.ask("plan", "list")["plans"] == []
+
+
+@then("the counts of the execution are")
+def _(context):
+    found = context.world.status()["execution"]
+    for row in context.table:
+        assert found[row["count of"]] == int(row["is"]), found
+
+
+@then('the log tells "{text}"')
+def _(context, text):
+    events = context.world.ask("plan", "log", context.world.plan)["events"]
+    assert any(text in str(event["data"]) for event in events), events
+
+
+@then("the log is in order")
+def _(context):
+    events = context.world.ask("plan", "log", context.world.plan)["events"]
+    assert [e["seq"] for e in events] == sorted({e["seq"] for e in events})
+
+
+@when("someone mends the cause")
+def _(context):
+    (context.world.notes / "mended").touch()
+
+
+@then('the log names "{text}" before the first step')
+def _(context, text):
+    events = context.world.ask("plan", "log", context.world.plan)["events"]
+    named = next(e["seq"] for e in events if text in str(e["data"]))
+    assert named < next(e["seq"] for e in events if e["type"] == "step_started"), events

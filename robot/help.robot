@@ -1,0 +1,34 @@
+*** Settings ***
+Documentation       Every command's help has an example and its exit codes.
+Resource            program.resource
+Suite Setup         Make Project Folder
+Suite Teardown      Remove Project Folder
+
+
+*** Test Cases ***
+Every Command Explains Itself
+    FOR    ${line}    IN    init    plan create    plan execute    plan status    plan list    plan log    plan diff
+    ...    plan rollback    plan cancel    checkpoint list    checkpoint show    checkpoint diff
+    ...    checkpoint create    checkpoint verify    checkpoint restore    config list    config get    config set    config unset
+        @{words}=    Split String    ${line}
+        ${ended}=    Run    @{words}    --help
+        Should Be Equal As Integers    ${ended.code}    0
+        Should Contain    ${ended.stdout}    Usage: mulligan ${line}
+        Should Match Regexp    ${ended.stdout}    Example:\n +mulligan ${line}
+        Should Match Regexp    ${ended.stdout}    Exit codes:\n +0 +done\n
+        Should Match Regexp    ${ended.stdout}    (?m)^ +2 +wrong usage
+        Should Contain    ${ended.stdout}    --format
+    END
+
+The Groups List Their Commands
+    ${ended}=    Run    --help
+    FOR    ${word}    IN    checkpoint    config    init    plan
+        Should Match Regexp    ${ended.stdout}    (?m)^ +${word} +\\S
+    END
+    ${ended}=    Run    --version
+    Should Match Regexp    ${ended.stdout}    \\d+\\.\\d+\\.\\d+
+
+A Group Without A Command Shows Its Help And Is A Usage Error
+    ${ended}=    Run    plan
+    Should Be Equal As Integers    ${ended.code}    2
+    Should Contain    ${ended.stdout}    rollback

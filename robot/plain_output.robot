@@ -1,0 +1,55 @@
+*** Settings ***
+Documentation       Piped output is plain: for people and for grep, without colours or escapes.
+Resource            program.resource
+Suite Setup         A Project With The Plan    tour
+Suite Teardown      Remove Project Folder
+
+
+*** Test Cases ***
+Tables And Lines Are Plain
+    ${ended}=    Run    plan    list
+    Should Be Equal As Integers    ${ended.code}    0
+    Should Start With    ${ended.stdout}    PLAN
+    Should Match Regexp    ${ended.stdout}    (?m)^[0-9A-Z]{26} +tour +execute/complete +4/4 +
+    Should Have No Escapes    ${ended.stdout}
+    ${ended}=    Run    plan    status
+    Should Contain    ${ended.stdout}    is execute/complete
+    Should Contain    ${ended.stdout}    ${PLAN}[last_checkpoint_id]
+    ${ended}=    Run    checkpoint    list
+    Should Match Regexp    ${ended.stdout}    (?m) manual +changed +4 +
+    ${ended}=    Run    plan    log
+    Should Contain    ${ended.stdout}    Which?
+    ${ended}=    Run    config    get    sandbox.strategy
+    Should Be Equal    ${ended.stdout}    auto\n
+
+Execution Is Shown As It Goes On, On Stderr
+    ${file}=    Plan File    failing
+    ${ended}=    Run    plan    execute    ${file}
+    Should Be Equal As Integers    ${ended.code}    1
+    Should Contain    ${ended.stdout}    is execute/errored
+    Should Contain    ${ended.stderr}    > good
+    Should Contain    ${ended.stderr}    so bad
+    Should Contain    ${ended.stderr}    error: step 'bad' failed
+    Should Contain    ${ended.stderr}    hint: \
+    Should Have No Escapes    ${ended.stderr}
+
+Errors Go To Stderr With A Next Step
+    ${ended}=    Run    plan    status    nobody
+    Should Be Equal As Integers    ${ended.code}    3
+    Should Be Empty    ${ended.stdout}
+    Should Match Regexp    ${ended.stderr}    ^error: .*nobody.*\nhint: .*plan list
+
+The Rich Format Can Be Asked For
+    ${ended}=    Run    plan    status    tour    --format    rich
+    Should Be Equal As Integers    ${ended.code}    0
+    Should Contain    ${ended.stdout}    is execute/complete
+
+A Reader That Went Away Is No Error
+    FOR    ${line}    IN    plan log    checkpoint list --format json    config list --format yaml
+        @{words}=    Split String    ${line}
+        ${ended}=    Run For A Reader That Went Away    @{words}
+        Should Be Empty    ${ended.stderr}
+        Should Be Equal As Integers    ${ended.code}    0
+    END
+    ${ended}=    Run For A Reader That Went Away    plan    --help
+    Should Be Empty    ${ended.stderr}

@@ -1,0 +1,139 @@
+"""Compares two checkpoints or groups: which files and folders differ, and how, as a patch."""
+
+from collections.abc import Sequence
+
+from mulligan.application.tree_diff import DiffOptions, diff_trees
+from mulligan.domain.checkpoint import Checkpoint
+from mulligan.domain.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
+from mulligan.domain.ids import PlanId
+from mulligan.errors import CheckpointForeign, CheckpointNotFound, CheckpointsUnlike
+from mulligan.ports import Database, FoundCheckpoint, SnapshotStore, Transaction
+
+FIRST, LATEST = "first", "latest"
+_NAMED_IN_A_MESSAGE = 5
+
+
+class DiffService:
+    """Compares what is stored; the sandboxes and a running plan have no part in it."""
+
+    def __init__(self, *, database: Database, store: SnapshotStore) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+
+    def between(self, old: str, new: str, *, binary: bool) -> Diff:
+        """Compare any two: ids of any plan, words and labels of the newest plan, labels that are unique."""
+        with self._store.hold():  # what is found stays until it is read
+            with self._database.reading() as db:
+                sides = _find_anywhere(db, old), _find_anywhere(db, new)
+            return self._compare((old, new), sides, binary=binary)
+
+    def of_plan(self, plan_id: PlanId, old: str | None, new: str | None, *, binary: bool) -> Diff:
+        """Compare two of one plan; unless told its first live group and its newest."""
+        words = old or FIRST, new or LATEST
+        with self._store.hold():
+            with self._database.reading() as db:
+                sides = _find_in_plan(db, words[0], plan_id), _find_in_plan(db, words[1], plan_id)
+            return self._compare(words, sides, binary=binary)
+
+    def _compare(
+        self, words: tuple[str, str], sides: tuple[FoundCheckpoint, FoundCheckpoint], *, binary: bool
+    ) -> Diff:
+        pairs, messages = _pairs(words, sides)
+        diffs: list[TreeDiff] = []
+        for old, new in pairs:
+            differences = self._store.difference(old.snapshot.roots[0], new.snapshot.roots[0])
+            prefix = f"{old.resource}/" if len(pairs) > 1 else ""
+            options = DiffOptions(resource=old.resource, prefix=prefix, binary=binary)
+            diffs.append(diff_trees(differences, self._store.read, options))
+        files = tuple(file for diff in diffs for file in diff.files)
+        folders = tuple(folder for diff in diffs for folder in diff.folders)
+        left_out = sum(diff.pairs_left_out for diff in diffs)
+        if left_out:
+            messages.append(
+                f"{left_out} pairs of added and deleted files were not compared for likeness: too many; "
+                "of those, files that were renamed and changed are shown as added and deleted"
+            )
+        return Diff(
+            old=_side(sides[0]),
+            new=_side(sides[1]),
+            files=files,
+            folders=folders,
+            patch=b"".join(diff.patch for diff in diffs),
+            messages=(*messages, *_beyond_patch(files, folders)),
+        )
+
+
+def _find_anywhere(db: Transaction, word: str) -> FoundCheckpoint:
+    newest = db.plans.resolve("latest").plan_id
+    if word in (FIRST, LATEST):
+        return _find_in_plan(db, word, newest)
+    try:
+        return db.checkpoints.resolve(word, newest)
+    except CheckpointNotFound:
+        return db.checkpoints.resolve(word, None)
+
+
+def _find_in_plan(db: Transaction, word: str, plan_id: PlanId) -> FoundCheckpoint:
+    if not db.checkpoints.count(plan_id, superseded=True):
+        hint = f"plan {plan_id} has none yet: execute it with `mulligan plan execute {plan_id}`"
+        raise CheckpointNotFound(wanted=word, hint=hint)
+    found = db.checkpoints.resolve(word, plan_id)
+    if found.group.plan_id != plan_id:
+        raise CheckpointForeign(
+            checkpoint_id=word,
+            owner=found.group.plan_id,
+            plan_id=plan_id,
+            hint="`mulligan checkpoint diff A B` compares checkpoints of different plans",
+        )
+    return found
+
+
+def _pairs(
+    words: tuple[str, str], sides: tuple[FoundCheckpoint, FoundCheckpoint]
+) -> tuple[list[tuple[Checkpoint, Checkpoint]], list[str]]:
+    """What is compared with what, resource by resource; and what is not.
+
+    A checkpoint against a group means the group's checkpoint of the same resource.
+    """
+    olds, news = (_by_resource(side) for side in sides)
+    common = [name for name in olds if name in news]
+    if not common:
+        raise CheckpointsUnlike(
+            old=words[0], new=words[1], old_resource=", ".join(olds), new_resource=", ".join(news)
+        )
+    messages: list[str] = []
+    if sides[0].checkpoint is None and sides[1].checkpoint is None:
+        for names, others, word in ((olds, news, words[0]), (news, olds, words[1])):
+            only = [name for name in names if name not in others]
+            if only:
+                messages.append(f"only {word} has {', '.join(only)}: not compared")
+    return [(olds[name], news[name]) for name in common], messages
+
+
+def _by_resource(side: FoundCheckpoint) -> dict[str, Checkpoint]:
+    chosen = side.group.checkpoints if side.checkpoint is None else (side.checkpoint,)
+    return {checkpoint.resource: checkpoint for checkpoint in chosen}
+
+
+def _side(found: FoundCheckpoint) -> DiffSide:
+    return DiffSide(
+        plan_id=found.group.plan_id,
+        group_id=found.group.group_id,
+        checkpoint_id=found.checkpoint.checkpoint_id if found.checkpoint else None,
+        checkpoint_type=found.group.reason.type,
+        label=found.group.reason.label,
+    )
+
+
+def _beyond_patch(files: Sequence[FileDiff], folders: Sequence[FolderDiff]) -> list[str]:
+    """Nothing is lost silently: name what a reader of the patch alone would not know."""
+    lost = [
+        f"{entry.path} ({', '.join(entry.not_in_patch)})"
+        for entry in (*files, *folders)
+        if entry.not_in_patch
+    ]
+    if not lost:
+        return []
+    more = f" and {len(lost) - _NAMED_IN_A_MESSAGE} more" if len(lost) > _NAMED_IN_A_MESSAGE else ""
+    return [f"the patch does not carry all of: {', '.join(lost[:_NAMED_IN_A_MESSAGE])}{more}"]

@@ -1,0 +1,183 @@
+"""The difference between two snapshots of one resource, as files, folders and a patch."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mulligan.domain.diff import FileDiff, FileStatus, FolderDiff, TreeDiff
+from mulligan.domain.git_patch import FilePatch, Version, is_binary, patch_of
+from mulligan.domain.renames import (
+    LARGEST_COMPARED,
+    MOST_READ,
+    Lines,
+    Rename,
+    equal_renames,
+    similar_renames,
+)
+from mulligan.domain.tree_difference import (
+    StoredContent,
+    TreeDifference,
+    TreeEntry,
+    beyond_patch,
+)
+
+LARGEST_TEXT = 32 * 1024 * 1024  # bytes; a larger file is treated as binary, and not read
+_Read = Callable[[StoredContent], bytes]
+_Leaves = dict[str, TreeEntry]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOptions:
+    """How a resource is compared."""
+
+    resource: str
+    prefix: str  # before every path in the patch
+    binary: bool  # the patch carries binary contents too
+
+
+@dataclass(frozen=True, slots=True)
+class _FileChange:
+    """A file or symlink on both sides; one of them may be missing."""
+
+    old_path: str
+    new_path: str
+    old: TreeEntry | None
+    new: TreeEntry | None
+    similarity: int  # of a rename, in percent; else 0
+
+    @property
+    def path(self) -> str:
+        return self.new_path if self.new is not None else self.old_path
+
+    @property
+    def status(self) -> FileStatus:
+        if self.old is not None and self.new is not None and self.old_path != self.new_path:
+            return FileStatus.RENAMED
+        return _status(self.old, self.new)
+
+
+def _status(old: TreeEntry | None, new: TreeEntry | None) -> FileStatus:
+    if old is None:
+        return FileStatus.ADDED
+    return FileStatus.DELETED if new is None else FileStatus.MODIFIED
+
+
+def diff_trees(differences: Sequence[TreeDifference], read: _Read, options: DiffOptions) -> TreeDiff:
+    """Find renames, and write the patch; reads the contents that differ and no others."""
+    changes, left_out = _file_changes(differences, read)
+    files: list[FileDiff] = []
+    parts: list[bytes] = []
+    for change in changes:
+        patch = _patch(change, read, options)
+        files.append(_file_diff(change, patch, options.resource))
+        parts.append(patch.text)
+    folders = tuple(_folder_diff(d, options.resource) for d in differences if _is_about_folder(d))
+    return TreeDiff(files=tuple(files), folders=folders, patch=b"".join(parts), pairs_left_out=left_out)
+
+
+def _file_changes(differences: Sequence[TreeDifference], read: _Read) -> tuple[list[_FileChange], int]:
+    old = {d.path: d.old for d in differences if d.old is not None and not d.old.is_folder}
+    new = {d.path: d.new for d in differences if d.new is not None and not d.new.is_folder}
+    # A name that became a folder, or was one, is no rename: git does not apply that of a symlink.
+    gone: _Leaves = {d.path: old[d.path] for d in differences if d.path in old and d.new is None}
+    come: _Leaves = {d.path: new[d.path] for d in differences if d.path in new and d.old is None}
+    renames, left_out = _renames(gone, come, read)
+    origin = {rename.new: rename for rename in renames}
+    moved = {rename.old for rename in renames}
+    changes: list[_FileChange] = []
+    for path in (d.path for d in differences if d.of_files):
+        if path in origin:
+            rename = origin[path]
+            changes.append(_FileChange(rename.old, path, old[rename.old], new[path], rename.similarity))
+        elif path not in moved:
+            changes.append(_FileChange(path, path, old.get(path), new.get(path), 0))
+    return changes, left_out
+
+
+def _renames(gone: _Leaves, come: _Leaves, read: _Read) -> tuple[list[Rename], int]:
+    equal = equal_renames(gone, come)
+    moved, named = {r.old for r in equal}, {r.new for r in equal}
+    old = _comparable({path: entry for path, entry in gone.items() if path not in moved})
+    new = _comparable({path: entry for path, entry in come.items() if path not in named})
+    if not old or not new:
+        return equal, 0
+    if sum(content.size for side in (old, new) for content in side.values()) > MOST_READ:
+        return equal, len(old) * len(new)
+    similar, left_out = similar_renames(_texts(old, read), _texts(new, read))
+    return equal + similar, left_out
+
+
+def _comparable(entries: _Leaves) -> dict[str, StoredContent]:
+    """The contents that may be looked at for likeness."""
+    contents = {path: entry.content for path, entry in entries.items() if entry.content is not None}
+    return {path: content for path, content in contents.items() if 0 < content.size <= LARGEST_COMPARED}
+
+
+def _texts(contents: Mapping[str, StoredContent], read: _Read) -> dict[str, Lines]:
+    found: dict[str, Lines] = {}
+    for path, content in contents.items():
+        data = read(content)
+        if not is_binary(data):
+            found[path] = Lines.of(data)
+    return found
+
+
+def _patch(change: _FileChange, read: _Read, options: DiffOptions) -> FilePatch:
+    old, new = change.old, change.new
+    same = old is not None and new is not None and old.content is not None and old.content == new.content
+    versions: list[Version | None] = []
+    for path, entry in ((change.old_path, old), (change.new_path, new)):
+        if entry is None:
+            versions.append(None)
+            continue
+        data = b"" if same else _data(entry, read, whole=options.binary)
+        place = (options.prefix + path).encode("utf-8", "surrogateescape")
+        versions.append(Version(place, entry.git_mode, data))
+    return patch_of(versions[0], versions[1], change.similarity, literal=options.binary)
+
+
+def _data(entry: TreeEntry, read: _Read, *, whole: bool) -> bytes | None:
+    if entry.content is None:
+        return entry.target
+    return read(entry.content) if whole or entry.content.size <= LARGEST_TEXT else None
+
+
+def _file_diff(change: _FileChange, patch: FilePatch, resource: str) -> FileDiff:
+    status = change.status
+    renamed = status is FileStatus.RENAMED
+    content = () if patch.carries_content else ("content",)
+    return FileDiff(
+        resource=resource,
+        path=change.path,
+        status=status,
+        old_path=change.old_path if renamed else None,
+        similarity=change.similarity if renamed else None,
+        binary=patch.binary,
+        insertions=patch.insertions,
+        deletions=patch.deletions,
+        not_in_patch=content + beyond_patch(change.old, change.new),
+    )
+
+
+def _is_about_folder(difference: TreeDifference) -> bool:
+    """Whether a folder came, went, changed itself or lost all it held; that one is filled files tell."""
+    old, new = _folders(difference)
+    if old is None or new is None:
+        return old is not None or new is not None
+    return (old.mode, old.attributes) != (new.mode, new.attributes) or new.empty
+
+
+def _folder_diff(difference: TreeDifference, resource: str) -> FolderDiff:
+    old, new = _folders(difference)
+    return FolderDiff(
+        resource=resource,
+        path=difference.path,
+        status=_status(old, new),
+        not_in_patch=beyond_patch(old, new),
+    )
+
+
+def _folders(difference: TreeDifference) -> tuple[TreeEntry | None, TreeEntry | None]:
+    old, new = difference.old, difference.new
+    return (old if old is not None and old.is_folder else None), (
+        new if new is not None and new.is_folder else None
+    )

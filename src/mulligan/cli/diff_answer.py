@@ -1,0 +1,46 @@
+"""How a difference between checkpoints is shown."""
+
+from typing import TYPE_CHECKING
+
+from mulligan.cli.answer import Answer, Line, Patch, Table
+
+if TYPE_CHECKING:
+    from mulligan.domain.diff import Diff, FileDiff
+
+
+def diff_answer(diff: "Diff") -> Answer:
+    """For programs the patch alone, which `git apply` takes; on a terminal a table of what differs below it."""
+    messages = diff.messages
+    if not diff.files and not diff.folders:
+        messages = (*messages, "nothing differs")
+    data = {
+        "old": diff.old,
+        "new": diff.new,
+        "files": diff.files,
+        "folders": diff.folders,
+        "patch": diff.patch,
+    }
+    return Answer(data=data, blocks=[Patch(diff.patch, _summary(diff))], messages=messages)
+
+
+def _summary(diff: "Diff") -> tuple[Line | Table, ...]:
+    if not diff.files and not diff.folders:
+        return ()
+    rows = [
+        (f.status.value, f.resource, _name(f), _count(f.insertions), _count(f.deletions)) for f in diff.files
+    ]
+    rows += [(f.status.value, f.resource, f"{f.path}/", "", "") for f in diff.folders]
+    insertions = sum(file.insertions or 0 for file in diff.files)
+    deletions = sum(file.deletions or 0 for file in diff.files)
+    return (
+        Table(("STATUS", "RESOURCE", "PATH", "+", "-"), tuple(rows)),
+        Line(f"{len(diff.files)} files differ: {insertions} lines inserted, {deletions} deleted", title=True),
+    )
+
+
+def _name(file: "FileDiff") -> str:
+    return file.path if file.old_path is None else f"{file.old_path} => {file.path} ({file.similarity} %)"
+
+
+def _count(lines: int | None) -> str:
+    return "binary" if lines is None else str(lines)

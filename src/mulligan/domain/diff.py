@@ -1,0 +1,74 @@
+"""What a comparison of checkpoints gives: files, folders, and a patch. The fields are named as in the JSON output."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mulligan.domain.checkpoint import CheckpointType
+from mulligan.domain.ids import CheckpointId, GroupId, PlanId
+
+
+class FileStatus(StrEnum):
+    """What became of a file, symlink or folder."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+    RENAMED = "renamed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDiff:
+    """One file or symlink that differs."""
+
+    resource: str
+    path: str
+    status: FileStatus
+    old_path: str | None  # of one that was renamed
+    similarity: int | None  # of one that was renamed, in percent
+    binary: bool
+    insertions: int | None  # lines; None: binary
+    deletions: int | None
+    not_in_patch: tuple[str, ...]  # what of the difference the patch does not carry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderDiff:
+    """One folder that came, went, changed itself or lost all it held."""
+
+    resource: str
+    path: str
+    status: FileStatus
+    not_in_patch: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffSide:
+    """One of the two that were compared: a group, or one checkpoint of it."""
+
+    plan_id: PlanId
+    group_id: GroupId
+    checkpoint_id: CheckpointId | None  # None: all of the group
+    checkpoint_type: CheckpointType
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeDiff:
+    """The difference in one resource."""
+
+    files: tuple[FileDiff, ...]
+    folders: tuple[FolderDiff, ...]
+    patch: bytes
+    pairs_left_out: int  # of old and new files that were too many to be compared for renames
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diff:
+    """The difference between two groups or checkpoints."""
+
+    old: DiffSide
+    new: DiffSide
+    files: tuple[FileDiff, ...]
+    folders: tuple[FolderDiff, ...]
+    patch: bytes  # as `git apply` takes it
+    messages: tuple[str, ...]

@@ -1,0 +1,93 @@
+"""What differs between two stored trees, path by path, and what of it a patch cannot carry."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mulligan.domain.snapshot import ObjectId
+
+# What git makes of its two modes of files under the usual umasks, 022 and 002.
+_ORDINARY_FILES = frozenset({0o644, 0o664, 0o755, 0o775})
+_ORDINARY_FOLDERS = frozenset({0o755, 0o775})
+
+
+class EntryType(StrEnum):
+    """What stands under a name."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    SYMLINK = "symlink"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """The bytes of one file in the store; equal ones are equal values."""
+
+    id: ObjectId
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeEntry:
+    """What a stored tree has under one path."""
+
+    type: EntryType
+    mode: int  # the lower twelve bits
+    content: StoredContent | None  # of a file
+    target: bytes  # of a symlink
+    shared_with: bytes  # of a file with several names: the first of their paths, which names the set
+    attributes: tuple[tuple[bytes, bytes], ...]  # user.* names and values
+    empty: bool  # of a folder: it holds nothing
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether this is a folder."""
+        return self.type is EntryType.FOLDER
+
+    @property
+    def git_mode(self) -> bytes:
+        """The mode as git knows it: two of files and one of symlinks."""
+        if self.type is EntryType.SYMLINK:
+            return b"120000"
+        return b"100755" if self.mode & 0o100 else b"100644"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDifference:
+    """One path under which two trees have something else; None: there is nothing."""
+
+    path: str  # relative to the tree, "." for the tree itself; bytes that are not UTF-8 as surrogates
+    old: TreeEntry | None
+    new: TreeEntry | None
+
+    @property
+    def of_files(self) -> bool:
+        """Whether a file or symlink stands on either side."""
+        return any(side is not None and not side.is_folder for side in (self.old, self.new))
+
+
+def beyond_patch(old: TreeEntry | None, new: TreeEntry | None) -> tuple[str, ...]:
+    """What of a difference, apart from contents, no patch in git's format carries; in words."""
+    if new is None:
+        return ("empty folder",) if old is not None and old.empty else ()
+    found: list[str] = []
+    if new.empty and (old is None or not old.empty):
+        found.append("empty folder")
+    was = old if old is not None and old.type is new.type else None
+    if mode := _mode_beyond_patch(was, new):
+        found.append(mode)
+    if (was.attributes if was else ()) != new.attributes:
+        found.append("attributes")
+    if (was.shared_with if was else b"") != new.shared_with:
+        found.append("hard links")
+    return tuple(found)
+
+
+def _mode_beyond_patch(was: TreeEntry | None, new: TreeEntry) -> str:
+    """The change of mode that git cannot tell; empty where it can."""
+    if new.type is EntryType.SYMLINK or (was is not None and was.mode == new.mode):
+        return ""
+    ordinary = _ORDINARY_FOLDERS if new.is_folder else _ORDINARY_FILES
+    if was is None:
+        return "" if new.mode in ordinary else f"mode {new.mode:04o}"
+    told = not new.is_folder and was.git_mode != new.git_mode and new.mode in ordinary
+    return "" if told else f"mode {was.mode:04o} to {new.mode:04o}"

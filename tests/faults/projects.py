@@ -1,0 +1,69 @@
+"""Projects in which something goes wrong at a chosen moment."""
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mulligan.adapters.db.database import SqliteDatabase, SqlTransaction
+from mulligan.adapters.home import make_project
+from mulligan.bootstrap.project import Project
+from mulligan.bootstrap.services import Services
+from mulligan.bootstrap.surroundings import Surroundings
+from mulligan.domain.event import Event
+from mulligan.ports import Claim
+
+
+class Watching:
+    """An observer that does something when an event is told: press Ctrl-C, for one."""
+
+    def __init__(self, act: Callable[[Event], None]) -> None:
+        """Do this at every event."""
+        self._act = act
+
+    def event(self, event: Event) -> None:
+        """Something was recorded."""
+        self._act(event)
+
+    def output(self, data: bytes) -> None:
+        """A tool printed something."""
+
+    def progress(self, what: str, done: int, total: int | None) -> None:
+        """Long work went on."""
+
+
+def nothing(_: Event) -> None:
+    """Let everything go its way."""
+
+
+class InterruptedAtCommit(SqliteDatabase):
+    """A database whose claimant is interrupted while a commit goes on: a signal is raised once it is done."""
+
+    def __init__(self, path: Path, wanted: Callable[[SqlTransaction], bool]) -> None:
+        """Interrupt the first commit of which `wanted` says yes, looking at its rows."""
+        super().__init__(path)
+        self._wanted = wanted
+        self.interrupted = False
+
+    @contextmanager
+    def writing_as(self, claim: Claim) -> Generator[SqlTransaction]:
+        """As ever, and then Ctrl-C."""
+        with super().writing_as(claim) as db:
+            yield db
+            now = not self.interrupted and self._wanted(db)
+        if now:
+            self.interrupted = True
+            raise KeyboardInterrupt
+
+
+def services_in(folder: Path) -> Services:
+    """The services of a project in that folder, with no settings but the defaults."""
+    make_project(folder)
+    environ = {"PATH": os.environ.get("PATH", os.defpath)}
+    around = Surroundings(environ=environ, folder=folder, user_settings=folder / "none.toml", options={})
+    return Services(folder=folder, around=around)
+
+
+def project_in(folder: Path, act: Callable[[Event], None] = nothing) -> Project:
+    """A project in that folder, as a new process opens it."""
+    return Project(services=services_in(folder), observer=Watching(act))

@@ -1,0 +1,60 @@
+"""What of a difference no patch can carry is named, and nothing else."""
+
+import pytest
+
+from mulligan.domain.tree_difference import EntryType, TreeEntry, beyond_patch
+
+
+def _entry(type: EntryType, mode: int, **more: object) -> TreeEntry:
+    facts: dict[str, object] = {
+        "content": None,
+        "target": b"",
+        "shared_with": b"",
+        "attributes": (),
+        "empty": False,
+    }
+    return TreeEntry(type=type, mode=mode, **{**facts, **more})  # pyright: ignore[reportArgumentType] - facts of any type
+
+
+def _file(mode: int, **more: object) -> TreeEntry:
+    return _entry(EntryType.FILE, mode, **more)
+
+
+def _folder(mode: int, *, empty: bool = False) -> TreeEntry:
+    return _entry(EntryType.FOLDER, mode, empty=empty)
+
+
+LINK = _entry(EntryType.SYMLINK, 0o777)
+NOTE = ((b"user.note", b"x"),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (None, _file(0o644), ()),
+        (None, _file(0o775), ()),
+        (None, _file(0o600), ("mode 0600",)),
+        (None, LINK, ()),
+        (_file(0o600), None, ()),
+        (_file(0o644), _file(0o755), ()),
+        (_file(0o600), _file(0o755), ()),
+        (_file(0o644), _file(0o664), ("mode 0644 to 0664",)),
+        (_file(0o644), _file(0o4755), ("mode 0644 to 4755",)),
+        (_file(0o600), _file(0o600, attributes=NOTE), ("attributes",)),
+        (_file(0o644), _file(0o644, shared_with=b"a"), ("hard links",)),
+        (None, _file(0o600, attributes=NOTE, shared_with=b"a"), ("mode 0600", "attributes", "hard links")),
+        (_file(0o600), LINK, ()),
+        (LINK, _file(0o700), ("mode 0700",)),
+        (None, _folder(0o755), ()),
+        (None, _folder(0o700, empty=True), ("empty folder", "mode 0700")),
+        (_folder(0o755, empty=True), None, ("empty folder",)),
+        (_folder(0o755), None, ()),
+        (_folder(0o755), _folder(0o775), ("mode 0755 to 0775",)),
+        (_folder(0o755), _folder(0o755, empty=True), ("empty folder",)),
+        (_folder(0o755, empty=True), _folder(0o755), ()),
+    ],
+)
+def test_what_a_patch_cannot_carry(
+    old: TreeEntry | None, new: TreeEntry | None, words: tuple[str, ...]
+) -> None:
+    assert beyond_patch(old, new) == words
