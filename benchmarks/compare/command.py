@@ -22,19 +22,26 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str], targets: Sequence[Target]) -> int:
     """Compare, print, write; gives the exit code. Interrupted, it tells what it found until then."""
     options = _options(arguments)
-    interrupted = False
     with _own_folder(options.folder) as folder:
         comparison = Comparison(options, folder)
         try:
             comparison.run()
         except KeyboardInterrupt:
-            interrupted = True
+            _report(options, comparison.findings(), targets)
+            return _INTERRUPTED
+        except BaseException:
+            _report(options, comparison.findings(), targets)  # hours of work are not thrown away
+            raise
     findings = comparison.findings()
+    return exit_code(_report(options, findings, targets), findings, warn_only=options.warn_only)
+
+
+def _report(options: argparse.Namespace, findings: Findings, targets: Sequence[Target]) -> list[Judgement]:
     judgements = judge(targets, findings.figures())
     show(findings, judgements)
     if options.json:
         _write(options.json, findings, judgements)
-    return _INTERRUPTED if interrupted else exit_code(judgements, findings, warn_only=options.warn_only)
+    return judgements
 
 
 def exit_code(judgements: Sequence[Judgement], findings: Findings, *, warn_only: bool) -> int:

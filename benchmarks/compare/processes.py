@@ -98,16 +98,19 @@ class Driver:
         self._text = shlex.join(command)
         self._budget = budget
         self._log = log
-        with log.open("wb") as stderr:
-            self._process = subprocess.Popen(
-                command,
-                env=surroundings() if env is None else env,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                start_new_session=True,
-                text=True,
-            )
+        try:
+            with log.open("wb") as stderr:
+                self._process = subprocess.Popen(
+                    command,
+                    env=surroundings() if env is None else env,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=stderr,
+                    start_new_session=True,
+                    text=True,
+                )
+        except OSError as exc:
+            raise CommandFailed(self._text, str(exc)) from exc
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Ask for something; CommandFailed where it is refused, or no answer comes in time."""

@@ -117,6 +117,13 @@ TARGETS: tuple[Target, ...] = (
         faster=30,
     ),
     Target(
+        work="sandbox and first checkpoint of a git checkout, 100k files",
+        against=SHADOW_GIT,
+        ours="running-plan-git.sandbox and first checkpoint@100000",
+        theirs="git.first@100000",
+        faster=5,
+    ),
+    Target(
         work="time to the first step, 10k files, 200 MB",
         against="cp -a, git add -A, commit",
         ours="first-step.mulligan@10000",

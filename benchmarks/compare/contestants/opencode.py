@@ -85,7 +85,12 @@ class OpencodeSession:
 
     def restore(self, name: str, paths: FifteenPaths | None) -> float:
         """Do what its restore does."""
-        (directory,) = (path.parent for path in self._data.glob("opencode/snapshot/**/HEAD"))
+        found = [path.parent for path in self._data.glob("opencode/snapshot/**/HEAD")]
+        if len(found) != 1:
+            raise CommandFailed(
+                "opencode debug snapshot track", f"it has {len(found)} git directories, not one"
+            )
+        (directory,) = found
         git = ["git", f"--git-dir={directory}", f"--work-tree={self._tree}"]
         seconds = run([*git, "read-tree", name], self._budget, cwd=self._tree, env=self._env).seconds
         seconds += run(

@@ -1,7 +1,7 @@
 """A rollback as a command, beside what a user of git would type."""
 
 from benchmarks.compare.contest import FifteenPaths, copy_tree
-from benchmarks.compare.processes import run
+from benchmarks.compare.processes import CommandFailed, run
 from benchmarks.compare.results import Work
 from benchmarks.compare.works.bench import GIT, ONE_STEP, Bench, Tally, make_project
 from benchmarks.trees import make_repository
@@ -26,14 +26,14 @@ def rollback(bench: Bench) -> Work:
             paths.make()
             bench.disk.settle()
             tally.add("mulligan", bench.mulligan(project, "plan", "rollback", "--yes", plan, "first").seconds)
-            assert paths.left_wrong() is None
+            _expect_restored(paths, "mulligan plan rollback")
             paths = FifteenPaths(checkout, repository.sources)
             paths.make()
             bench.disk.settle()
             seconds = run(["git", "reset", "--quiet", "--hard"], bench.budget, cwd=checkout).seconds
             seconds += run(["git", "clean", "--quiet", "-fd"], bench.budget, cwd=checkout).seconds
             tally.add("git", seconds)
-            assert paths.left_wrong() is None
+            _expect_restored(paths, "git reset, git clean")
     return Work(
         key="rollback",
         title="plan rollback --yes of 15 paths as a process",
@@ -42,3 +42,9 @@ def rollback(bench: Bench) -> Work:
         how="in turns with git reset --hard, git clean -fd in a checkout of the same tree, nothing in it ignored",
         failures=tally.failures,
     )
+
+
+def _expect_restored(paths: FifteenPaths, command: str) -> None:
+    wrong = paths.left_wrong()
+    if wrong:
+        raise CommandFailed(command, f"not as before: {wrong}")
