@@ -144,7 +144,7 @@ def compete(contestant: Contestant, repository: Repository, place: Path, effort:
                 used["first"] = size_on_disk(session.stored())
                 measure = "five-changes"
                 taken = _checkpoints(session, repository, tree, effort, runs)
-                used["all"] = size_on_disk(session.stored())
+                used[f"after-{effort.checkpoints}"] = size_on_disk(session.stored())
                 measure = "no-change"
                 for _ in range(effort.repeats):
                     effort.disk.settle()

@@ -45,7 +45,7 @@ class OnTree:
 
     files: int
     runs: Mapping[str, Runs]  # by measure
-    disk: Mapping[str, int]  # bytes: after the first snapshot, after all checkpoints
+    disk: Mapping[str, int]  # bytes: of the first snapshot, and after-50 (or however many) checkpoints
     inexact: str | None  # what a restore of changed paths did not bring back
     failure: Failure | None  # where it stopped
 

@@ -62,7 +62,8 @@ def _snapshots(findings: Findings) -> list[list[str]]:
                 if tree.files != files:
                     continue
                 times = [seconds(tree.runs[m].median) if m in tree.runs else "-" for m in _MEASURES]
-                disk = [size(tree.disk[name]) if name in tree.disk else "-" for name in ("first", "all")]
+                after = next((size(used) for name, used in tree.disk.items() if name != "first"), "-")
+                disk = [size(tree.disk["first"]) if "first" in tree.disk else "-", after]
                 note = f"stopped at {tree.failure.measure}" if tree.failure else ""
                 note += "restore not exact" if tree.inexact else ""
                 lines.append([row.title, f"{files:,}", *times, *disk, note])

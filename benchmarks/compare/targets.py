@@ -96,8 +96,8 @@ TARGETS: tuple[Target, ...] = (
         Target(
             work=f"disk after 50 checkpoints of 5 small changes, {files:,} files",
             against=SHADOW_GIT,
-            ours=f"mulligan-scan.disk-all@{files}",
-            theirs=f"git.disk-all@{files}",
+            ours=f"mulligan-scan.disk-after-50@{files}",
+            theirs=f"git.disk-after-50@{files}",
             at_most=1,
         )
         for files in (1_000, 10_000, 100_000)

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.compare.contest import CHANGED_FILES, copy_tree
 from benchmarks.compare.processes import run
 from benchmarks.compare.results import Failure, Work
-from benchmarks.compare.works.bench import GIT, Bench, Tally, make_project
+from benchmarks.compare.works.bench import GIT, ONE_STEP, Bench, Tally, make_project
 from benchmarks.trees import edit
 
 _STEP = Path(__file__).parent.parent / "drivers" / "plan_step.py"
@@ -46,13 +46,14 @@ def _measure(bench: Bench, key: str, title: str, *, checkout: bool) -> Work:
 def _run(bench: Bench, tally: Tally, *, checkout: bool) -> None:
     assert bench.repository is not None
     project = bench.place / "project"
+    if checkout:
+        _try_checkout(bench)
     copy_tree(bench.repository.folder, project, bench.budget)
     shutil.copy(_STEP, project / "bench_step.py")
     sources = [os.fspath(path) for path in bench.repository.sources]
     (project / "bench_sources.json").write_text(json.dumps(sources))
     if checkout:
-        for command in (["init", "--quiet"], ["add", "-A"], ["commit", "--quiet", "-m", "start"]):
-            run([*GIT, *command], bench.budget, cwd=project)
+        _make_checkout(project, bench)
     arguments = {"function": "bench_step:checkpoints", "kwargs": {"repeats": bench.repeats}}
     make_project(project, [{"name": "measure", "tool": "python", "args": arguments}])
     bench.disk.settle()
@@ -74,6 +75,20 @@ def _run(bench: Bench, tally: Tally, *, checkout: bool) -> None:
         bench.disk.settle()
         done = bench.mulligan(project, "checkpoint", "create", found["plan_id"], "--label", f"n{number}")
         tally.add("checkpoint create as a process, no change", done.seconds)
+
+
+def _try_checkout(bench: Bench) -> None:
+    """Find out on a small one whether this version can: to commit a large one takes minutes."""
+    small = bench.place / "small"
+    small.mkdir()
+    make_project(small, ONE_STEP)
+    _make_checkout(small, bench)
+    bench.mulligan(small, "plan", "execute", "plan.yaml")
+
+
+def _make_checkout(folder: Path, bench: Bench) -> None:
+    for command in (["init", "--quiet"], ["add", "-A"], ["commit", "--quiet", "-m", "start"]):
+        run([*GIT, *command], bench.budget, cwd=folder)
 
 
 def _until_first_checkpoint(events: Sequence[dict[str, Any]]) -> float:
