@@ -9,7 +9,8 @@ Suite Teardown      Remove Project Folder
 Every Command Explains Itself
     FOR    ${line}    IN    init    plan create    plan execute    plan status    plan list    plan log    plan diff
     ...    plan rollback    plan cancel    checkpoint list    checkpoint show    checkpoint diff
-    ...    checkpoint create    checkpoint verify    checkpoint restore    config list    config get    config set    config unset
+    ...    checkpoint create    checkpoint verify    checkpoint restore    checkpoint prune    checkpoint delete
+    ...    gc    config list    config get    config set    config unset
         @{words}=    Split String    ${line}
         ${ended}=    Run    @{words}    --help
         Should Be Equal As Integers    ${ended.code}    0
@@ -22,7 +23,7 @@ Every Command Explains Itself
 
 The Groups List Their Commands
     ${ended}=    Run    --help
-    FOR    ${word}    IN    checkpoint    config    init    plan
+    FOR    ${word}    IN    checkpoint    config    gc    init    plan
         Should Match Regexp    ${ended.stdout}    (?m)^ +${word} +\\S
     END
     ${ended}=    Run    --version

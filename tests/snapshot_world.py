@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.event import Event
-from mulligan.domain.snapshot import ChangeAction, PathChange, Snapshot
+from mulligan.domain.snapshot import ChangeAction, PathChange, Snapshot, Swept
 from mulligan.ports import WorkingTree
 
 
@@ -100,3 +100,26 @@ def inodes(path: Path) -> dict[bytes, int]:
 def age(path: Path) -> None:
     """Let the tree's files become older than any timestamp grain, so that the stat cache may be trusted."""
     time.sleep(0.05)
+
+
+def history(store: PackedSnapshotStore, tree: Path, length: int) -> list[Snapshot]:
+    """Captures that each add something, and share the rest."""
+    taken: list[Snapshot] = []
+    for number in range(length):
+        (tree / "counter").write_bytes(os.urandom(2000) + str(number).encode())
+        taken.append(take(store, tree))
+    return taken
+
+
+def packs(home: Path) -> dict[str, int]:
+    """The packs of a store with their sizes."""
+    return {path.name: path.stat().st_size for path in (home / "packs").glob("*.pack")}
+
+
+def sound(home: Path, *snapshots: Snapshot) -> bool:
+    """Whether a process that knows nothing yet can read all of them."""
+    return new_store(home).verify(snapshots, quick=False, observer=Watcher()) == {}
+
+
+def sweep(store: PackedSnapshotStore, *live: Snapshot) -> Swept:
+    return store.sweep(lambda: live, dry_run=False, observer=Watcher())

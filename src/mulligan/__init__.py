@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mulligan.adapters.tools.step_context import StepContext
+    from mulligan.application.prune_service import Pruning
     from mulligan.application.queries import CheckpointView, PlanLine, PlanStatus
     from mulligan.application.rollback_service import Rollback
+    from mulligan.application.sweep_service import SweepReport
     from mulligan.bootstrap.entrance import init, open
     from mulligan.bootstrap.project import Project
     from mulligan.domain.diff import Diff
@@ -27,8 +29,10 @@ __all__ = [
     "PlanLine",
     "PlanStatus",
     "Project",
+    "Pruning",
     "Rollback",
     "StepContext",
+    "SweepReport",
     "init",
     "open",
 ]
@@ -40,8 +44,10 @@ _HOMES = {
     "PlanLine": "mulligan.application.queries",
     "PlanStatus": "mulligan.application.queries",
     "Project": "mulligan.bootstrap.project",
+    "Pruning": "mulligan.application.prune_service",
     "Rollback": "mulligan.application.rollback_service",
     "StepContext": "mulligan.adapters.tools.step_context",
+    "SweepReport": "mulligan.application.sweep_service",
     "init": "mulligan.bootstrap.entrance",
     "open": "mulligan.bootstrap.entrance",
 }

@@ -11,6 +11,7 @@ MulliganError
 │   ├── RestoreFailed           a sandbox could not be brought back
 │   │   └── RestoreIncomplete   and is in between until the next command on the plan
 │   ├── DatabaseUnusable        mulligan.db is locked, read-only, damaged or full
+│   ├── InternalError           a mistake of ours
 │   └── SystemFailed            the operating system refused something (disk full, no permission)
 ├── Misused                     exit code 2: the words of a command, plan file or setting are wrong
 │   ├── UsageWrong
@@ -25,10 +26,11 @@ MulliganError
 │   ├── Ambiguous
 │   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanNotReady
 │   ├── TransitionIllegal
-│   ├── CheckpointForeign · CheckpointNotATarget · CheckpointsUnlike · RollbackDisabled · SandboxMissing
+│   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
+│   ├── RollbackDisabled · SandboxMissing
 │   ├── ResourceUnsuitable · PathEscapes · PathReserved · TargetExists · ToolNotCheckpointable
 │   ├── ConfirmationMissing · Declined
-│   ├── DatabaseTooNew
+│   ├── DatabaseTooNew · DatabaseForeign
 │   └── NotBuiltYet             a feature this version does not have, by name
 ├── Conflicted                  exit code 4: two sides changed the same thing
 └── Interrupted                 exit code 130: Ctrl-C or SIGTERM; the plan can go on later
@@ -169,6 +171,15 @@ class SystemFailed(Failed):
 
     message: ClassVar[str] = "{path}: {reason}"
     hint: ClassVar[str] = "check permissions and free space, then try again"
+
+
+class InternalError(Failed):
+    """A mistake of ours: the trace of it goes to stderr."""
+
+    message: ClassVar[str] = "mulligan itself made a mistake: {reason}"
+    hint: ClassVar[str] = (
+        "what was recorded is safe; please report this with the trace above and what you did"
+    )
 
 
 # --- exit code 2 -------------------------------------------------------------------------------------------
@@ -349,6 +360,15 @@ class CheckpointNotATarget(Refused):
     hint: ClassVar[str] = "`mulligan checkpoint list {plan_id}` shows where this plan can go back to"
 
 
+class CheckpointNeeded(Refused):
+    """A checkpoint that must stay."""
+
+    message: ClassVar[str] = "checkpoint {checkpoint_id} must stay: {reason}"
+    hint: ClassVar[str] = (
+        "`mulligan checkpoint prune {plan_id} --dry-run` shows what can go, and why the rest stays"
+    )
+
+
 class CheckpointsUnlike(Refused):
     """Two checkpoints that have no resource in common."""
 
@@ -435,6 +455,17 @@ class DatabaseTooNew(Refused):
 
     message: ClassVar[str] = "the database {database} has version {found}; this mulligan knows up to {known}"
     hint: ClassVar[str] = "install a newer mulligan"
+
+
+class DatabaseForeign(Refused):
+    """A database that does not know a plan which was worked on in this project."""
+
+    message: ClassVar[str] = (
+        "plan {plan_id} was worked on here, but this database does not know it: its checkpoints would be deleted"
+    )
+    hint: ClassVar[str] = (
+        "see which database is used with `mulligan config get core.database.url`, and name the right one"
+    )
 
 
 class NotBuiltYet(Refused):

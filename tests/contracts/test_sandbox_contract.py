@@ -103,6 +103,18 @@ def test_going_back_and_forward(world: World) -> None:
     assert (Path(sandbox.path) / world.file).read_text() == "changed"
 
 
+def test_going_back_and_forward_under_a_watch(world: World) -> None:
+    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    with world.kind.watch(sandbox):
+        first = world.kind.capture(sandbox, Watcher()).snapshot
+        (Path(sandbox.path) / world.file).write_text("changed")
+        second = world.kind.capture(sandbox, Watcher()).snapshot
+        assert world.kind.restore(sandbox, first, Watcher()) == restored(world.file)
+        assert world.kind.capture(sandbox, Watcher()).snapshot == first
+        world.kind.restore(sandbox, second, Watcher())
+    assert world.kind.capture(sandbox, Watcher()).snapshot == second
+
+
 def test_removing_it_twice_is_fine(world: World) -> None:
     sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
     world.kind.remove(sandbox)

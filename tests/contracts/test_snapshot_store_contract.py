@@ -2,7 +2,8 @@
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,18 @@ from mulligan.domain.tree_difference import StoredContent
 from mulligan.errors import RestoreFailed, SnapshotDamaged, SystemFailed
 from mulligan.ports import SnapshotStore
 from tests.snapshot_world import Watcher, new_store, picture, removed, restored, tree_at
+from tests.watched_world import watching_store
 
-STORES: dict[str, Callable[[Path], SnapshotStore]] = {"packed": new_store}
+STORES: dict[str, Callable[[Path, ExitStack], SnapshotStore]] = {
+    "packed": lambda home, _: new_store(home),
+    "packed, watching": watching_store,
+}
 
 
 @pytest.fixture(params=STORES)
-def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], SnapshotStore]:
-    return lambda: STORES[request.param](tmp_path / "store")
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], SnapshotStore]]:
+    with ExitStack() as watches:
+        yield lambda: STORES[request.param](tmp_path / "store", watches)
 
 
 @pytest.fixture
@@ -361,3 +367,30 @@ def test_a_difference_of_what_is_not_there_is_refused(store: SnapshotStore, tree
             store.difference(snapshot.roots[0], Snapshot.from_text(text).roots[0])
     with pytest.raises(SnapshotDamaged):
         store.read(StoredContent(ObjectId("22" * 32), 5))
+
+
+def test_a_watch_changes_what_a_capture_costs_and_nothing_else(
+    make_store: Callable[[], SnapshotStore], tree: Path, tmp_path: Path
+) -> None:
+    store = make_store()
+    with store.watch(tree_at(tree), others_at_work=False):
+        first = _capture(store, tree)
+        assert first == _capture(new_store(tmp_path / "fresh"), tree)
+        (tree / "src" / "main.py").write_text("changed")
+        (tree / "more" / "folders").mkdir(parents=True)
+        second = store.capture(tree_at(tree), Watcher())
+        assert second.snapshot == _capture(new_store(tmp_path / "fresh"), tree)
+        assert store.restore(first, tree_at(tree), Watcher()) == (
+            *removed("more", "more/folders"),
+            *restored("src/main.py"),
+        )
+        assert _capture(store, tree) == first
+    assert _capture(store, tree) == first
+
+
+def test_a_tree_can_be_watched_before_it_exists(store: SnapshotStore, tree: Path, tmp_path: Path) -> None:
+    snapshot = _capture(store, tree)
+    with store.watch(tree_at(tmp_path / "later"), others_at_work=True):
+        store.restore(snapshot, tree_at(tmp_path / "later"), Watcher())
+        (tmp_path / "later" / "README").write_text("changed")
+        assert store.compare(snapshot, tree_at(tmp_path / "later")) == restored("README")

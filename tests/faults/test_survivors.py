@@ -66,6 +66,8 @@ def test_an_orphan_that_keeps_writing_leaves_nothing_in_the_result(tmp_path: Pat
     launchers = [
         pid for pid in marked_processes(plan_id) if b"launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()
     ]
+    for pid in launchers:
+        os.kill(pid, signal.SIGSTOP)
     for pid in (runner.pid, *launchers):
         os.kill(pid, signal.SIGKILL)
     runner.wait()

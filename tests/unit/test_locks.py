@@ -114,3 +114,12 @@ def test_a_holder_that_did_not_say_who_it_is_is_not_asked(tmp_path: Path) -> Non
         (tmp_path / "locks" / f"{PLAN}.lock").write_text("")
         with pytest.raises(PlanBusy):
             locks(tmp_path).ask_to_stop(PLAN)
+
+
+def test_every_plan_that_was_ever_worked_on_is_known(tmp_path: Path) -> None:
+    found = locks(tmp_path)
+    assert found.plans() == []
+    for plan_id in ("01B", "01A"):
+        with found.hold(PlanId(plan_id)):
+            pass
+    assert found.plans() == ["01A", "01B"]

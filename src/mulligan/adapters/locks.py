@@ -54,6 +54,10 @@ class FilePlanLocks:
         finally:
             os.close(fd)
 
+    def plans(self) -> list[PlanId]:
+        """All plans that were ever worked on here: a lock file stays."""
+        return sorted(PlanId(path.stem) for path in self._folder.glob("*.lock"))
+
     def ask_to_stop(self, plan_id: PlanId) -> None:
         """Send SIGTERM to the process that holds it, and wait until it has let go."""
         holder = self.holder(plan_id)

@@ -79,14 +79,15 @@ class CheckpointLibrary:
 
     def verify(self, found: FoundCheckpoint | None, *, quick: bool, observer: Observer) -> Verification:
         """Read and hash the stored bytes of one checkpoint or of all; `quick`: presence and structure only."""
-        groups = [found.group] if found else self._all_groups()
-        wanted = [
-            (group, checkpoint)
-            for group in groups
-            for checkpoint in group.checkpoints
-            if found is None or found.checkpoint in (None, checkpoint)
-        ]
-        hurt = self._store.verify([c.snapshot for _, c in wanted], quick=quick, observer=observer)
+        with self._store.hold():  # what is pruned meanwhile is not swept before it was looked at
+            groups = [self._still_there(found)] if found else self._all_groups()
+            wanted = [
+                (group, checkpoint)
+                for group in groups
+                for checkpoint in group.checkpoints
+                if found is None or found.checkpoint in (None, checkpoint)
+            ]
+            hurt = self._store.verify([c.snapshot for _, c in wanted], quick=quick, observer=observer)
         damaged = tuple(
             DamagedCheckpoint(
                 checkpoint_id=checkpoint.checkpoint_id,
@@ -112,7 +113,9 @@ class CheckpointLibrary:
         exported: list[ExportedFolder] = []
         for place, checkpoint in places.items():
             kind = self._kinds.choose(plan.definition.resource(checkpoint.resource), Strategy.AUTO)
-            kind.export(checkpoint.snapshot, place, observer)
+            with self._store.hold():
+                self._still_there(found)
+                kind.export(checkpoint.snapshot, place, observer)
             exported.append(
                 ExportedFolder(
                     checkpoint_id=checkpoint.checkpoint_id, resource=checkpoint.resource, path=str(place)
@@ -130,6 +133,11 @@ class CheckpointLibrary:
         return run.plan.state is State.PROCESSING or any(
             c.status is CallStatus.INTERRUPTED and not c.superseded and c.seq > since for c in calls
         )
+
+    def _still_there(self, found: FoundCheckpoint) -> CheckpointGroup:
+        """The group as it is recorded now; it may have been pruned since it was found."""
+        with self._database.reading() as db:
+            return db.checkpoints.get(found.group.group_id)
 
     def _all_groups(self) -> list[CheckpointGroup]:
         with self._database.reading() as db:

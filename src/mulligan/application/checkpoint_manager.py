@@ -1,6 +1,7 @@
 """Captures or restores all resources of a group, all or none."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
 from mulligan.application.run import Run
 from mulligan.domain.checkpoint import CheckpointGroup
@@ -18,6 +19,14 @@ class CheckpointManager:
     def __init__(self, *, kinds: SandboxKinds) -> None:
         """Reach the sandboxes through these kinds."""
         self._kinds = kinds
+
+    @contextmanager
+    def watch(self, run: Run) -> Generator[None]:
+        """While it is open, capturing, comparing and restoring the run's sandboxes cost what changed."""
+        with ExitStack() as watches:
+            for sandbox in run.sandboxes:
+                watches.enter_context(self._kinds.of(sandbox).watch(sandbox))
+            yield
 
     def capture(self, run: Run) -> tuple[Capture, ...]:
         """Store every sandbox durably, in the plan's order; nothing is read where nothing can have changed."""

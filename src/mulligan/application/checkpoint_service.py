@@ -8,7 +8,7 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, Reason, state_hash
 from mulligan.domain.event import EventType
-from mulligan.domain.ids import CheckpointId, GroupId
+from mulligan.domain.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Plan
 from mulligan.domain.resource import Sandbox
@@ -62,6 +62,7 @@ class CheckpointService:
         except PlanTakenOver:
             raise
         except MulliganError as exc:
+            run.still = None  # no row names what was captured: it may be swept
             raise CheckpointFailed(
                 plan_id=run.plan.plan_id,
                 checkpoint_type=reason.type.value,
@@ -122,15 +123,12 @@ class CheckpointService:
         limit = run.settings.max_checkpoints
         if db.checkpoints.count(run.plan.plan_id, superseded=True) <= limit:
             return []
-        needed = frozenset(
-            GroupId(str(intent.data["target"]))
-            for intent in db.intents.list(run.plan.plan_id)
-            if "target" in intent.data
-        )
+        needed = groups_needed(db, run.plan.plan_id)
         verdict = plan_retention(db.checkpoints.summaries(run.plan.plan_id), limit=limit, needed=needed)
         if not verdict.prune:
             return []
         db.checkpoints.remove(verdict.prune)
+        run.pruned += len(verdict.prune)
         return [
             Entry(type=EventType.PRUNED, data={"groups": list(verdict.prune)}, at=self._clock.now()),
         ]
@@ -150,6 +148,13 @@ class CheckpointService:
             },
             at=group.created_at,
         )
+
+
+def groups_needed(db: Transaction, plan_id: PlanId) -> frozenset[GroupId]:
+    """The groups that something unfinished stands on."""
+    return frozenset(
+        GroupId(str(intent.data["target"])) for intent in db.intents.list(plan_id) if "target" in intent.data
+    )
 
 
 def what_is_not_held(resource: str, capture: Capture) -> tuple[str, ...]:

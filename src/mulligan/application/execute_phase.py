@@ -14,9 +14,10 @@ from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import DecisionId, GroupId
 from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.naming import label_problem
 from mulligan.domain.step import Milestone, Step, StepRecord, StepStatus, Subplans, ToolUse
 from mulligan.domain.trigger import Trigger
-from mulligan.errors import NotBuiltYet, RollbackDisabled
+from mulligan.errors import NotBuiltYet, RollbackDisabled, ToolFailed
 from mulligan.ports import Clock, Ids
 
 
@@ -177,6 +178,11 @@ class ExecutePhase:
         self, run: Run, step: Step, label: str, metadata: JsonObject, *, between_steps: bool
     ) -> CheckpointGroup:
         """Take a group by hand."""
+        problem = label_problem(label)
+        if problem:
+            raise ToolFailed(
+                tool="checkpoint", reason=f"the label {label!r} {problem}", hint="choose another label"
+            )
         if not run.plan.definition.rollback_policy.enabled:
             raise RollbackDisabled(plan_id=run.plan.plan_id)
         reason = reason_for(

@@ -7,6 +7,7 @@ from mulligan.application.return_service import ReturnService
 from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.settings_source import SettingsSource
+from mulligan.application.sweep_service import SweepService
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.intent import IntentKind
@@ -27,6 +28,7 @@ class PlanClaims:
         settings: SettingsSource,
         returns: ReturnService,
         sandboxes: SandboxService,
+        sweeps: SweepService,
         clock: Clock,
     ) -> None:
         """Use these collaborators."""
@@ -36,6 +38,7 @@ class PlanClaims:
         self._settings = settings
         self._returns = returns
         self._sandboxes = sandboxes
+        self._sweeps = sweeps
         self._clock = clock
 
     @contextmanager
@@ -58,6 +61,7 @@ class PlanClaims:
             if plan.state is State.PROCESSING:
                 self._end_survivors(run)
             yield run
+            self._sweeps.after_work(run)
 
     def _run(self, claim: Claim, plan: Plan, observer: Observer) -> Run:
         with self._database.reading() as db:
@@ -80,6 +84,7 @@ class PlanClaims:
             snapshots=snapshots,
             added_bytes={},
             pending=[],
+            pruned=0,
             told=[],
             still=None,
         )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.execute_phase import ExecutePhase
 from mulligan.application.guards import refuse_ended
@@ -11,6 +12,7 @@ from mulligan.application.preflight import check_before_running
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
+from mulligan.application.sweep_service import SweepService
 from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
@@ -47,8 +49,10 @@ class PlanExecutor:
         sandboxes: SandboxService,
         resumes: PlanResumeService,
         checkpoints: CheckpointService,
+        manager: CheckpointManager,
         phase: ExecutePhase,
         recorder: Recorder,
+        sweeps: SweepService,
         toolbox: Toolbox,
         clock: Clock,
     ) -> None:
@@ -58,8 +62,10 @@ class PlanExecutor:
         self._sandboxes = sandboxes
         self._resumes = resumes
         self._checkpoints = checkpoints
+        self._manager = manager
         self._phase = phase
         self._recorder = recorder
+        self._sweeps = sweeps
         self._toolbox = toolbox
         self._clock = clock
 
@@ -73,8 +79,10 @@ class PlanExecutor:
             check_before_running(run.plan.definition, run.settings, self._toolbox.declarations())
             resumed: ResumedFrom | None = None
             try:
-                resumed = self._take_up(run)
-                self._walk(run)
+                is_new = self._start(run)
+                with self._manager.watch(run):
+                    resumed = None if is_new else self._resume(run)
+                    self._walk(run)
             except KeyboardInterrupt:
                 self._stop(run, State.QUEUED, None)
                 raise Interrupted(
@@ -92,14 +100,18 @@ class PlanExecutor:
                 self._toolbox.forget_processes()
             return Execution(plan_id=plan_id, resumed_from=resumed, error=None, messages=tuple(run.told))
 
-    def _take_up(self, run: Run) -> ResumedFrom | None:
-        """Bring the plan into `processing` on a known state: new sandboxes, or those of before."""
+    def _start(self, run: Run) -> bool:
+        """Make the sandboxes of a plan that has none, which brings it into `processing`; False: it has some."""
         if run.plan.phase is Phase.STRATEGIZE:
             self._recorder.move(run, Phase.EXECUTE, State.QUEUED, ())
-        if not run.sandboxes:
-            self._sandboxes.check(run.plan.definition, run.settings)
-            self._sandboxes.make(run)
-            return None
+        if run.sandboxes:
+            return False
+        self._sandboxes.check(run.plan.definition, run.settings)
+        self._sandboxes.make(run)
+        return True
+
+    def _resume(self, run: Run) -> ResumedFrom | None:
+        """Bring the plan into `processing` on the known state of its last good group."""
         # Without a group no step has begun: the run was cut off right after its sandboxes were made.
         resumed = self._resumes.restore(run) if run.plan.current_group_id else None
         plan = replace(run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, self._clock.now()), failure=None)
@@ -114,6 +126,7 @@ class PlanExecutor:
             )
         while run.step_index < len(run.plan.definition.steps):
             self._phase.run_step(run)
+            self._sweeps.while_running(run)
         if enabled:
             self._checkpoints.create_checkpoint(
                 run, reason_for(CheckpointType.POST_EXECUTE, {}, between_steps=True), ()

@@ -51,6 +51,7 @@ class Run:
     ]  # of the group last recorded or restored, by resource; empty before the first
     added_bytes: dict[str, int]  # by making the sandboxes
     pending: list[Record]
+    pruned: int  # groups whose bytes may wait to be freed
     told: list[str]  # what the caller must know of this run, such as processes that a tool left running
     # What the sandboxes hold, where nothing can have changed them since it was captured.
     still: tuple[Capture, ...] | None

@@ -16,7 +16,9 @@ from mulligan.ports import Observer
 if TYPE_CHECKING:
     from mulligan.application.checkpoint_library import ExportedFolder, Verification
     from mulligan.application.plan_executor import Execution
+    from mulligan.application.prune_service import Pruning
     from mulligan.application.rollback_service import Rollback
+    from mulligan.application.sweep_service import SweepReport
     from mulligan.domain.diff import Diff
 
 _LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
@@ -91,6 +93,10 @@ class Project:
         self._services.plans.cancel(plan_id, reason, self._observer)
         return self.status(plan_id)
 
+    def gc(self, *, dry_run: bool = False) -> "SweepReport":
+        """Free all that no plan refers to any more, while others run."""
+        return self._services.sweeps.sweep(dry_run=dry_run, observer=self._observer)
+
     def _plan_id(self, word: str) -> PlanId:
         return self._services.queries.plan_id(word)
 
@@ -144,6 +150,16 @@ class Checkpoints:
         """Read and hash the stored bytes of one checkpoint or of all."""
         found = self._services.queries.find_checkpoint(checkpoint) if checkpoint is not None else None
         return self._services.library.verify(found, quick=quick, observer=self._observer)
+
+    def prune(self, plan: str, *, keep: int | None = None, dry_run: bool = False) -> "Pruning":
+        """Prune a plan's groups to so many, or to the limit of its settings, and free their bytes."""
+        plan_id, prunes = self._services.queries.plan_id(plan), self._services.prunes
+        return prunes.preview(plan_id, keep) if dry_run else prunes.prune(plan_id, keep, self._observer)
+
+    def delete(self, checkpoint: str) -> "Pruning":
+        """Delete the group of a checkpoint, unless it must stay."""
+        found = self._services.queries.find_checkpoint(checkpoint)
+        return self._services.prunes.delete(found.group, self._observer)
 
     def restore(self, checkpoint: str, to: Path) -> "Sequence[ExportedFolder]":
         """Write a checkpoint's files into a new folder; of a group, one folder per resource."""

@@ -22,7 +22,7 @@ from mulligan.bootstrap.surroundings import Surroundings
 from mulligan.config import Entry
 from mulligan.domain.resource import Resource, ResourceType
 from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration
-from mulligan.errors import NotBuiltYet, SettingInvalid
+from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from mulligan.application.plan_claims import PlanClaims
     from mulligan.application.plan_executor import PlanExecutor
     from mulligan.application.plan_service import PlanService
+    from mulligan.application.prune_service import PruneService
     from mulligan.application.recorder import Recorder
     from mulligan.application.return_service import ReturnService
     from mulligan.application.rollback_service import RollbackService
     from mulligan.application.sandbox_service import SandboxService
+    from mulligan.application.sweep_service import SweepService
 
 _SQLITE = "sqlite:///"
 
@@ -116,7 +118,16 @@ class Services:
 
     @cached_property
     def database(self) -> SqliteDatabase:
-        """Where rows are kept."""
+        """Where rows are kept. An empty one beside a full store is a loss, not a beginning."""
+        files = (self.database_path, Path(f"{self.database_path}-wal"))
+        empty = not any(file.exists() and file.stat().st_size for file in files)
+        packs = self.home / "store" / "packs"
+        if empty and packs.is_dir() and any(packs.iterdir()):
+            raise DatabaseUnusable(
+                database=str(self.database_path),
+                reason="it is empty or missing, but the store beside it holds snapshots",
+                hint=f"put the database back; to start anew instead, move {self.home} away",
+            )
         return SqliteDatabase(self.database_path)
 
     @cached_property
@@ -172,8 +183,10 @@ class Services:
             sandboxes=self._sandboxes,
             resumes=resumes,
             checkpoints=self._checkpoints,
+            manager=self._manager,
             phase=phase,
             recorder=self._recorder,
+            sweeps=self.sweeps,
             toolbox=self.toolbox,
             clock=self._clock,
         )
@@ -202,6 +215,36 @@ class Services:
             checkpoints=self._checkpoints,
             store=self._store,
             kinds=self._kinds,
+        )
+
+    @cached_property
+    def prunes(self) -> "PruneService":
+        """Prunes and deletes checkpoints by hand."""
+        from mulligan.application.prune_service import PruneService
+
+        return PruneService(
+            database=self.database,
+            claims=self._claims,
+            sweeps=self.sweeps,
+            settings=self.settings,
+            recorder=self._recorder,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def sweeps(self) -> "SweepService":
+        """Frees what nothing refers to."""
+        from mulligan.adapters.sandboxes.folders import LocalSandboxFolders
+        from mulligan.application.sweep_service import SweepService
+
+        return SweepService(
+            database=self.database,
+            store=self._store,
+            kinds=self._kinds,
+            folders=LocalSandboxFolders(home=self.home / "sandboxes"),
+            locks=self._locks,
+            recorder=self._recorder,
+            clock=self._clock,
         )
 
     @cached_property
@@ -330,6 +373,7 @@ class Services:
             settings=self.settings,
             returns=self._returns,
             sandboxes=self._sandboxes,
+            sweeps=self.sweeps,
             clock=self._clock,
         )
 

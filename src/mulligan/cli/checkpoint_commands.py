@@ -15,6 +15,7 @@ from mulligan.cli.times import local_time
 from mulligan.errors import SnapshotDamaged
 
 if TYPE_CHECKING:
+    from mulligan.application.prune_service import Pruning
     from mulligan.application.queries import CheckpointView
 
 _READS = (0, 2, 3)
@@ -23,7 +24,7 @@ _READS = (0, 2, 3)
 @click.group(cls=SuggestingGroup, name="checkpoint")
 @everywhere
 def group() -> None:
-    """List, show, compare, take, check and restore checkpoints."""
+    """List, show, compare, take, check, restore and prune checkpoints."""
 
 
 @command(group, "list", example="mulligan checkpoint list upgrade-api --all", codes=_READS)
@@ -101,6 +102,46 @@ def restore(invocation: Invocation, checkpoint: str, target: Path) -> Answer:
     """Write a checkpoint's files into a new folder; of a group, label or word: one folder per resource."""
     folders = invocation.project().checkpoints.restore(checkpoint, Path.cwd() / target)
     return Answer(data={"restored": folders}, blocks=[Line(f"{f.resource}: {f.path}") for f in folders])
+
+
+@command(
+    group, "prune", example="mulligan checkpoint prune upgrade-api --keep 10 --dry-run", codes=(0, 1, 2, 3)
+)
+@click.argument("plan", metavar="PLAN_ID")
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many groups to keep; else as the settings say.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would go, and why the rest stays.")
+def prune(invocation: Invocation, plan: str, keep: int | None, dry_run: bool) -> Answer:
+    """Remove a plan's oldest checkpoint groups, as retention does, and free their bytes.
+
+    Always kept: the first, the most recent, the newest live one between two steps, and what something
+    unfinished stands on.
+    """
+    result = invocation.project().checkpoints.prune(plan, keep=keep, dry_run=dry_run)
+    would = "would be " if dry_run else ""
+    lines: list[Line | Table] = [Line(f"{len(result.pruned)} groups {would}removed, {len(result.kept)} kept")]
+    rows = [(p.checkpoint_id, p.label or "", "pruned") for p in result.pruned]
+    rows += [(k.checkpoint_id, k.label or "", f"kept: {k.reason}") for k in result.kept]
+    if rows:
+        lines.append(Table(("CHECKPOINT", "LABEL", "VERDICT"), tuple(rows)))
+    return Answer(data=result, blocks=[*lines, *_freed(result)])
+
+
+@command(group, "delete", example="mulligan checkpoint delete 01KQ3F", codes=(0, 1, 2, 3))
+@click.argument("checkpoint", metavar="ID")
+def delete(invocation: Invocation, checkpoint: str) -> Answer:
+    """Delete a checkpoint with its group, and free its bytes; refused for what must stay."""
+    result = invocation.project().checkpoints.delete(checkpoint)
+    lines = [Line(f"checkpoint {gone.checkpoint_id} is deleted") for gone in result.pruned]
+    return Answer(data=result, blocks=[*lines, *_freed(result)])
+
+
+def _freed(result: "Pruning") -> list[Line]:
+    return [] if result.bytes_freed is None else [Line(f"{result.bytes_freed} bytes freed")]
 
 
 def _table(views: "Sequence[CheckpointView]") -> Table:

@@ -3,6 +3,7 @@
 import importlib
 import signal
 import time
+import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -13,14 +14,14 @@ from mulligan.cli.commands import command, everywhere
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.render import render
-from mulligan.errors import Interrupted, MulliganError, SystemFailed, UsageWrong
+from mulligan.errors import InternalError, Interrupted, MulliganError, SystemFailed, UsageWrong
 
 # Which module declares the commands of each group; loaded when one of them is called.
 _GROUPS = {
     "plan": ("mulligan.cli.plan_commands", "Create, run, look at, compare and roll back plans."),
     "checkpoint": (
         "mulligan.cli.checkpoint_commands",
-        "List, show, compare, take, check and restore checkpoints.",
+        "List, show, compare, take, check, restore and prune checkpoints.",
     ),
     "config": ("mulligan.cli.config_commands", "Look at and change settings."),
 }
@@ -66,6 +67,29 @@ def init(invocation: Invocation, path: str) -> Answer:
     )
 
 
+@command(program, "gc", example="mulligan gc --dry-run", codes=(0, 1, 2, 3, 130))
+@click.option("--dry-run", is_flag=True, help="Only count what would be freed.")
+def gc(invocation: Invocation, dry_run: bool) -> Answer:
+    """Free what no checkpoint refers to any more, and what killed processes left behind.
+
+    Plans may run meanwhile. Pruning frees most of it by itself; this frees the rest.
+    """
+    report = invocation.project().gc(dry_run=dry_run)
+    would = "would be " if dry_run else ""
+    lines = [
+        Line(f"{report.bytes_freed} bytes {would}freed, {report.bytes_kept} bytes in packs are needed"),
+        Line(f"objects {would}removed: {report.objects_removed}, kept: {report.objects_kept}"),
+        Line(f"packs {would}removed: {report.packs_removed}, rewritten: {report.packs_rewritten}"),
+    ]
+    lines += [Line(f"sandbox {would}removed: {path}") for path in report.sandboxes_removed]
+    leftovers = report.work_folders_removed + report.stat_caches_removed
+    if leftovers:
+        lines.append(Line(f"leftovers {would}removed: {leftovers}"))
+    unreadable = f"{report.packs_unreadable} packs cannot be read and stay: see `mulligan checkpoint verify`"
+    messages = [unreadable] if report.packs_unreadable else []
+    return Answer(data=report, blocks=lines, messages=messages, warn=bool(messages))
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; gives the exit code."""
     started, clock = datetime.now(UTC), time.monotonic()
@@ -90,6 +114,9 @@ def run(arguments: Sequence[str]) -> int:
         answer = Answer(data=None, error=Interrupted())
     except OSError as exc:  # a name too long for the system, for one; work is translated where it is done
         answer = Answer(data=None, error=_system_error(exc))
+    except Exception as exc:  # noqa: BLE001 - a script gets its document and an exit code from a bug too
+        traceback.print_exc()
+        answer = Answer(data=None, error=InternalError(reason=f"{type(exc).__name__}: {exc}"))
     try:
         invocation.live.close()
         format = invocation.format

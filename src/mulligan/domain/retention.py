@@ -41,7 +41,7 @@ def plan_retention(
     `needed` are the groups that something unfinished stands on. When even what must stay is more than the
     limit, it stays: the limit bounds waste, it never costs a way back.
     """
-    always = _always_kept(groups, needed)
+    always = reasons_to_stay(groups, needed=needed)
     reluctant = {g.group_id: "labelled" for g in groups if g.labelled}
     last_of_attempt = {g.attempt: g.group_id for g in groups}
     for group_id in last_of_attempt.values():
@@ -67,7 +67,8 @@ def plan_retention(
     )
 
 
-def _always_kept(groups: Sequence[GroupSummary], needed: frozenset[GroupId]) -> dict[GroupId, str]:
+def reasons_to_stay(groups: Sequence[GroupSummary], *, needed: frozenset[GroupId]) -> dict[GroupId, str]:
+    """The groups of a plan, given oldest first, that must stay whatever the limit, each with the reason."""
     reasons: dict[GroupId, str] = {}
     if groups:
         reasons[groups[0].group_id] = "the first"

@@ -91,3 +91,26 @@ class Damage:
 
     object: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What a sweep freed, or would free."""
+
+    objects_removed: int
+    objects_kept: int
+    packs_removed: int  # held nothing that is needed
+    packs_rewritten: int  # held too much that is not, or too little at all: what is needed stands in new ones
+    packs_kept: int  # with the new ones
+    packs_unreadable: int  # damaged: nobody knows what they hold, so they stay
+    bytes_freed: int
+    bytes_kept: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leftovers:
+    """What killed processes left behind in a store, and what was remembered of trees that are no more."""
+
+    work_folders: int
+    stat_caches: int
+    size_bytes: int

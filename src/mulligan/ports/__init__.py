@@ -17,7 +17,13 @@ from mulligan.ports.rows import (
     ToolCallRepository,
     Transaction,
 )
-from mulligan.ports.storage import SandboxKind, SandboxKinds, SnapshotStore, WorkingTree
+from mulligan.ports.storage import (
+    SandboxFolders,
+    SandboxKind,
+    SandboxKinds,
+    SnapshotStore,
+    WorkingTree,
+)
 from mulligan.ports.tooling import StepHost, Tool, Toolbox, ToolRequest
 from mulligan.ports.world import Clock, Ids, Observer
 
@@ -36,6 +42,7 @@ __all__ = [
     "Observer",
     "PlanLocks",
     "PlanRepository",
+    "SandboxFolders",
     "SandboxKind",
     "SandboxKinds",
     "SandboxRepository",

@@ -1,5 +1,6 @@
 """Claims: the right to write, and the one process that has it."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -50,6 +51,10 @@ class PlanLocks(Protocol):
 
     def holder(self, plan_id: PlanId) -> LockHolder | None:
         """Who holds it now, if anyone."""
+        ...
+
+    def plans(self) -> Sequence[PlanId]:
+        """All plans that were ever worked on here."""
         ...
 
     def ask_to_stop(self, plan_id: PlanId) -> None:

@@ -13,6 +13,7 @@ from mulligan.domain.plan import Plan, State
 from mulligan.domain.resource import Sandbox
 from mulligan.domain.retention import GroupSummary
 from mulligan.domain.rollback import Line, Segment
+from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.step import StepRecord
 from mulligan.domain.tool import ToolCall
 
@@ -144,6 +145,10 @@ class CheckpointRepository(Protocol):
         """What retention needs to know of all groups, oldest first."""
         ...
 
+    def snapshots(self) -> Sequence[Snapshot]:
+        """The snapshots of all checkpoints of all plans, each once."""
+        ...
+
     def remove(self, group_ids: Sequence[GroupId]) -> None:
         """Remove whole groups; their children get their parents."""
         ...
@@ -214,6 +219,10 @@ class SandboxRepository(Protocol):
 
     def list(self, plan_id: PlanId) -> Sequence[Sandbox]:
         """The plan's sandboxes, in the order of its resources."""
+        ...
+
+    def all(self) -> Sequence[Sandbox]:
+        """The sandboxes of all plans."""
         ...
 
     def remove(self, plan_id: PlanId, resource: str) -> None:

@@ -1,6 +1,6 @@
 """Bytes: the snapshot store, and the sandboxes that are captured into it and restored from it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from mulligan.domain.ids import PlanId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Capture, Damage, PathChange, Root, Snapshot, Survey
+from mulligan.domain.snapshot import Capture, Damage, Leftovers, PathChange, Root, Snapshot, Survey, Swept
 from mulligan.domain.tree_difference import StoredContent, TreeDifference
 from mulligan.ports.world import Observer
 
@@ -27,6 +27,14 @@ class SnapshotStore(Protocol):
 
     def hold(self) -> AbstractContextManager[None]:
         """Keep the sweep from deleting anything until the rows of what is captured inside are committed."""
+        ...
+
+    def watch(self, tree: WorkingTree, *, others_at_work: bool) -> AbstractContextManager[None]:
+        """While it is open, looking at this tree costs what changed; in any doubt all of it is scanned.
+
+        Nothing is touched yet: the watch is set up by the first look, before its scan. With `others_at_work`
+        processes that nobody ends may be writing: what they have mapped to write is read every time.
+        """
         ...
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
@@ -76,6 +84,24 @@ class SnapshotStore(Protocol):
         """The bytes of a file that a difference named, verified; SnapshotDamaged where they are not there."""
         ...
 
+    def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
+        """Delete what no live snapshot stands on, while others capture and restore; a dry run only counts.
+
+        `live` gives all snapshots that rows name at the time of the call. It is called several times: what a
+        capture found in the store and reused meanwhile is not deleted. A snapshot whose folders cannot be
+        read is SnapshotDamaged, and nothing more is deleted: nobody knows what it stands on. Cut off
+        anywhere, it leaves bytes that the next sweep deletes.
+        """
+        ...
+
+    def has_grown(self, factor: float, at_least: int) -> bool:
+        """Tell whether the store has become larger, by factor and bytes, than the last sweep left it."""
+        ...
+
+    def clear_leftovers(self, trees: Iterable[WorkingTree], *, dry_run: bool) -> Leftovers:
+        """Remove what killed processes left behind, and what is remembered of other trees than these."""
+        ...
+
     def forget_tree(self, tree: WorkingTree) -> None:
         """Drop what is remembered of a tree that is no more."""
         ...
@@ -105,6 +131,10 @@ class SandboxKind(Protocol):
         """Tell whether the working copy is there."""
         ...
 
+    def watch(self, sandbox: Sandbox) -> AbstractContextManager[None]:
+        """While it is open, capturing, comparing and restoring cost what changed, where the system can tell."""
+        ...
+
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy durably."""
         ...
@@ -115,6 +145,10 @@ class SandboxKind(Protocol):
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working copy exactly what the snapshot holds; idempotent."""
+        ...
+
+    def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
+        """The trees that are captured and restored for it: the working copy's, and the real thing's."""
         ...
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
@@ -135,4 +169,24 @@ class SandboxKinds(Protocol):
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource under the setting `sandbox.strategy`; NotBuiltYet or a refusal by name."""
+        ...
+
+
+class SandboxFolders(Protocol):
+    """The folders of all sandboxes, whether rows name them or not."""
+
+    def plans(self) -> Sequence[PlanId]:
+        """The plans that have folders."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[Path]:
+        """The plan's folders, by name."""
+        ...
+
+    def size_of(self, folder: Path) -> int:
+        """How many bytes the files in a folder hold."""
+        ...
+
+    def remove(self, folder: Path) -> None:
+        """Remove a folder with all that is in it; one that is gone already is fine."""
         ...

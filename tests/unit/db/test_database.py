@@ -14,12 +14,13 @@ from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import CallId, DecisionId, GroupId, IntentId, PlanId
 from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.plan import Phase, PlanFailure, State
+from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.rollback import Line, live_segments
 from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.domain.tool import CallStatus, ToolCall
 from mulligan.errors import Ambiguous, CheckpointNotFound, DatabaseUnusable, PlanNotFound, PlanTakenOver
 from mulligan.ports import Claim
-from tests.unit.examples import NOON, a_group, a_plan
+from tests.unit.examples import NOON, a_group, a_plan, a_snapshot
 
 PLAN = PlanId("01K00000000000000000000001")
 OTHER = PlanId("01K00000000000000000000002")
@@ -328,3 +329,27 @@ def test_a_file_that_is_no_database_is_told_by_name(tmp_path: Path, content: byt
         pass
     assert error.value.facts["database"] == str(file)
     assert file.read_bytes() == content, "nothing was made worse"
+
+
+def test_snapshots_and_sandboxes_of_all_plans_are_found(database: SqliteDatabase) -> None:
+    sandboxes = [
+        Sandbox(
+            plan_id=plan_id,
+            resource="workspace",
+            type=ResourceType.FS_DIRECTORY,
+            strategy=Strategy.FILESYSTEM_COPY,
+            location="/there",
+            path=f"/here/{plan_id}",
+            base=a_snapshot(letter),
+        )
+        for plan_id, letter in ((PLAN, "b"), (OTHER, "c"))
+    ]
+    with database.writing() as db:
+        db.plans.add(a_plan(OTHER))
+        for number, plan_id in enumerate((PLAN, PLAN, OTHER)):
+            db.checkpoints.add(a_group(plan_id, f"01K0000000000000000000{number}000", 1 + number))
+        for sandbox in sandboxes:
+            db.sandboxes.add(sandbox)
+    with database.reading() as db:
+        assert db.checkpoints.snapshots() == [a_snapshot("a")]
+        assert db.sandboxes.all() == sandboxes

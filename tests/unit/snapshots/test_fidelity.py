@@ -110,7 +110,8 @@ def test_a_file_that_only_lost_its_holes_is_left_alone(tmp_path: Path) -> None:
     os.utime(tree / "file", ns=(before.st_mtime_ns, before.st_mtime_ns))
     full = (tree / "file").stat()
     assert bring_back(store, snapshot, tree) == ()
-    assert (tree / "file").stat() == full
+    left = (tree / "file").stat()
+    assert (left.st_ino, left.st_ctime_ns, left.st_blocks) == (full.st_ino, full.st_ctime_ns, full.st_blocks)
 
 
 def test_where_a_system_does_not_know_holes_files_are_read_through(

@@ -65,7 +65,7 @@ def test_a_pack_that_goes_while_it_is_wanted_is_damage(objects: Objects, tmp_pat
     (wanted,) = _store(objects, b"wanted")
     (pack,) = _packs(tmp_path)
     pack.unlink()
-    with pytest.raises(SnapshotDamaged, match="No such file"):
+    with pytest.raises(SnapshotDamaged, match="it is missing"):
         objects.read(wanted)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from mulligan.adapters.tools.launcher import is_zombie
 from mulligan.adapters.tools.printed import RECORDED
+from mulligan.adapters.tools.processes import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.errors import PathEscapes, SystemFailed, ToolFailed, ToolTimedOut
 from tests.recording_host import PLAN, RecordingHost, a_request
@@ -270,3 +271,12 @@ def test_launchers_are_kept_per_plan_and_forgotten_on_request(toolbox, call, roo
     assert not Path(f"/proc/{first}").exists()
     toolbox.forget_processes()
     toolbox.forget_processes()
+
+
+def test_ending_a_launcher_that_runs_nothing_waits_for_nothing(root):
+    launcher = Launchers(python=sys.executable, environment=os.environ, how="tree").start(PLAN, ())
+    ending = threading.Thread(target=launcher.end, daemon=True)  # Ctrl-C between two calls does this
+    ending.start()
+    ending.join(30)
+    assert not ending.is_alive()
+    launcher.close()

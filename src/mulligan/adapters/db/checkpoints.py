@@ -62,6 +62,7 @@ _SUMMARIES = """
 SELECT group_id, attempt, superseded, label, between_steps
 FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq
 """
+_SNAPSHOTS = "SELECT DISTINCT snapshot FROM checkpoints"
 _PARENT = "SELECT parent_group_id FROM checkpoint_groups WHERE group_id = ?"
 _ADOPT_GROUPS = "UPDATE checkpoint_groups SET parent_group_id = ? WHERE parent_group_id = ?"
 _ADOPT_CHECKPOINTS = "UPDATE checkpoints SET parent_group_id = ? WHERE parent_group_id = ?"
@@ -183,6 +184,10 @@ class SqlCheckpointRepository:
             )
             for row in self._db.rows(_SUMMARIES, (plan_id,))
         ]
+
+    def snapshots(self) -> Sequence[Snapshot]:
+        """The snapshots of all checkpoints of all plans, each once."""
+        return [Snapshot.from_text(row["snapshot"]) for row in self._db.rows(_SNAPSHOTS)]
 
     def remove(self, group_ids: Sequence[GroupId]) -> None:
         """Remove whole groups; their children get their parents."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mulligan.adapters.db.columns import json_object, json_text, time_text, time_value
-from mulligan.adapters.db.connection import Connection
+from mulligan.adapters.db.connection import Connection, Row
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import GroupId, IntentId, PlanId
 from mulligan.domain.intent import Intent, IntentKind
@@ -47,6 +47,7 @@ INSERT INTO sandboxes (plan_id, resource, position, type, strategy, location, pa
 VALUES (?, ?, (SELECT COUNT(*) FROM sandboxes WHERE plan_id = ?), ?, ?, ?, ?, ?)
 """
 _SANDBOXES = "SELECT * FROM sandboxes WHERE plan_id = ? ORDER BY position"
+_ALL_SANDBOXES = "SELECT * FROM sandboxes ORDER BY plan_id, position"
 _REMOVE_SANDBOX = "DELETE FROM sandboxes WHERE plan_id = ? AND resource = ?"
 
 
@@ -182,19 +183,24 @@ class SqlSandboxRepository:
 
     def list(self, plan_id: PlanId) -> Sequence[Sandbox]:
         """The plan's sandboxes, in the order of its resources."""
-        return [
-            Sandbox(
-                plan_id=plan_id,
-                resource=row["resource"],
-                type=ResourceType(row["type"]),
-                strategy=Strategy(row["strategy"]),
-                location=row["location"],
-                path=row["path"],
-                base=Snapshot.from_text(row["base"]),
-            )
-            for row in self._db.rows(_SANDBOXES, (plan_id,))
-        ]
+        return [_sandbox(row) for row in self._db.rows(_SANDBOXES, (plan_id,))]
+
+    def all(self) -> Sequence[Sandbox]:
+        """The sandboxes of all plans."""
+        return [_sandbox(row) for row in self._db.rows(_ALL_SANDBOXES)]
 
     def remove(self, plan_id: PlanId, resource: str) -> None:
         """The sandbox is no more."""
         self._db.execute(_REMOVE_SANDBOX, (plan_id, resource))
+
+
+def _sandbox(row: Row) -> Sandbox:
+    return Sandbox(
+        plan_id=PlanId(row["plan_id"]),
+        resource=row["resource"],
+        type=ResourceType(row["type"]),
+        strategy=Strategy(row["strategy"]),
+        location=row["location"],
+        path=row["path"],
+        base=Snapshot.from_text(row["base"]),
+    )

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.removal import remove_tree
@@ -59,6 +60,12 @@ class DirectorySandboxes:
         path = Path(sandbox.path)
         return path.is_dir() and not path.is_symlink() and not path.parent.is_symlink()
 
+    def watch(self, sandbox: Sandbox) -> AbstractContextManager[None]:
+        """Have looking at the working copy cost what changed."""
+        # A step is over when all its processes are, so nothing keeps a file of the sandbox mapped from one
+        # step to the next: the munmap that ends each map is an event, and the next map makes its own.
+        return self._store.watch(_tree(sandbox), others_at_work=False)
+
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy durably."""
         self._must_exist(sandbox)
@@ -73,6 +80,10 @@ class DirectorySandboxes:
         """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
         return self._store.restore(snapshot, _tree(sandbox), observer)
+
+    def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
+        """The working copy's tree, and the real folder's."""
+        return (_tree(sandbox), _real_tree(Path(sandbox.location)))
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder."""

@@ -7,11 +7,15 @@ used, and every file is read again. It needs no fsync either: after a power cut 
 import marshal
 import os
 import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from mulligan.adapters.snapshots.durable import make_private_folder
+from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.packs import hash_of
+from mulligan.adapters.snapshots.presence import forget_missing
 from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.adapters.snapshots.scan import Folder
 
@@ -20,6 +24,7 @@ _WORTH_SAVING_FILES = (
     64  # fewer files than this are read again by the next process faster than all is written down
 )
 _WORTH_SAVING_BYTES = 4 << 20
+_SAVING_COSTS = 32  # reading one file again takes as long as writing down what is known of so many
 
 
 class Remembered:
@@ -28,6 +33,14 @@ class Remembered:
     def __init__(self, top: Folder, packs: frozenset[str]) -> None:
         self.top = top
         self.packs = packs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """What is known of a tree; None where nothing is."""
+
+    top: Folder | None
+    forgotten: bool  # some of it was forgotten now, because its objects are gone
 
 
 class StatCache:
@@ -43,14 +56,17 @@ class StatCache:
             str, tuple[int, int]
         ] = {}  # files and bytes read since the tree was last written down
 
-    def recall(self, key: str, packs: frozenset[str]) -> Folder | None:
-        """The tree as it was last read; None where nothing is known, or a pack that it stands on is gone."""
+    def recall(self, key: str, objects: Objects) -> Recalled:
+        """The tree as it was last read, as far as its objects are in the store."""
         known = self._trees.get(key) or self._load(key)
-        if known is None or not known.packs <= packs:
-            self._trees.pop(key, None)
-            return None
+        if known is None:
+            return Recalled(top=None, forgotten=False)
+        packs, forgotten = objects.pack_names(), False
+        if not known.packs <= packs:  # packs are joined and swept: what they held may be elsewhere, or gone
+            forgotten = forget_missing(known.top, objects)
+            known = Remembered(known.top, packs)
         self._trees[key] = known
-        return known.top
+        return Recalled(top=known.top, forgotten=forgotten)
 
     def remember(
         self, key: str, top: Folder, packs: frozenset[str], *, files_read: int, bytes_read: int
@@ -59,16 +75,39 @@ class StatCache:
         self._trees[key] = Remembered(top, packs)
         files, size = self._unsaved.get(key, (0, 0))
         files, size = files + files_read, size + bytes_read
-        if files >= _WORTH_SAVING_FILES or size >= _WORTH_SAVING_BYTES:
-            self._save(key, self._trees[key])
-            files = size = 0
         self._unsaved[key] = (files, size)
+        if files >= top.files // _SAVING_COSTS:  # a few changes to a large tree wait until there are more
+            self.flush(key)
+
+    def hold(self, key: str, top: Folder, packs: frozenset[str]) -> None:
+        """Keep in memory what was learned by a look that stored nothing."""
+        self._trees[key] = Remembered(top, packs)
+
+    def let_go(self, key: str) -> None:
+        """Drop what is in memory, which may name what was never stored; the file on disk is older and true."""
+        self._trees.pop(key, None)
+
+    def flush(self, key: str) -> None:
+        """Write down what the next process would have to read again, where that is worth it."""
+        known = self._trees.get(key)
+        files, size = self._unsaved.get(key, (0, 0))
+        if known is not None and (files >= _WORTH_SAVING_FILES or size >= _WORTH_SAVING_BYTES):
+            self._save(key, known)
+            self._unsaved[key] = (0, 0)
 
     def forget(self, key: str) -> None:
         """Drop what is known of a tree."""
         self._trees.pop(key, None)
         self._unsaved.pop(key, None)
         self._path(key).unlink(missing_ok=True)
+
+    def orphans(self, keys: Iterable[str]) -> list[Path]:
+        """The files of all other trees than these."""
+        wanted = {self._path(key) for key in keys}
+        try:
+            return sorted(path for path in self._folder.iterdir() if path not in wanted)
+        except FileNotFoundError:
+            return []
 
     def _path(self, key: str) -> Path:
         return self._folder / hash_of(os.fsencode(key)).hex()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from mulligan.adapters.snapshots.places import Place, path_of
-from mulligan.adapters.snapshots.scan import PROJECT_HOME, Exclusions, Folder, exclusions_of, inode_and_links
+from mulligan.adapters.snapshots.scan import Exclusions, Folder, exclusions_of, inode_and_links, is_left_out
 from mulligan.adapters.snapshots.trees import (
     Entry,
     EntryKind,
@@ -119,7 +119,7 @@ class _Comparison:
                 self._remove(difference, work, present, name)
         opened: list[tuple[Work, bytes]] = []
         for name, record in work.records.items():
-            if name == PROJECT_HOME or (name in work.exclusions and not work.exclusions[name]):
+            if is_left_out(name, work.exclusions):
                 continue
             if present is not None and name in present.unheld:
                 raise _blocked(work, name, present.unheld[name])

@@ -2,6 +2,7 @@
 
 import os
 from collections import OrderedDict
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from queue import Queue
@@ -14,6 +15,9 @@ from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.errors import SnapshotDamaged
 
 _OPEN_PACKS = 32
+_LOOKS = (
+    5  # at a folder that another process is changing: a listing made meanwhile may miss an object that moves
+)
 _BATCH_BYTES = (
     1 << 20
 )  # what is handed to the writing thread at once: fewer hand-overs, the GIL is passed less often
@@ -58,6 +62,20 @@ class Objects:
         """The packs that can be read now."""
         return frozenset(self._packs)
 
+    def packs(self) -> list[Pack]:
+        """The packs that can be read now, by name."""
+        with self._lock:
+            return [self._packs[name] for name in sorted(self._packs)]
+
+    def damaged(self) -> Mapping[str, str]:
+        """The packs whose index cannot be read, and why."""
+        return dict(self._damaged)
+
+    def size_bytes(self) -> int:
+        """What all packs that can be read take on disk."""
+        with self._lock:
+            return sum(pack.size for pack in self._packs.values())
+
     def contains(self, object_id: bytes) -> bool:
         """Tell whether the object is here, as far as is known without looking again."""
         return object_id in self._where
@@ -68,12 +86,29 @@ class Objects:
 
     def read(self, object_id: bytes) -> bytes:
         """An object's bytes, proved by their hash; SnapshotDamaged where they are missing or changed."""
-        pack = self._find(object_id)
+        for _ in range(_LOOKS):
+            pack = self._find(object_id)
+            try:
+                return self._read(pack, object_id)
+            except FileNotFoundError:
+                self.refresh()  # its objects were moved into another pack, or it is lost: look again
+            except SnapshotDamaged:
+                for other in self._others(pack, object_id):
+                    if self.is_sound(other, object_id):
+                        return self._read(other, object_id)
+                raise
+            except OSError as exc:
+                reason = f"pack {pack.name}: {exc.strerror}"
+                raise SnapshotDamaged(object=object_id.hex(), reason=reason) from exc
+        raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
+
+    def is_sound(self, pack: Pack, object_id: bytes) -> bool:
+        """Tell whether this pack's copy of an object is what was stored."""
         try:
-            with self._lock:  # held over the read: another thread must not close the file under it
-                return pack.read(self._file(pack), object_id)
-        except OSError as exc:
-            raise SnapshotDamaged(object=object_id.hex(), reason=f"pack {pack.name}: {exc.strerror}") from exc
+            self._read(pack, object_id)
+        except (SnapshotDamaged, OSError):
+            return False
+        return True
 
     def settle(self) -> None:
         """Make sure that packs which another process added survive a power cut, before we build on them."""
@@ -85,55 +120,92 @@ class Objects:
         """A sink that stores what is not here yet, all in one new pack."""
         return PackWriter(self, self._rooms)
 
-    def adopt(self, written: Path) -> None:
+    def adopt(self, written: Path) -> Pack:
         """Take over a finished pack: from here on it is seen, by us and by others."""
         make_private_folder(self._folder)
-        place = self._folder / f"{os.urandom(16).hex()}.pack"
-        written.rename(place)
+        # Opened before it is seen: from then on another process may join it with others at any moment.
+        pack = Pack(written)
+        pack.move(self._folder / f"{os.urandom(16).hex()}.pack")
         sync_folder(self._folder)
         with self._lock:
-            self._load(place)
-
-    def _find(self, object_id: bytes) -> Pack:
-        """The pack of an object; another process may have written it since we last looked."""
-        if object_id not in self._where:
-            self.refresh()
-        pack = self._where.get(object_id)
-        if pack is None:
-            raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
+            self._take(pack)
         return pack
 
-    def _refresh(self) -> None:
-        try:
-            names = {name for name in os.listdir(self._folder) if name.endswith(".pack")}
-        except FileNotFoundError:
-            names = set[str]()
-        for name in [name for name in self._packs if name not in names]:
-            self._drop(self._packs.pop(name))
-        self._damaged = {name: why for name, why in self._damaged.items() if name in names}
-        for name in sorted(names - self._packs.keys() - self._damaged.keys()):
-            self._load(self._folder / name)
-            self._settled = False
+    def remove(self, packs: Iterable[Pack]) -> None:
+        """Delete packs; whoever calls knows that nothing needs what only they hold."""
+        with self._lock:
+            names = {pack.name for pack in packs}
+            for name in names:
+                (self._folder / name).unlink(missing_ok=True)
+            self._drop(names)
 
-    def _load(self, path: Path) -> None:
+    def _find(self, object_id: bytes) -> Pack:
+        """The pack of an object; another process may have written or moved it since we last looked."""
+        for _ in range(_LOOKS):
+            pack = self._where.get(object_id)
+            if pack is not None:
+                return pack
+            self.refresh()
+        raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
+
+    def _read(self, pack: Pack, object_id: bytes) -> bytes:
+        with self._lock:  # held over the read: another thread must not close the file under it
+            return pack.read(self._file(pack), object_id)
+
+    def _others(self, pack: Pack, object_id: bytes) -> list[Pack]:
+        """Further packs that hold an object: captures at the same time may both have stored it."""
+        return [other for other in self.packs() if other is not pack and object_id in other.ids]
+
+    def _refresh(self) -> None:
+        for _ in range(_LOOKS):
+            names = self._listed()
+            self._damaged = {name: why for name, why in self._damaged.items() if name in names}
+            new = sorted(names - self._packs.keys() - self._damaged.keys())
+            gone = [name for name in new if not self._load(self._folder / name)]
+            self._drop(self._packs.keys() - names)  # after loading: what moved is found in its new place
+            if not gone:
+                return
+
+    def _listed(self) -> set[str]:
+        try:
+            return {name for name in os.listdir(self._folder) if name.endswith(".pack")}
+        except FileNotFoundError:
+            return set()
+
+    def _load(self, path: Path) -> bool:
+        """Take in a pack that was listed; False where it is gone already."""
         try:
             pack = Pack(path)
+        except FileNotFoundError:
+            return False
         except SnapshotDamaged as exc:
             self._damaged[path.name] = str(exc.facts["reason"])
         except OSError as exc:
             self._damaged[path.name] = exc.strerror or str(exc)
         else:
-            self._packs[path.name] = pack
-            self._where.update(pack.places())
+            self._take(pack)
+            self._settled = False
+        return True
 
-    def _drop(self, pack: Pack) -> None:
-        fd = self._files.pop(pack.name, None)
-        if fd is not None:
-            os.close(fd)
-        self._where = {object_id: other for object_id, other in self._where.items() if other is not pack}
+    def _take(self, pack: Pack) -> None:
+        self._packs[pack.name] = pack
+        self._where.update(pack.places())
+
+    def _drop(self, names: Iterable[str]) -> None:
+        homeless: set[bytes] = set()
+        for name in list(names):
+            pack = self._packs.pop(name, None)
+            if pack is None:
+                continue
+            fd = self._files.pop(name, None)
+            if fd is not None:
+                os.close(fd)
+            homeless.update(object_id for object_id in pack.ids if self._where[object_id] is pack)
+        for object_id in homeless:
+            del self._where[object_id]
         # The same object may stand in a pack that came before and was hidden by the one that went.
-        for other in self._packs.values():
-            for object_id in set(pack.ids).intersection(other.ids):
+        for other in self._packs.values() if homeless else ():
+            for object_id in homeless.intersection(other.ids):
                 self._where[object_id] = other
 
     def _file(self, pack: Pack) -> int:

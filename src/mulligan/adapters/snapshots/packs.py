@@ -101,6 +101,12 @@ class PackFile:
             return [self._compressor.compress(data) for data in batch]
         return [segment.tobytes() for segment in together(batch, threads=1)]
 
+    def take(self, object_id: bytes, row: Row, stored: bytes) -> None:
+        """Add an object as it stands in another pack."""
+        self._file.write(stored)
+        self._rows[object_id] = _ROW.pack(self._offset, len(stored), row.raw, row.coding, row.kind)
+        self._offset += len(stored)
+
     def finish(self) -> int:
         """Write the index and make the bytes durable; gives the size of the pack."""
         ids = sorted(self._rows)
@@ -122,6 +128,11 @@ class PackFile:
             return
 
 
+def size_of_pack(stored_bytes: int, count: int) -> int:
+    """How large a pack of so many objects is."""
+    return len(HEADER) + stored_bytes + count * (ID_LENGTH + _ROW.size) + _TRAILER.size
+
+
 def _trailer(offset: int, count: int, index: bytes) -> bytes:
     checksum = hash_of(HEADER + struct.pack("<QI", offset, count) + index)
     return _TRAILER.pack(offset, count, checksum, _END)
@@ -135,7 +146,7 @@ class Pack:
         self.name = path.name
         self.path = path
         with path.open("rb", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
+            self.size = size = os.fstat(file.fileno()).st_size
             header = file.read(len(HEADER))
             file.seek(max(0, size - _TRAILER.size))
             trailer = file.read(_TRAILER.size)
@@ -151,6 +162,11 @@ class Pack:
         self.ids: tuple[bytes, ...] = struct.unpack(f"{ID_LENGTH}s" * count, index[: ID_LENGTH * count])
         self._rows = index[ID_LENGTH * count :]
 
+    def move(self, place: Path) -> None:
+        """Give the file its place and name."""
+        self.path.rename(place)
+        self.path, self.name = place, place.name
+
     def row(self, object_id: bytes) -> Row:
         """Where an object of this pack stands."""
         return Row(*_ROW.unpack_from(self._rows, bisect_left(self.ids, object_id) * _ROW.size))
@@ -162,7 +178,16 @@ class Pack:
     def read(self, fd: int, object_id: bytes) -> bytes:
         """An object's raw bytes, proved by their hash."""
         row = self.row(object_id)
+        return self._proved(object_id, row, os.pread(fd, row.stored, row.offset))
+
+    def stored(self, fd: int, object_id: bytes) -> tuple[Row, bytes]:
+        """An object's bytes as they stand here, proved as well, to be taken over by another pack."""
+        row = self.row(object_id)
         stored = os.pread(fd, row.stored, row.offset)
+        self._proved(object_id, row, stored)
+        return row, stored
+
+    def _proved(self, object_id: bytes, row: Row, stored: bytes) -> bytes:
         data = stored if row.coding == Coding.RAW else _expand(stored, row.raw)
         if data is None or hash_of(data) != object_id:
             raise SnapshotDamaged(

@@ -19,7 +19,7 @@ from mulligan.adapters.snapshots.durable import make_private_folder, sync_filesy
 from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.places import FOLDER_FLAGS, Folders, Place, path_of
 from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.adapters.snapshots.scan import Folder
+from mulligan.adapters.snapshots.scan import Folder, Witness
 from mulligan.adapters.snapshots.settled import settled_tree
 from mulligan.adapters.snapshots.trees import Entry, EntryKind
 from mulligan.errors import RestoreFailed
@@ -34,12 +34,19 @@ class Restoring:
     """One restore of one tree."""
 
     def __init__(
-        self, tree: WorkingTree, difference: Difference, objects: Objects, rooms: Rooms, observer: Observer
+        self,
+        tree: WorkingTree,
+        difference: Difference,
+        objects: Objects,
+        rooms: Rooms,
+        witness: Witness,
+        observer: Observer,
     ) -> None:
         self._tree = tree
         self._difference = difference
         self._objects = objects
         self._rooms = rooms
+        self._witness = witness
         self._observer = observer
         self._staged: dict[tuple[int, str], str] = {}  # folder and name -> name in the room
         self._links: dict[bytes, tuple[Place, str]] = dict(difference.kept_links)
@@ -57,8 +64,9 @@ class Restoring:
                 self._change_tree(works, room_fd)
             finally:
                 os.close(room_fd)
+        self._witness.catch_up()
         with Folders(self._tree.path) as folders:
-            return settled_tree(self._difference, folders, now_ns())
+            return settled_tree(self._difference, folders, now_ns(), self._witness)
 
     @contextmanager
     def _failing(self) -> Generator[None]:

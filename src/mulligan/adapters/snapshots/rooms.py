@@ -4,7 +4,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mulligan.adapters.snapshots.durable import make_private_folder
@@ -40,15 +40,37 @@ class Rooms:
             if lock is not None:
                 os.close(lock)
 
-    def _clear_abandoned(self) -> None:
-        if self._cleared:
-            return
-        self._cleared = True
-        for path in self._folder.iterdir():
+    def abandoned(self, *, clear: bool) -> tuple[int, int]:
+        """Find the rooms whose makers died, and remove them where asked; gives how many, and their bytes."""
+        count = size = 0
+        for path in self._folder.iterdir() if self._folder.is_dir() else ():
             lock = _lock(path)
             if lock is not None:
-                shutil.rmtree(path, ignore_errors=True)
+                count += 1
+                size += _size_of(path)
+                if clear:
+                    shutil.rmtree(path, ignore_errors=True)
                 os.close(lock)
+        return count, size
+
+    def _clear_abandoned(self) -> None:
+        if not self._cleared:
+            self._cleared = True
+            self.abandoned(clear=True)
+
+
+def _size_of(folder: Path) -> int:
+    """What its files hold, as far as it can be looked into: the number is for people."""
+    size = 0
+    pending = [str(folder)]
+    while pending:
+        with suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                else:
+                    size += entry.stat(follow_symlinks=False).st_size
+    return size
 
 
 def _lock(path: Path) -> int | None:

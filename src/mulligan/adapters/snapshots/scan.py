@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from mulligan.adapters.snapshots.places import Folders, path_of
 from mulligan.adapters.snapshots.trees import ROOT_NAME
@@ -88,6 +88,47 @@ class Gone(Exception):
         self.path = path
 
 
+class Witness(Protocol):
+    """Someone who is told of every folder before it is listed, and so misses nothing that happens after."""
+
+    def begin(self) -> None:
+        """A scan of the whole tree starts; what was entered before counts no more."""
+        ...
+
+    def entered(self, folder: Folder, fd: int) -> None:
+        """The folder is open and about to be listed."""
+        ...
+
+    def catch_up(self) -> None:
+        """What is known is about to be replaced: what happened so far is judged by it."""
+        ...
+
+    def lost(self, reason: str) -> None:
+        """What was listed cannot be relied on."""
+        ...
+
+
+class Nobody:
+    """The witness of a scan that nothing is built on."""
+
+    def begin(self) -> None:
+        """Nobody looks."""
+
+    def entered(self, folder: Folder, fd: int) -> None:
+        """Nobody looks."""
+
+    def catch_up(self) -> None:
+        """Nobody looks."""
+
+    def lost(self, reason: str) -> None:
+        """Nobody minds."""
+
+
+def is_left_out(name: str, excluded: Exclusions) -> bool:
+    """Tell whether a name in a folder is neither captured nor touched."""
+    return name == PROJECT_HOME or (name in excluded and not excluded[name])
+
+
 def exclusions_of(tree: WorkingTree) -> Exclusions:
     """The tree's excluded paths by names."""
     top: Exclusions = {}
@@ -103,20 +144,22 @@ def exclusions_of(tree: WorkingTree) -> Exclusions:
 class Scan:
     """One look at a whole tree."""
 
-    def __init__(self, folders: Folders, exclusions: Exclusions, started_ns: int) -> None:
+    def __init__(self, folders: Folders, exclusions: Exclusions, started_ns: int, witness: Witness) -> None:
         self._folders = folders
         self._exclusions = exclusions
+        self._witness = witness
         self._started_ns = started_ns
         self._recent_ns = started_ns - _COARSE_GRAIN_NS
-        self._links: dict[tuple[int, int], list[tuple[Folder, str]]] = {}
+        self.links: dict[tuple[int, int], list[tuple[Folder, str]]] = {}  # names of files with several links
         self.inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
         self.size_bytes = 0
 
     def run(self) -> Folder:
         """Look at every folder; a tree that is missing is an empty topmost folder."""
+        self._witness.begin()
         top = Folder(name="", parent=None)
         if self.find_tree(top):
-            self._list_all(top)
+            self.list_all(top.children[ROOT_NAME], self._exclusions)
             self._group_links()
         return top
 
@@ -129,11 +172,12 @@ class Scan:
             return False
         if not stat.S_ISDIR(st.st_mode):
             raise SystemFailed(path=ROOT_NAME, reason="it is not a folder")
-        self._note(top, ROOT_NAME, st)
+        self.note(top, ROOT_NAME, st)
         return True
 
-    def _list_all(self, top: Folder) -> None:
-        pending = [(top.children[ROOT_NAME], self._exclusions)]
+    def list_all(self, folder: Folder, excluded: Exclusions) -> None:
+        """Look at a folder and all below."""
+        pending = [(folder, excluded)]
         while pending:
             folder, excluded = pending.pop()
             try:
@@ -150,6 +194,7 @@ class Scan:
     def list_folder(self, folder: Folder, excluded: Exclusions) -> None:
         """Note every entry of one folder."""
         fd = self._folders.fd(folder)
+        self._witness.entered(folder, fd)
         for _ in range(_TRIES):
             folder.stats, folder.racy, folder.unheld, folder.children = {}, set(), {}, {}
             folder.skipped = False
@@ -161,25 +206,37 @@ class Scan:
         raise TreeUnsteady(path=_path(folder))
 
     def _list_once(self, folder: Folder, fd: int, excluded: Exclusions) -> None:
+        stats, recent_ns, size_bytes = folder.stats, self._recent_ns, 0
         with os.scandir(fd) as entries:
             for entry in entries:
                 name = entry.name
-                if name == PROJECT_HOME or (name in excluded and not excluded[name]):
+                if name == PROJECT_HOME or (excluded and is_left_out(name, excluded)):
                     folder.skipped = True
                     continue
                 try:
                     st = entry.stat(follow_symlinks=False)
                 except PermissionError as exc:
                     raise _NotSearchable from exc
-                self._note(folder, name, st)
+                # Most entries are plain old files: what there is to note of those is noted here, a third faster.
+                fields = mode, links, _, size, mtime_ns, ctime_ns, _ = _FIELDS(st)
+                if mode & 0o170000 == stat.S_IFREG and links == 1 and mtime_ns < recent_ns > ctime_ns:
+                    try:
+                        stats[name] = _LAYOUT.pack(*fields)
+                    except struct.error:
+                        stats[name] = signature(st)
+                    size_bytes += size
+                else:
+                    self.note(folder, name, st)
+        self.size_bytes += size_bytes
 
-    def _note(self, folder: Folder, name: str, st: os.stat_result) -> None:
+    def note(self, folder: Folder, name: str, st: os.stat_result) -> None:
+        """Note one entry; one that cannot be held with the reason."""
         fields = mode, links, inode, size, mtime_ns, ctime_ns, device = _FIELDS(st)
         kind = mode & 0o170000
         if kind == stat.S_IFREG:
             self.size_bytes += size
             if links > 1:
-                self._links.setdefault((device, inode), []).append((folder, name))
+                self.links.setdefault((device, inode), []).append((folder, name))
         elif kind == stat.S_IFDIR:
             folder.children[name] = Folder(name=name, parent=folder)
         elif kind != stat.S_IFLNK:
@@ -202,7 +259,7 @@ class Scan:
         parent.unheld[folder.name] = NOT_READABLE
 
     def _group_links(self) -> None:
-        for inode, names in self._links.items():
+        for inode, names in self.links.items():
             # A folder that was listed twice, or turned out closed, may have left names: count what stands.
             names[:] = {
                 (id(folder), name): (folder, name) for folder, name in names if name in folder.stats
@@ -220,6 +277,15 @@ class _NotSearchable(Exception):
 
 def _path(folder: Folder) -> str:
     return ROOT_NAME if folder.parent is None else path_of(folder.parent, folder.name)
+
+
+def exclusions_in(folder: Folder, exclusions: Exclusions) -> Exclusions:
+    """The part of a tree's exclusions that is about one of its folders."""
+    if not exclusions or folder.parent is None:
+        return {}
+    if folder.parent.parent is None:
+        return exclusions
+    return exclusions_in(folder.parent, exclusions).get(folder.name, {})
 
 
 def until_steady(attempt: Callable[[], Folder]) -> Folder:

@@ -4,25 +4,25 @@ import stat
 
 from mulligan.adapters.snapshots.difference import Difference, Work
 from mulligan.adapters.snapshots.places import Folders
-from mulligan.adapters.snapshots.scan import Folder, Scan, matches
-from mulligan.adapters.snapshots.trees import EntryKind, decode
+from mulligan.adapters.snapshots.scan import Folder, Scan, Witness, matches
+from mulligan.adapters.snapshots.trees import EntryKind, decode, facts_of
 from mulligan.errors import MulliganError
 
 _STAT_KINDS = {EntryKind.FILE: stat.S_IFREG, EntryKind.FOLDER: stat.S_IFDIR, EntryKind.SYMLINK: stat.S_IFLNK}
 
 
-def settled_tree(difference: Difference, folders: Folders, started_ns: int) -> Folder:
+def settled_tree(difference: Difference, folders: Folders, started_ns: int, witness: Witness) -> Folder:
     """The tree as it is now: folders that were worked on are listed again, others taken as they were found.
 
     An entry is known when it has the mode, size and mtime that the restore gave it; any other is read again
     by the next capture. Only what is in the store is ever known: what was there and differed is left out.
     """
-    scan = Scan(folders, {}, started_ns)
+    scan = Scan(folders, {}, started_ns, witness)
     top = Folder(name="", parent=None)
     found = {id(difference.top): top}
     for work in difference.works:
         folder = found.get(id(work))
-        if folder is None or not _look(scan, folder, work):
+        if folder is None or not _look(scan, folder, work, witness):
             continue
         _recognise(folder, work)
         for child in work.children:
@@ -31,7 +31,7 @@ def settled_tree(difference: Difference, folders: Folders, started_ns: int) -> F
     return top
 
 
-def _look(scan: Scan, folder: Folder, work: Work) -> bool:
+def _look(scan: Scan, folder: Folder, work: Work, witness: Witness) -> bool:
     """List a folder; one that cannot be listed now stays unknown, which the next capture makes good."""
     try:
         if folder.parent is None:
@@ -39,6 +39,7 @@ def _look(scan: Scan, folder: Folder, work: Work) -> bool:
         scan.list_folder(folder, work.exclusions)
     except (OSError, MulliganError):
         folder.stats.clear()
+        witness.lost("a folder could not be listed after a restore")
         return False
     return True
 
@@ -49,13 +50,13 @@ def _recognise(folder: Folder, work: Work) -> None:
         record = work.records.get(name)
         if record is None:
             continue
-        entry = decode(record)
+        entry = facts_of(record)
         size = None if entry.kind is EntryKind.FOLDER else entry.size
         if not matches(packed, _STAT_KINDS[entry.kind] | entry.mode, size, entry.mtime_ns):
             continue
         folder.records[name] = record
-        if entry.group:
-            folder.groups[name] = entry.group
+        if entry.shared:
+            folder.groups[name] = decode(record).group
         if entry.kind is EntryKind.FOLDER and name not in worked_on and work.present is not None:
             untouched = work.present.children[name]
             untouched.parent = folder

@@ -1,34 +1,42 @@
 """The snapshot store on a local disk: the SnapshotStore port over packs, trees and the stat cache."""
 
-import fcntl
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from mulligan.adapters.snapshots.cache import StatCache
-from mulligan.adapters.snapshots.capture import Reading, unheld_in
+from mulligan.adapters.snapshots.capture import unheld_in
 from mulligan.adapters.snapshots.changes import differences, file_of
 from mulligan.adapters.snapshots.contents import pieces
 from mulligan.adapters.snapshots.difference import Difference, address_of, compare_trees
 from mulligan.adapters.snapshots.durable import make_private_folder
-from mulligan.adapters.snapshots.objects import HashingSink, Objects
+from mulligan.adapters.snapshots.level import Level
+from mulligan.adapters.snapshots.locking import alone, alone_if_free, shared
+from mulligan.adapters.snapshots.looking import UNWATCHED, Looking
+from mulligan.adapters.snapshots.objects import HashingSink, Objects, Sink
 from mulligan.adapters.snapshots.places import Folders
+from mulligan.adapters.snapshots.repack import join_small_packs
 from mulligan.adapters.snapshots.restore import Restoring
 from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.adapters.snapshots.scan import Folder, Scan, exclusions_of, until_steady
+from mulligan.adapters.snapshots.scan import Folder, Nobody, Scan, exclusions_of, until_steady
+from mulligan.adapters.snapshots.sweep import Sweep
 from mulligan.adapters.snapshots.trees import EntryKind
 from mulligan.adapters.snapshots.verify import Verification
+from mulligan.adapters.snapshots.watch import CUT_OFF, NOT_IN_STORE, Look, Watch
 from mulligan.domain.snapshot import (
     Capture,
     Damage,
+    Leftovers,
     ObjectId,
     PathChange,
     Root,
     Snapshot,
     SnapshotId,
     Survey,
+    Swept,
 )
 from mulligan.domain.tree_difference import StoredContent, TreeDifference
 from mulligan.errors import SystemFailed
@@ -45,18 +53,38 @@ class PackedSnapshotStore:
         self._rooms = Rooms(home / "rooms")
         self._objects = Objects(home, self._rooms)
         self._cache = StatCache(home, self._rooms, boot_id)
+        self._level = Level(home, self._rooms)
+        self._watches: dict[str, Watch] = {}  # by the cache key of the tree
+        self._last_look = Look(watched=False, reason=UNWATCHED)
+
+    @property
+    def last_look(self) -> Look:
+        """How the last capture, comparison or restore looked at its tree: all of it or what changed."""
+        return self._last_look
 
     @contextmanager
     def hold(self) -> Generator[None]:
         """Keep the sweep from deleting anything until the rows of what is captured inside are committed."""
-        with _translated(self._home):
-            make_private_folder(self._home)
-            fd = os.open(self._home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with ExitStack() as held:
+            with _translated(self._home):
+                make_private_folder(self._home)
+                held.enter_context(shared(self._home / "lock"))
+            yield
+
+    @contextmanager
+    def watch(self, tree: WorkingTree, *, others_at_work: bool) -> Generator[None]:
+        """While this is open, looking at the tree costs what changed; in any doubt it is scanned."""
+        watch, outer = Watch(tree, others_at_work=others_at_work), self._watches.get(tree.cache_key)
+        self._watches[tree.cache_key] = watch
         try:
-            fcntl.flock(fd, fcntl.LOCK_SH)
             yield
         finally:
-            os.close(fd)
+            watch.close()
+            del self._watches[tree.cache_key]
+            if outer is not None:
+                self._watches[tree.cache_key] = outer
+            with suppress(OSError):  # a hint for the next process: no reason to fail after all was done
+                self._cache.flush(tree.cache_key)
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         """Count what a capture would hold."""
@@ -64,7 +92,7 @@ class PackedSnapshotStore:
             scans: list[Scan] = []
 
             def attempt() -> Folder:
-                scans.append(Scan(folders, exclusions_of(tree), self._now_ns()))
+                scans.append(Scan(folders, exclusions_of(tree), self._now_ns(), Nobody()))
                 return scans[-1].run()
 
             top = until_steady(attempt)
@@ -74,32 +102,41 @@ class PackedSnapshotStore:
 
     def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
         """Store the tree durably: when this returns, a power cut loses nothing of it."""
-        self._objects.refresh()
         writer = self._objects.writer()
+        watch = self._watch_of(tree)
         try:
-            with _translated(tree.path):
-                reading = Reading(tree, self._known(tree), writer, observer)
-                top = reading.run(self._now_ns)
+            with _translated(tree.path), self._all_or_forgotten(tree):
+                looking = self._looking(tree, writer, observer)
+                top = looking.run(self._now_ns)
+                self._last_look = looking.look
+                if watch is not None and watch.last is not None:
+                    return watch.last
                 if not top.stats:
                     raise SystemFailed(path=str(tree.path), reason="there is no such folder")
                 size = writer.finish()
                 self._objects.settle()
+                self._join_small_packs()
                 self._cache.remember(
                     tree.cache_key,
                     top,
                     self._objects.pack_names(),
-                    files_read=reading.files_read,
-                    bytes_read=reading.bytes_read,
+                    files_read=looking.files_read,
+                    bytes_read=looking.bytes_read,
                 )
         finally:
             writer.abandon()
         root = Root(SnapshotId(top.id.hex()), ObjectId(top.address.hex()))
-        return Capture(snapshot=Snapshot((root,)), size_bytes=size, files=top.files, unheld=unheld_in(top))
+        capture = Capture(snapshot=Snapshot((root,)), size_bytes=size, files=top.files, unheld=unheld_in(top))
+        if watch is not None:
+            watch.last = replace(capture, size_bytes=0)
+        return capture
 
     def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
         """What a restore would do to the tree, to the path, sorted; touches nothing."""
-        with _translated(tree.path):
-            difference = self._difference(snapshot, tree, _Unwatched())
+        with _translated(tree.path), self._all_or_forgotten(tree):
+            looking = self._looking(tree, HashingSink(), _Unobserved())
+            difference = self._difference(looking, snapshot, tree)
+            looking.stored_nothing()
             for work in difference.works:
                 for entry in work.write:
                     if entry.kind is EntryKind.FILE:
@@ -108,10 +145,13 @@ class PackedSnapshotStore:
 
     def restore(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> tuple[PathChange, ...]:
         """Make the tree exactly what the snapshot holds, and say what was touched, sorted."""
-        with _translated(tree.path):
-            difference = self._difference(snapshot, tree, observer)
-            restoring = Restoring(tree, difference, self._objects, self._rooms, observer)
+        watch = self._watch_of(tree)
+        with _translated(tree.path), self._all_or_forgotten(tree):
+            difference = self._difference(self._looking(tree, HashingSink(), observer), snapshot, tree)
+            restoring = Restoring(tree, difference, self._objects, self._rooms, watch or Nobody(), observer)
             top = restoring.run(self._now_ns)
+            if watch is not None:
+                watch.restored(top)
             # The next process should find what this one knows of files that it wrote itself.
             self._cache.remember(
                 tree.cache_key,
@@ -141,23 +181,83 @@ class PackedSnapshotStore:
         with _translated(self._home):
             return b"".join(pieces(file_of(content), self._objects.read))
 
+    def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
+        """Delete what no live snapshot stands on."""
+        with _translated(self._home):
+            make_private_folder(self._home)
+            with alone(self._home / "upkeep"):
+                self._objects.refresh()
+                sweep = Sweep(self._objects, self._rooms, lambda: alone(self._home / "lock"), live, observer)
+                if dry_run:
+                    return sweep.preview()
+                swept = sweep.run()
+                self._level.write(self._objects.size_bytes())
+                return swept
+
+    def has_grown(self, factor: float, at_least: int) -> bool:
+        """Tell whether the store has become so much larger since the last sweep that another may pay."""
+        with _translated(self._home):
+            self._objects.refresh()
+            size, before = self._objects.size_bytes(), self._level.read()
+            return size >= before * factor and size >= before + at_least
+
+    def clear_leftovers(self, trees: Iterable[WorkingTree], *, dry_run: bool) -> Leftovers:
+        """Remove what killed processes left behind, and what is remembered of other trees than these."""
+        with _translated(self._home):
+            rooms, size = self._rooms.abandoned(clear=not dry_run)
+            caches = self._cache.orphans(tree.cache_key for tree in trees)
+            for path in caches:
+                with suppress(FileNotFoundError):
+                    size += path.lstat().st_size
+                    if not dry_run:
+                        path.unlink()
+        return Leftovers(work_folders=rooms, stat_caches=len(caches), size_bytes=size)
+
     def forget_tree(self, tree: WorkingTree) -> None:
         """Drop what is remembered of a tree that is no more."""
         with _translated(self._home):
             self._cache.forget(tree.cache_key)
 
-    def _known(self, tree: WorkingTree) -> Folder | None:
-        return self._cache.recall(tree.cache_key, self._objects.pack_names())
+    def _join_small_packs(self) -> None:
+        """Keep the number of packs small; where someone else is at it, or the disk is full, it can wait."""
+        with alone_if_free(self._home / "upkeep") as free:
+            if free:
+                with suppress(OSError):  # the capture stands without it, and the next one tries again
+                    join_small_packs(self._objects, self._rooms)
 
-    def _difference(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> Difference:
+    def _watch_of(self, tree: WorkingTree) -> Watch | None:
+        watch = self._watches.get(tree.cache_key)
+        return watch if watch is not None and watch.tree == tree else None  # excluding the same
+
+    def _looking(self, tree: WorkingTree, sink: Sink, observer: Observer) -> Looking:
         self._objects.refresh()
-        reading = Reading(tree, self._known(tree), HashingSink(), observer)
-        present = reading.run(self._now_ns)
-        return compare_trees(present, reading.inside, snapshot, tree, self._objects.read)
+        known, watch = self._cache.recall(tree.cache_key, self._objects), self._watch_of(tree)
+        if known.forgotten and watch is not None:
+            watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
+        return Looking(tree, known.top, watch, sink, observer)
+
+    def _difference(self, looking: Looking, snapshot: Snapshot, tree: WorkingTree) -> Difference:
+        present = looking.run(self._now_ns)
+        self._last_look = looking.look
+        if self._watch_of(tree) is not None:
+            self._cache.hold(tree.cache_key, present, self._objects.pack_names())
+        return compare_trees(present, looking.inside, snapshot, tree, self._objects.read)
+
+    @contextmanager
+    def _all_or_forgotten(self, tree: WorkingTree) -> Generator[None]:
+        """Under a watch the known tree is changed in place: one that was cut off may name what is not stored."""
+        watch = self._watch_of(tree)
+        try:
+            yield
+        except BaseException:
+            if watch is not None:
+                watch.lost(CUT_OFF)
+                self._cache.let_go(tree.cache_key)
+            raise
 
 
-class _Unwatched:
-    """An observer for work that nobody watches."""
+class _Unobserved:
+    """An observer for work that nobody follows."""
 
     def event(self, event: object) -> None:
         """Nothing is recorded here."""

@@ -45,6 +45,9 @@ class EntryKind(IntEnum):
     SYMLINK = 3
 
 
+_KINDS = {kind.value: kind for kind in EntryKind}  # calling the class takes ten times as long
+
+
 class Entry(
     NamedTuple
 ):  # a named tuple: a hundred thousand are made in a first capture, at a third of the cost
@@ -84,6 +87,13 @@ def kind_of(record: bytes) -> EntryKind:
     return EntryKind(record[0])
 
 
+def stored_at(record: bytes) -> tuple[EntryKind, int, bytes]:
+    """What of a record stands elsewhere: its kind, its size, and the content of a file or address of a folder."""
+    kind, _, _, _, size, object_id = _FIXED.unpack_from(record)
+    kind = EntryKind(kind)
+    return kind, size, record[-ID_LENGTH:] if kind is EntryKind.FOLDER else object_id
+
+
 def identity_part(record: bytes) -> bytes:
     """A record without what is kept beside identity."""
     return record[: -_TAIL.size - ID_LENGTH] if record[0] == EntryKind.FOLDER else record[: -_TAIL.size]
@@ -92,6 +102,24 @@ def identity_part(record: bytes) -> bytes:
 def own_part(record: bytes) -> bytes:
     """A folder's identity without that of its children: mode, name and attributes."""
     return record[: _FIXED.size - ID_LENGTH] + identity_part(record)[_FIXED.size :]
+
+
+class Facts(NamedTuple):
+    """What stat would tell of a stored entry."""
+
+    kind: EntryKind
+    mode: int
+    size: int
+    mtime_ns: int
+    shared: bool  # has a hard-link group
+
+
+def facts_of(record: bytes) -> Facts:
+    """The facts of a record, at a quarter of what decoding all of it costs."""
+    kind, flags, mode, _, size, _ = _FIXED.unpack_from(record)
+    end = len(record) - (ID_LENGTH if kind == EntryKind.FOLDER else 0)
+    seconds, nanos, _ = _TAIL.unpack_from(record, end - _TAIL.size)
+    return Facts(_KINDS[kind], mode, size, seconds * _NANO + nanos, bool(flags & _HAS_GROUP))
 
 
 def decode(record: bytes) -> Entry:

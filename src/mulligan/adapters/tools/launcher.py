@@ -168,8 +168,10 @@ class Launcher:
         """Run what the runner asks for until it is gone."""
         while not self._orphaned:
             message = self._next(None)
-            if message and message[0] == b"start":  # a late `end` has nothing left to end
+            if message and message[0] == b"start":
                 self._run(message[1:])
+            elif message and message[0] == b"end":
+                self._reply(b"over", b"0")  # nothing is left to end, and someone waits to hear so
 
     def _run(self, words: Message) -> None:
         count = int(words[1])

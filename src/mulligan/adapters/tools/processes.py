@@ -109,11 +109,16 @@ class Launchers:
         words = command.words(tool)
         deadline = None if timeout is None else time.monotonic() + timeout
         launcher = self._take(plan_id)
+        sent = False
         try:
             launcher.send(b"start", *words)
+            sent = True
             event = launcher.next_event(recorded, deadline)
         except BaseException:
-            self._discard(launcher)
+            # Of a request that was cut off the launcher understands nothing that follows: no grace then.
+            if sent:
+                launcher.end()
+            launcher.close()
             raise
         if event is None:
             self._discard(launcher)

@@ -1,0 +1,48 @@
+"""The folders of sandboxes on disk, whether a row names them or not."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.domain.ids import PlanId
+
+
+class LocalSandboxFolders:
+    """One folder per plan, and in it one per sandbox."""
+
+    def __init__(self, *, home: Path) -> None:
+        """`home` is the folder for sandboxes."""
+        self._home = home
+
+    def plans(self) -> list[PlanId]:
+        """The plans that have folders."""
+        return [PlanId(path.name) for path in _folders_in(self._home)]
+
+    def list(self, plan_id: PlanId) -> "list[Path]":
+        """The plan's folders, by name."""
+        return _folders_in(self._home / plan_id)
+
+    def size_of(self, folder: Path) -> int:
+        """How many bytes its files hold, as far as it can be looked into: the number is for people."""
+        size = 0
+        pending = [str(folder)]
+        while pending:
+            with suppress(OSError), os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+                    else:
+                        size += entry.stat(follow_symlinks=False).st_size
+        return size
+
+    def remove(self, folder: Path) -> None:
+        """Remove a folder with all that is in it."""
+        remove_tree(folder, self._home)
+
+
+def _folders_in(home: Path) -> list[Path]:
+    try:
+        return sorted(path for path in home.iterdir() if path.is_dir() and not path.is_symlink())
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,86 @@
+"""The kernel's inotify, through libc: what happens in watched folders, queued with the operation itself."""
+
+import ctypes
+import os
+import struct
+from typing import NamedTuple
+
+MODIFY = 0x2
+ATTRIB = 0x4
+CLOSE_WRITE = 0x8  # also the last munmap of a file that was mapped to be written
+MOVED_FROM = 0x40
+MOVED_TO = 0x80
+CREATE = 0x100
+DELETE = 0x200
+DELETE_SELF = 0x400
+MOVE_SELF = 0x800
+UNMOUNT = 0x2000
+OVERFLOW = 0x4000
+IGNORED = 0x8000
+IS_FOLDER = 0x40000000
+_ONLY_FOLDERS = 0x01000000
+_WANTED = (
+    MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | DELETE_SELF | MOVE_SELF
+) | _ONLY_FOLDERS
+_HEAD = struct.Struct("iIII")  # watch, mask, cookie, length of the name
+_BUFFER = 1 << 16
+
+
+class Event(NamedTuple):
+    """Something that happened in a watched folder, or to it where the name is empty."""
+
+    watch: int
+    mask: int
+    cookie: int  # the two halves of a rename have the same
+    name: str
+
+
+class Inotify:
+    """One queue of events. OSError where the system has none, or gives none away any more."""
+
+    def __init__(self) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if not hasattr(libc, "inotify_init1"):  # pragma: no cover - not on Linux
+            raise OSError("this system has no inotify")
+        self._add = libc.inotify_add_watch
+        self._remove = libc.inotify_rm_watch
+        self._fd: int = _checked(libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+
+    def watch(self, folder_fd: int) -> int:
+        """Watch an open folder; gives the number under which its events come, the same for the same folder."""
+        # By its descriptor: no path that could be too long, or lead elsewhere by now.
+        return _checked(self._add(self._fd, b"/proc/self/fd/%d" % folder_fd, _WANTED))
+
+    def forget(self, watch: int) -> None:
+        """Stop watching a folder; it may be gone already."""
+        self._remove(self._fd, watch)
+
+    def events(self) -> list[Event]:
+        """All that happened since the last time, in order."""
+        found: list[Event] = []
+        while data := self._read():
+            at = 0
+            while at < len(data):
+                watch, mask, cookie, length = _HEAD.unpack_from(data, at)
+                at += _HEAD.size
+                name = data[at : at + length].rstrip(b"\0")
+                at += length
+                found.append(Event(watch, mask, cookie, os.fsdecode(name)))
+        return found
+
+    def close(self) -> None:
+        """Let go of the queue and all its watches."""
+        os.close(self._fd)
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._fd, _BUFFER)
+        except BlockingIOError:
+            return b""
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result

@@ -1,0 +1,159 @@
+"""Frees what nothing refers to any more: bytes of pruned groups, and what killed processes left behind.
+
+Rows go first, in the transaction of whoever prunes. The bytes go afterwards: when a plan has been worked on and
+the store has grown by a fifth since the last sweep, while it runs when the store has doubled, and by hand.
+So a checkpoint never waits for a sweep of its own, and what is on disk stays in proportion to what is kept.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mulligan.application.recorder import Recorder
+from mulligan.application.run import Entry, Run
+from mulligan.domain.event import EventType
+from mulligan.domain.ids import PlanId
+from mulligan.domain.resource import Sandbox
+from mulligan.domain.snapshot import Snapshot, Swept
+from mulligan.errors import DatabaseForeign, MulliganError, PlanBusy, PlanTakenOver
+from mulligan.ports import (
+    Clock,
+    Database,
+    Observer,
+    PlanLocks,
+    SandboxFolders,
+    SandboxKinds,
+    SnapshotStore,
+)
+
+_AFTER_WORK = (1.2, 256 << 10)  # growth since the last sweep, as a factor and in bytes at least
+_WHILE_RUNNING = (2.0, 64 << 20)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepReport:
+    """What a sweep of a project freed, or would free."""
+
+    dry_run: bool
+    objects_removed: int
+    objects_kept: int
+    packs_removed: int
+    packs_rewritten: int
+    packs_kept: int
+    packs_unreadable: int
+    bytes_freed: int  # by all of it
+    bytes_kept: int  # in packs
+    sandboxes_removed: tuple[str, ...]  # folders that no plan has as its sandbox
+    work_folders_removed: int  # of processes that died
+    stat_caches_removed: int  # of trees that are no more
+
+
+class SweepService:
+    """Sweeps the store of a project."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+        folders: SandboxFolders,
+        locks: PlanLocks,
+        recorder: Recorder,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+        self._kinds = kinds
+        self._folders = folders
+        self._locks = locks
+        self._recorder = recorder
+        self._clock = clock
+
+    def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
+        """Free all that nothing refers to, while plans run; a dry run only counts."""
+        self._refuse_foreign_database()
+        removed = self._remove_orphans(dry_run=dry_run)  # folder -> bytes
+        trees = [tree for sandbox in self._sandboxes() for tree in self._kinds.of(sandbox).trees(sandbox)]
+        left = self._store.clear_leftovers(trees, dry_run=dry_run)
+        swept = self._store.sweep(self._live, dry_run=dry_run, observer=observer)
+        return SweepReport(
+            dry_run=dry_run,
+            objects_removed=swept.objects_removed,
+            objects_kept=swept.objects_kept,
+            packs_removed=swept.packs_removed,
+            packs_rewritten=swept.packs_rewritten,
+            packs_kept=swept.packs_kept,
+            packs_unreadable=swept.packs_unreadable,
+            bytes_freed=swept.bytes_freed + left.size_bytes + sum(removed.values()),
+            bytes_kept=swept.bytes_kept,
+            sandboxes_removed=tuple(map(str, removed)),
+            work_folders_removed=left.work_folders,
+            stat_caches_removed=left.stat_caches,
+        )
+
+    def after_work(self, run: Run) -> None:
+        """Sweep at the end of work on a plan that pruned groups, if that may pay."""
+        if run.pruned and self._store.has_grown(*_AFTER_WORK):
+            self.free_pruned(run)
+
+    def while_running(self, run: Run) -> None:
+        """Sweep between two steps, if pruned groups have left the store twice as large as it was."""
+        if run.pruned and self._store.has_grown(*_WHILE_RUNNING):
+            self.free_pruned(run)
+
+    def free_pruned(self, run: Run) -> Swept | None:
+        """Free the bytes of groups that this run pruned. What stops it is told, and does not stop the plan."""
+        try:
+            self._refuse_foreign_database()
+            swept = self._store.sweep(self._live, dry_run=False, observer=run.observer)
+        except PlanTakenOver:
+            raise
+        except MulliganError as exc:
+            text = f"the bytes of pruned checkpoints are not freed yet: {exc.text}"
+            entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+            self._recorder.record(run, run.plan, [entry])
+            return None
+        run.pruned = 0
+        return swept
+
+    def _live(self) -> set[Snapshot]:
+        """All snapshots that a row names now."""
+        with self._database.reading() as db:
+            return {*db.checkpoints.snapshots(), *(sandbox.base for sandbox in db.sandboxes.all())}
+
+    def _sandboxes(self) -> Sequence[Sandbox]:
+        with self._database.reading() as db:
+            return db.sandboxes.all()
+
+    def _refuse_foreign_database(self) -> None:
+        """Refuse to delete by the rows of another database than the one these snapshots are recorded in."""
+        worked_on = self._locks.plans()
+        with self._database.reading() as db:
+            known = {plan.plan_id for plan in db.plans.list(None)}
+        for plan_id in worked_on:
+            if plan_id not in known:
+                raise DatabaseForeign(plan_id=plan_id)
+
+    def _remove_orphans(self, *, dry_run: bool) -> dict[Path, int]:
+        """Remove folders that no row names, each while nobody works on its plan; gives them with their bytes."""
+        with self._database.reading() as db:
+            known = {plan.plan_id for plan in db.plans.list(None)}
+        removed: dict[Path, int] = {}
+        for plan_id in [each for each in self._folders.plans() if each in known and self._orphans(each)]:
+            try:
+                with self._locks.hold(plan_id):
+                    for folder in self._orphans(plan_id):
+                        removed[folder] = self._folders.size_of(folder)
+                        if not dry_run:
+                            self._folders.remove(folder)
+            except PlanBusy:
+                continue  # it may be about to record them
+        return removed
+
+    def _orphans(self, plan_id: PlanId) -> list[Path]:
+        folders = self._folders.list(plan_id)  # before the rows: a folder that a row names by then is none
+        with self._database.reading() as db:
+            paths = {sandbox.path for sandbox in db.sandboxes.list(plan_id)}
+        return [folder for folder in folders if str(folder) not in paths]

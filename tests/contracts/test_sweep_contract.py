@@ -1,0 +1,112 @@
+"""What every snapshot store promises of its sweep."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mulligan.domain.snapshot import Snapshot
+from mulligan.errors import SnapshotDamaged
+from mulligan.ports import SnapshotStore
+from tests.contracts.test_snapshot_store_contract import STORES
+from tests.snapshot_world import Watcher, picture, tree_at
+
+
+@pytest.fixture(params=STORES)
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], SnapshotStore]:
+    return lambda: STORES[request.param](tmp_path / "store")
+
+
+@pytest.fixture
+def store(make_store: Callable[[], SnapshotStore]) -> SnapshotStore:
+    return make_store()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    path = tmp_path / "tree"
+    (path / "deep" / "er").mkdir(parents=True)
+    (path / "deep" / "er" / "same").write_text("never changes")
+    return path
+
+
+def _versions(store: SnapshotStore, tree: Path) -> list[Snapshot]:
+    taken: list[Snapshot] = []
+    for _ in range(4):
+        (tree / "data").write_bytes(os.urandom(1_200_000))
+        taken.append(store.capture(tree_at(tree), Watcher()).snapshot)
+    return taken
+
+
+def _damaged(store: SnapshotStore, snapshots: list[Snapshot]) -> list[bool]:
+    found = store.verify(snapshots, quick=False, observer=Watcher())
+    return [snapshot in found for snapshot in snapshots]
+
+
+def test_what_is_live_stays_and_the_rest_goes(
+    make_store: Callable[[], SnapshotStore], tree: Path, tmp_path: Path
+) -> None:
+    taken = _versions(make_store(), tree)
+    swept = make_store().sweep(lambda: [taken[1], taken[3]], dry_run=False, observer=Watcher())
+    assert swept.bytes_freed > 2_000_000
+    assert swept.objects_removed > 0
+    assert _damaged(make_store(), taken) == [True, False, True, False]
+    make_store().restore(taken[3], tree_at(tmp_path / "copy"), Watcher())
+    assert picture(tmp_path / "copy") == picture(tree)
+
+
+def test_a_dry_run_tells_what_a_sweep_would_do(store: SnapshotStore, tree: Path) -> None:
+    taken = _versions(store, tree)
+    told = store.sweep(lambda: taken[2:], dry_run=True, observer=Watcher())
+    assert _damaged(store, taken) == [False] * 4
+    assert store.sweep(lambda: taken[2:], dry_run=False, observer=Watcher()) == told
+    again = store.sweep(lambda: taken[2:], dry_run=False, observer=Watcher())
+    assert (again.objects_removed, again.bytes_freed) == (0, 0)
+
+
+def test_a_snapshot_that_is_recorded_while_a_sweep_goes_on_stays(
+    make_store: Callable[[], SnapshotStore], tree: Path
+) -> None:
+    other = make_store()
+    taken = _versions(other, tree)
+    rows = [taken[0]]
+
+    def live() -> list[Snapshot]:
+        found = list(rows)
+        if len(rows) == 1:
+            with other.hold():
+                rows.append(other.capture(tree_at(tree), Watcher()).snapshot)
+        return found
+
+    make_store().sweep(live, dry_run=False, observer=Watcher())
+    assert rows[1] == taken[3]
+    assert _damaged(make_store(), taken) == [False, True, True, False]
+
+
+def test_what_was_swept_can_be_captured_again(store: SnapshotStore, tree: Path) -> None:
+    taken = _versions(store, tree)
+    store.sweep(list, dry_run=False, observer=Watcher())
+    assert _damaged(store, taken) == [True] * 4
+    assert store.capture(tree_at(tree), Watcher()).snapshot == taken[3]
+    assert _damaged(store, taken[3:]) == [False]
+
+
+def test_a_damaged_snapshot_stops_the_sweep(store: SnapshotStore, tree: Path) -> None:
+    taken = _versions(store, tree)
+    store.sweep(lambda: taken[1:], dry_run=False, observer=Watcher())
+    for dry_run in (True, False):
+        with pytest.raises(SnapshotDamaged):
+            store.sweep(lambda: taken[:2], dry_run=dry_run, observer=Watcher())
+    assert _damaged(store, taken) == [True, False, False, False]
+
+
+def test_a_store_has_grown_when_it_is_larger_than_the_last_sweep_left_it(
+    make_store: Callable[[], SnapshotStore], tree: Path
+) -> None:
+    taken = _versions(make_store(), tree)
+    assert make_store().has_grown(1.2, 1000)
+    make_store().sweep(lambda: taken, dry_run=True, observer=Watcher())
+    assert make_store().has_grown(1.2, 1000)
+    make_store().sweep(lambda: taken, dry_run=False, observer=Watcher())
+    assert not make_store().has_grown(1.2, 1000)

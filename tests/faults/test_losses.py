@@ -1,0 +1,42 @@
+"""What was lost is told, and nothing is built on top of the gap."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mulligan.errors import DatabaseUnusable
+from tests.faults.projects import project_in
+
+PLAN = """
+name: small
+steps:
+  - {name: one, tool: write_file, args: {path: a, content: "1"}}
+"""
+
+
+@pytest.mark.parametrize("how", ["emptied", "removed"])
+def test_a_lost_database_beside_a_full_store_is_no_new_project(tmp_path: Path, how: str) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    # In a process of its own: SQLite maps a file of the database for as long as it is open.
+    subprocess.run(
+        [sys.executable, "-m", "mulligan", "plan", "execute", "plan.yaml"], cwd=tmp_path, check=True
+    )
+    for file in (tmp_path / ".mulligan").glob("mulligan.db*"):
+        if how == "emptied":
+            file.write_bytes(b"")
+        else:
+            file.unlink()
+    packs = sorted((tmp_path / ".mulligan" / "store" / "packs").iterdir())
+    with pytest.raises(DatabaseUnusable, match="holds snapshots") as refusal:
+        project_in(tmp_path).plans()
+    assert refusal.value.exit_code == 1
+    assert "put the database back" in refusal.value.next_step
+    assert sorted((tmp_path / ".mulligan" / "store" / "packs").iterdir()) == packs
+
+
+def test_a_project_that_was_only_begun_is_not_lost(tmp_path: Path) -> None:
+    project_in(tmp_path)
+    (tmp_path / ".mulligan" / "mulligan.db").write_bytes(b"")
+    assert project_in(tmp_path).plans() == []

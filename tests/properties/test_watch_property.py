@@ -1,0 +1,301 @@
+"""Whatever processes do to a watched tree, its snapshots are those of a fresh scan that reads everything."""
+
+import json
+import mmap
+import multiprocessing
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import IO, Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from mulligan.domain.snapshot import Snapshot
+from mulligan.errors import MulliganError
+from tests.snapshot_world import Watcher, new_store, picture, tree_at
+
+# MULLIGAN_LONG_RUN=N looks N times as far, with examples that differ from run to run.
+_LONGER = int(os.environ.get("MULLIGAN_LONG_RUN", "0"))
+_PROCESSES = 3
+_ENOUGH = 60  # files and folders
+
+NAMES = st.sampled_from(["a", "b", "c", "d", "ü", "\udcff"])
+ACT = st.fixed_dictionaries(
+    {
+        "verb": st.sampled_from(
+            [
+                *["write", "write", "append", "truncate", "poke", "replace", "chmod", "touch", "xattr"],
+                *["folder", "folder", "symlink", "link", "link", "mapped", "sparse", "fifo"],
+                *[
+                    "remove",
+                    "rename",
+                    "rename",
+                    "swap_kind",
+                    "move_out",
+                    "move_in",
+                    "chmod_folder",
+                    "copy_folder",
+                ],
+            ]
+        ),
+        "place": st.integers(0, 40),
+        "other": st.integers(0, 40),
+        "name": NAMES,
+        "content": st.sampled_from(["", "x", "hello\n", "y" * 5000]),
+        "mode": st.sampled_from([0o644, 0o600, 0o755, 0o444]),
+    }
+)
+ACTS = st.lists(st.lists(ACT, min_size=1, max_size=6), min_size=1, max_size=_PROCESSES)
+
+
+def opened(path: str, mode: str) -> IO[Any]:
+    """Open a file that may be a fifo by now: that is an error, and does not wait for someone to read."""
+    return open(path, mode, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK, 0o644))
+
+
+class Hands:
+    """Does acts to a tree, in a process of its own; an act that makes no sense where it falls does nothing."""
+
+    def __init__(self, top: str, outside: str) -> None:
+        self._top = top
+        self._outside = outside
+        self._count = 0
+
+    def do(self, act: dict[str, Any]) -> None:
+        folders = [self._top]
+        everything: list[str] = []
+        for folder, names, files in os.walk(self._top):
+            inside = [os.path.join(folder, name) for name in sorted(names)]
+            folders += [path for path in inside if not os.path.islink(path)]
+            everything += inside + [os.path.join(folder, name) for name in sorted(files)]
+        if len(everything) > _ENOUGH and act["verb"] in ("copy_folder", "folder", "move_in"):
+            return  # copies of copies would double and double again
+        here = os.path.join(folders[act["place"] % len(folders)], act["name"])
+        there = everything[act["other"] % len(everything)] if everything else here
+        verb: Callable[[dict[str, Any], str, str], None] = getattr(self, f"_{act['verb']}")
+        try:
+            verb(act, here, there)
+        except (OSError, shutil.Error, ValueError):
+            return  # a name that is taken, gone, or a folder into itself
+
+    def _write(self, act: dict[str, Any], here: str, there: str) -> None:
+        with opened(here, "w") as file:
+            file.write(act["content"])
+
+    def _append(self, act: dict[str, Any], here: str, there: str) -> None:
+        if os.path.isfile(there):
+            with opened(there, "a") as file:
+                file.write("more")
+
+    def _truncate(self, act: dict[str, Any], here: str, there: str) -> None:
+        if os.path.isfile(there):
+            os.truncate(there, 3)
+
+    def _poke(self, act: dict[str, Any], here: str, there: str) -> None:
+        """Change a byte and put the mtime back."""
+        if os.path.isfile(there) and not os.path.islink(there):
+            before = os.stat(there).st_mtime_ns
+            with opened(there, "r+b") as file:
+                file.write(b"\x01")
+            os.utime(there, ns=(before, before))
+
+    def _replace(self, act: dict[str, Any], here: str, there: str) -> None:
+        """Save as editors do."""
+        self._count += 1
+        with opened(f"{here}.new", "w") as file:
+            file.write(f"{act['content']}{self._count}")
+        os.rename(f"{here}.new", here)
+
+    def _chmod(self, act: dict[str, Any], here: str, there: str) -> None:
+        if os.path.isfile(there) and not os.path.islink(there):
+            os.chmod(there, act["mode"])
+
+    def _chmod_folder(self, act: dict[str, Any], here: str, there: str) -> None:
+        os.chmod(os.path.dirname(here), act["mode"] | 0o700)
+
+    def _touch(self, act: dict[str, Any], here: str, there: str) -> None:
+        os.utime(there, ns=(act["place"], act["place"] * 10**9), follow_symlinks=False)
+
+    def _xattr(self, act: dict[str, Any], here: str, there: str) -> None:
+        os.setxattr(there, "user.test", act["content"][:100].encode())
+
+    def _folder(self, act: dict[str, Any], here: str, there: str) -> None:
+        os.makedirs(os.path.join(here, "inner"))
+        with opened(os.path.join(here, "inner", "file"), "w") as file:
+            file.write(act["content"])
+
+    def _symlink(self, act: dict[str, Any], here: str, there: str) -> None:
+        os.symlink(act["name"], here)
+
+    def _link(self, act: dict[str, Any], here: str, there: str) -> None:
+        if not os.path.islink(there):
+            os.link(there, here)
+
+    def _mapped(self, act: dict[str, Any], here: str, there: str) -> None:
+        if os.path.isfile(there) and not os.path.islink(there) and os.path.getsize(there):
+            with opened(there, "r+b") as file:
+                mapped = mmap.mmap(file.fileno(), 0)
+            mapped[0] = (mapped[0] + 1) % 256
+            mapped.close()
+
+    def _sparse(self, act: dict[str, Any], here: str, there: str) -> None:
+        with opened(here, "wb") as file:
+            file.truncate(2_000_000)
+            file.seek(1_000_000)
+            file.write(act["content"].encode())
+
+    def _fifo(self, act: dict[str, Any], here: str, there: str) -> None:
+        os.mkfifo(here)
+
+    def _remove(self, act: dict[str, Any], here: str, there: str) -> None:
+        if os.path.isdir(there) and not os.path.islink(there):
+            shutil.rmtree(there)
+        else:
+            os.unlink(there)
+
+    def _rename(self, act: dict[str, Any], here: str, there: str) -> None:
+        os.rename(there, here)
+
+    def _swap_kind(self, act: dict[str, Any], here: str, there: str) -> None:
+        if os.path.isdir(there) and not os.path.islink(there):
+            shutil.rmtree(there)
+            with opened(there, "w") as file:
+                file.write(act["content"])
+        else:
+            os.unlink(there)
+            os.mkdir(there)
+
+    def _move_out(self, act: dict[str, Any], here: str, there: str) -> None:
+        self._count += 1
+        os.rename(there, os.path.join(self._outside, f"{os.getpid()}-{self._count}"))
+
+    def _move_in(self, act: dict[str, Any], here: str, there: str) -> None:
+        waiting = sorted(os.listdir(self._outside))
+        if waiting:
+            moved = os.path.join(self._outside, waiting[act["other"] % len(waiting)])
+            os.rename(moved, here)
+
+    def _copy_folder(self, act: dict[str, Any], here: str, there: str) -> None:
+        """Copy a folder by way of outside: another process may be moving it into where it is copied to."""
+        if os.path.isdir(there) and not os.path.islink(there):
+            self._count += 1
+            copy = os.path.join(f"{self._outside} copies", f"{os.getpid()}-{self._count}")
+            shutil.copytree(there, copy, symlinks=True)
+            os.rename(copy, here)
+
+
+def _work(pipe: Connection, top: str, outside: str) -> None:
+    hands = Hands(top, outside)
+    while acts := pipe.recv():
+        for act in json.loads(acts):
+            hands.do(act)
+        pipe.send("done")
+
+
+class WatchedTree(RuleBasedStateMachine):
+    """Several processes at work on one tree, which is captured, compared and restored under a watch."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.home = Path(tempfile.mkdtemp(prefix="watch-property-"))
+        self.tree = tree_at(self.home / "tree")
+        (self.tree.path / "sub").mkdir(parents=True)
+        (self.tree.path / "sub" / "file").write_text("first")
+        (self.home / "outside").mkdir()
+        self.store = new_store(self.home / "store")
+        self.watching = self.store.watch(self.tree, others_at_work=False)
+        self.watching.__enter__()
+        self.pipes: list[Connection] = []
+        self.workers: list[multiprocessing.process.BaseProcess] = []
+        start = multiprocessing.get_context("fork")
+        for _ in range(_PROCESSES):
+            ours, theirs = start.Pipe()
+            worker = start.Process(
+                target=_work, args=(theirs, str(self.tree.path), str(self.home / "outside")), daemon=True
+            )
+            worker.start()
+            self.pipes.append(ours)
+            self.workers.append(worker)
+        self.snapshots: list[tuple[Snapshot, dict[bytes, tuple[object, ...]]]] = []
+        self.looks: list[str] = []
+
+    @rule(acts=ACTS)
+    def work(self, acts: list[list[dict[str, Any]]]) -> None:
+        """Let several processes work at once, and wait until they are done."""
+        busy = list(zip(self.pipes, acts, strict=False))
+        for pipe, each in busy:
+            pipe.send(json.dumps(each))
+        for pipe, _ in busy:
+            assert pipe.poll(30), "a process hangs"
+            assert pipe.recv() == "done"
+
+    @rule()
+    def checkpoint(self) -> None:
+        """Capture through the watch: it is what a store that knows nothing finds."""
+        snapshot = self.store.capture(self.tree, Watcher())
+        self.looks.append(self.store.last_look.reason)
+        fresh = self.home / "fresh"
+        found = new_store(fresh).capture(self.tree, Watcher())
+        shutil.rmtree(fresh)
+        assert snapshot.snapshot == found.snapshot, self.looks[-1]
+        assert (snapshot.files, snapshot.unheld) == (found.files, found.unheld)
+        assert self.store.verify([snapshot.snapshot], quick=False, observer=Watcher()) == {}
+        if not found.unheld:
+            self.snapshots.append((snapshot.snapshot, picture(self.tree.path)))
+
+    @precondition(lambda self: self.snapshots)
+    @rule(number=st.integers(0, 20))
+    def compare(self, number: int) -> None:
+        """Compare through the watch: it is what a store without one finds."""
+        snapshot, _ = self.snapshots[number % len(self.snapshots)]
+        try:
+            expected = new_store(self.home / "store", boot_id="another").compare(snapshot, self.tree)
+        except MulliganError as exc:
+            expected = str(exc)
+        try:
+            changes = self.store.compare(snapshot, self.tree)
+        except MulliganError as exc:
+            changes = str(exc)
+        assert changes == expected
+
+    @precondition(lambda self: self.snapshots)
+    @rule(number=st.integers(0, 20))
+    def restore(self, number: int) -> None:
+        """Restore through the watch: the tree is what it was."""
+        snapshot, wanted = self.snapshots[number % len(self.snapshots)]
+        for path in self.tree.path.rglob("*"):
+            if path.is_fifo():
+                path.unlink()
+        self.store.restore(snapshot, self.tree, Watcher())
+        assert picture(self.tree.path) == wanted
+
+    @invariant()
+    def everyone_lives(self) -> None:
+        assert all(worker.is_alive() for worker in getattr(self, "workers", []))
+
+    def teardown(self) -> None:
+        if not hasattr(self, "workers"):
+            return
+        self.checkpoint()
+        for pipe in self.pipes:
+            pipe.send("")
+        for worker in self.workers:
+            worker.join(30)
+            assert worker.exitcode == 0
+        self.watching.__exit__(None, None, None)
+        shutil.rmtree(self.home)
+
+
+TestWatchedTree = WatchedTree.TestCase
+TestWatchedTree.settings = settings(
+    max_examples=40 * max(1, _LONGER),
+    stateful_step_count=14,
+    deadline=None,
+    derandomize=not _LONGER,
+    suppress_health_check=list(HealthCheck),
+)
