@@ -106,6 +106,13 @@ def benchmark(session: nox.Session) -> None:
     python(session, "asv", "run", "--quick", "--python=same", "--dry-run", "--show-stderr", env=environment)
 
 
+@nox.session
+def compare(session: nox.Session) -> None:
+    """Measure mulligan beside others: half an hour or more, so not by default. Arguments go to the comparison."""
+    report = BUILD / "compare.json"
+    python(session, "benchmarks.compare", f"--json={report}", *session.posargs)
+
+
 def python(
     session: nox.Session,
     module: str,

@@ -1,1 +1,1 @@
-"""Benchmarks: ASV suites that hold the figures."""
+"""Benchmarks: ASV suites that hold the figures, and the comparison with others."""

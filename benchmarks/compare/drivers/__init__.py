@@ -1,0 +1,1 @@
+"""Programs of their own in which contestants live while they are measured."""

@@ -1,0 +1,160 @@
+"""The speeds to reach, in one table, and the verdict on what was measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A ratio of two figures of one run; figures are named as in `Findings.figures`."""
+
+    work: str
+    against: str
+    ours: str
+    theirs: str
+    faster: float | None = None  # theirs / ours is at least this
+    at_most: float | None = None  # ours / theirs is at most this
+
+
+class Verdict(StrEnum):
+    """What became of a target."""
+
+    REACHED = "reached"
+    MISSED = "missed"
+    NOT_MEASURED = "not measured"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A target beside what was measured."""
+
+    target: Target
+    ratio: float | None
+    verdict: Verdict
+
+    @property
+    def wanted(self) -> str:
+        """The limit in words."""
+        if self.target.faster is not None:
+            return f"≥ {self.target.faster:g}× faster"
+        return f"≤ {self.target.at_most:g}×"
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is written down."""
+        return {
+            "work": self.target.work,
+            "against": self.target.against,
+            "ours": self.target.ours,
+            "theirs": self.target.theirs,
+            "wanted": self.wanted,
+            "ratio": self.ratio,
+            "verdict": self.verdict.value,
+        }
+
+
+SHADOW_GIT = "shadow git, ignored files included"
+
+TARGETS: tuple[Target, ...] = (
+    Target(
+        work="checkpoint after 5 changes, 100k files, plan running",
+        against=SHADOW_GIT,
+        ours="running-plan.checkpoint, 5 changes@100000",
+        theirs="git.five-changes@100000",
+        faster=50,
+    ),
+    Target(
+        work="snapshot alone after 5 changes, 100k files, process running",
+        against=SHADOW_GIT,
+        ours="mulligan-watch.five-changes@100000",
+        theirs="git.five-changes@100000",
+        faster=50,
+    ),
+    Target(
+        work="checkpoint after 5 changes, 100k files, first of a new process",
+        against=SHADOW_GIT,
+        ours="running-plan.checkpoint create as a process, 5 changes@100000",
+        theirs="git.five-changes@100000",
+        faster=2,
+    ),
+    Target(
+        work="first snapshot of 100k files",
+        against=SHADOW_GIT,
+        ours="mulligan-scan.first@100000",
+        theirs="git.first@100000",
+        faster=5,
+    ),
+    Target(
+        work="restore after 15 changed paths, 100k files, process running",
+        against="git read-tree -u --reset, git clean",
+        ours="mulligan-watch.restore@100000",
+        theirs="git.restore@100000",
+        faster=20,
+    ),
+    *(
+        Target(
+            work=f"disk after 50 checkpoints of 5 small changes, {files:,} files",
+            against=SHADOW_GIT,
+            ours=f"mulligan-scan.disk-after-50@{files}",
+            theirs=f"git.disk-after-50@{files}",
+            at_most=1,
+        )
+        for files in (1_000, 10_000, 100_000)
+    ),
+    Target(
+        work="executor overhead per step, 1k files",
+        against="DBOS step on SQLite, WAL and synchronous=FULL like ours",
+        ours="executor.mulligan step@1000",
+        theirs="executor.DBOS step, WAL@1000",
+        at_most=2,
+    ),
+    Target(
+        work="checkpoint of a git checkout after 5 changes, 100k files, plan running",
+        against=SHADOW_GIT,
+        ours="running-plan-git.checkpoint, 5 changes@100000",
+        theirs="git.five-changes@100000",
+        faster=30,
+    ),
+    Target(
+        work="sandbox and first checkpoint of a git checkout, 100k files",
+        against=SHADOW_GIT,
+        ours="running-plan-git.sandbox and first checkpoint@100000",
+        theirs="git.first@100000",
+        faster=5,
+    ),
+    Target(
+        work="time to the first step, 10k files, 200 MB",
+        against="cp -a, git add -A, commit",
+        ours="first-step.mulligan@10000",
+        theirs="first-step.cp and git@10000",
+        at_most=1,
+    ),
+    Target(
+        work="plan rollback of 15 paths as a process, 10k files",
+        against="git reset --hard, git clean -fd",
+        ours="rollback.mulligan@10000",
+        theirs="rollback.git@10000",
+        at_most=3,
+    ),
+    Target(
+        work="plan status --format json as a process",
+        against="python -c pass",
+        ours="status.mulligan",
+        theirs="status.python",
+        at_most=10,
+    ),
+)
+
+
+def judge(targets: Sequence[Target], figures: Mapping[str, float]) -> list[Judgement]:
+    """Compare every target with the figures of one run."""
+    return [_judge(target, figures.get(target.ours), figures.get(target.theirs)) for target in targets]
+
+
+def _judge(target: Target, ours: float | None, theirs: float | None) -> Judgement:
+    if not ours or not theirs:
+        return Judgement(target=target, ratio=None, verdict=Verdict.NOT_MEASURED)
+    ratio = theirs / ours if target.faster is not None else ours / theirs
+    reached = ratio >= target.faster if target.faster is not None else ratio <= (target.at_most or 0)
+    return Judgement(target=target, ratio=ratio, verdict=Verdict.REACHED if reached else Verdict.MISSED)

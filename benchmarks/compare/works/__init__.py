@@ -1,0 +1,26 @@
+"""Pieces of work of mulligan, each beside the same work done another way."""
+
+from collections.abc import Callable, Mapping
+
+from benchmarks.compare.results import Work
+from benchmarks.compare.works.bench import Bench
+from benchmarks.compare.works.executor import executor
+from benchmarks.compare.works.first_step import first_step
+from benchmarks.compare.works.rollback import rollback
+from benchmarks.compare.works.running_plan import running_plan, running_plan_git
+from benchmarks.compare.works.status import status
+from benchmarks.compare.works.verify import verify
+
+# On trees of a size of their own, whatever sizes are compared.
+WORKS: Mapping[str, Callable[[Bench], Work]] = {
+    "status": status,
+    "rollback": rollback,
+    "first-step": first_step,
+    "verify": verify,
+    "executor": executor,
+}
+# On the tree of every size.
+WORKS_ON_TREES: Mapping[str, Callable[[Bench], Work]] = {
+    "running-plan": running_plan,
+    "running-plan-git": running_plan_git,
+}

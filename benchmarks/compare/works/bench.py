@@ -1,0 +1,83 @@
+"""The bench that work is done on: a folder, a tree, the program under test, and how often."""
+
+import json
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.compare.contest import Disk
+from benchmarks.compare.processes import Budget, CommandFailed, Finished, run, surroundings
+from benchmarks.compare.results import Failure, Runs
+from benchmarks.trees import Repository
+
+_PROGRAM = Path(sys.executable).with_name("mulligan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """Where, with what and how often."""
+
+    place: Path  # emptied afterwards
+    installed: Path  # for what is installed once and used by several
+    budget: Budget
+    repeats: int
+    disk: Disk
+    files: int
+    repository: Repository | None  # the tree of this size, where there is one; never changed
+    install: bool
+    group_wanted: Callable[[str], bool]
+
+    def mulligan(self, project: Path, *arguments: str) -> Finished:
+        """Run the program in a project."""
+        program = [str(_PROGRAM)] if _PROGRAM.exists() else [sys.executable, "-m", "mulligan"]
+        # Only what the bench names: a project or setting of whoever runs this must not come in.
+        env = {name: value for name, value in surroundings().items() if not name.startswith("MULLIGAN_")}
+        return run([*program, *arguments], self.budget, cwd=project, env=env)
+
+    def mulligan_data(self, project: Path, *arguments: str) -> Any:
+        """Run the program and take its answer apart."""
+        return json.loads(self.mulligan(project, *arguments, "--format", "json").output)["data"]
+
+
+class Tally:
+    """Collects runs of several sides, and what went wrong."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, list[float]] = {}
+        self.failures: list[Failure] = []
+
+    def add(self, side: str, seconds: float) -> None:
+        """Note one run."""
+        self._seconds.setdefault(side, []).append(seconds)
+
+    @contextmanager
+    def part(self, measure: str, *, of_peer: bool = False) -> Generator[None]:
+        """A part that may fail by itself."""
+        try:
+            yield
+        except CommandFailed as exc:
+            self.failures.append(replace(Failure.of(measure, exc), excused=of_peer))
+
+    def sides(self) -> dict[str, Runs]:
+        """The runs by side."""
+        return {side: Runs(seconds=tuple(seconds)) for side, seconds in self._seconds.items()}
+
+
+def make_project(folder: Path, steps: Sequence[dict[str, Any]]) -> None:
+    """Put a plan file into a folder that is to be a project; it is JSON, which is YAML too."""
+    (folder / "plan.yaml").write_text(json.dumps({"name": "bench", "steps": list(steps)}))
+
+
+ONE_STEP = [{"name": "start", "tool": "write_file", "args": {"path": "started", "content": "yes"}}]
+GIT = [
+    "git",
+    "-c",
+    "user.name=nobody",
+    "-c",
+    "user.email=nobody@localhost",
+    "-c",
+    "advice.addEmbeddedRepo=false",
+]

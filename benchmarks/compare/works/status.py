@@ -1,0 +1,26 @@
+"""What a look at a plan costs a script that looks often."""
+
+import sys
+
+from benchmarks.compare.processes import run
+from benchmarks.compare.results import Work
+from benchmarks.compare.works.bench import ONE_STEP, Bench, Tally, make_project
+
+
+def status(bench: Bench) -> Work:
+    """`plan status --format json` beside the interpreter that does nothing."""
+    tally = Tally()
+    with tally.part("status"):
+        make_project(bench.place, ONE_STEP)
+        bench.mulligan(bench.place, "plan", "execute", "plan.yaml")
+        for _ in range(3 * bench.repeats):
+            tally.add("mulligan", bench.mulligan(bench.place, "plan", "status", "--format", "json").seconds)
+            tally.add("python", run([sys.executable, "-c", "pass"], bench.budget).seconds)
+    return Work(
+        key="status",
+        title="plan status --format json as a process",
+        files=None,
+        sides=tally.sides(),
+        how="in turns with `python -c pass` of the same interpreter",
+        failures=tally.failures,
+    )

@@ -1,0 +1,137 @@
+"""The side-by-side comparison works, on a tree so small that its figures mean nothing."""
+
+import io
+import json
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from benchmarks.compare.command import exit_code, main
+from benchmarks.compare.processes import Budget, CommandFailed, run
+from benchmarks.compare.results import Failure, Findings, Row
+from benchmarks.compare.targets import TARGETS, Target, Verdict, judge
+
+FILES = 60
+WITHIN_REACH = Target(
+    work="five changes",
+    against="git",
+    ours=f"mulligan-scan.five-changes@{FILES}",
+    theirs=f"git.five-changes@{FILES}",
+    faster=0.000_001,
+)
+OUT_OF_REACH = Target(
+    work="no change",
+    against="git",
+    ours=f"mulligan-watch.no-change@{FILES}",
+    theirs=f"git.no-change@{FILES}",
+    faster=1e9,
+)
+OTHER_SIZE = Target(work="none", against="git", ours="mulligan-scan.first@7", theirs="git.first@7", at_most=1)
+
+
+class Compared(NamedTuple):
+    code: int
+    printed: str
+    document: dict[str, Any]
+    left: list[Path]
+
+    def contestant(self, key: str) -> dict[str, Any]:
+        return next(each for each in self.document["contestants"] if each["key"] == key)
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
+    folder = tmp_path_factory.mktemp("compare")
+    report = tmp_path_factory.mktemp("report") / "compare.json"
+    few = ["--repeats", "1", "--checkpoints", "2", "--budget", "60", "--no-sync"]
+    asked = ["--sizes", str(FILES), "--only", "mulligan", "--no-works", *few]
+    targets = [WITHIN_REACH, OUT_OF_REACH, OTHER_SIZE]
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        code = main([*asked, "--folder", str(folder), "--json", str(report)], targets)
+    return Compared(code, printed.getvalue(), json.loads(report.read_text()), list(folder.iterdir()))
+
+
+def test_a_missed_target_is_exit_code_1_and_is_named(compared):
+    assert compared.code == 1
+    verdicts = {each["work"]: each["verdict"] for each in compared.document["targets"]}
+    assert verdicts == {"five changes": "reached", "no change": "missed", "none": "not measured"}
+
+
+def test_what_is_printed_has_a_line_for_every_contestant_and_target(compared):
+    for title in (each["title"] for each in compared.document["contestants"]):
+        assert title in compared.printed
+    assert "≥ 1e+09× faster" in compared.printed
+
+
+def test_every_contestant_is_measured_on_every_tree(compared):
+    keys = [each["key"] for each in compared.document["contestants"]]
+    assert keys == ["mulligan-watch", "mulligan-scan", "git", "git-unforced", "git-tuned"]
+    for contestant in compared.document["contestants"]:
+        (tree,) = contestant["trees"]
+        assert contestant["failure"] is None
+        assert (tree["files"], tree["failure"], tree["restore_inexact"]) == (FILES, None, None)
+        assert set(tree["seconds"]) == {"first", "five-changes", "no-change", "restore"}
+        assert len(tree["seconds"]["five-changes"]["runs"]) == 2
+        assert 0 < tree["disk_bytes"]["first"] < tree["disk_bytes"]["after-2"]
+
+
+def test_mulligan_loses_nothing_and_git_what_git_cannot_hold(compared):
+    assert compared.contestant("mulligan-watch")["fidelity"]["lost"] == {}
+    assert compared.contestant("mulligan-scan")["fidelity"]["lost"] == {}
+    assert {"empty folders", "mtimes", "nested repositories"} <= set(
+        compared.contestant("git")["fidelity"]["lost"]
+    )
+    assert "ignored files" in compared.contestant("git-unforced")["fidelity"]["lost"]
+    assert "ignored files" in compared.contestant("git")["fidelity"]["kept"]
+
+
+def test_nothing_is_left_behind(compared):
+    assert compared.left == []
+
+
+def test_targets_are_ratios_of_two_figures_that_can_be_measured():
+    assert [t.work for t in TARGETS if (t.faster is None) == (t.at_most is None)] == []
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "verdict"),
+    [(1.0, 60.0, Verdict.REACHED), (1.0, 40.0, Verdict.MISSED), (None, 40.0, Verdict.NOT_MEASURED)],
+)
+def test_a_verdict_goes_by_the_ratio(ours, theirs, verdict):
+    target = Target(work="w", against="g", ours="o", theirs="t", faster=50)
+    figures = {name: value for name, value in (("o", ours), ("t", theirs)) if value is not None}
+    (judgement,) = judge([target], figures)
+    assert judgement.verdict is verdict
+
+
+def findings_with(key: str, failure: Failure | None) -> Findings:
+    row = Row(key=key, title=key, how="", version="", trees=[], lost={}, kept=[], failure=failure)
+    return Findings(machine={}, rows=[row], works=[])
+
+
+def test_missed_targets_can_be_a_warning_only():
+    missed = judge([Target(work="w", against="g", ours="o", theirs="t", at_most=1)], {"o": 2, "t": 1})
+    assert exit_code(missed, findings_with("git", None), warn_only=False) == 1
+    assert exit_code(missed, findings_with("git", None), warn_only=True) == 0
+
+
+def test_a_peer_that_cannot_be_measured_is_told_but_only_mulligan_has_to_work():
+    failure = Failure(measure="install", command="npm install", output="no such host", excused=False)
+    assert exit_code([], findings_with("gemini", failure), warn_only=False) == 0
+    assert exit_code([], findings_with("mulligan-scan", failure), warn_only=False) == 1
+
+
+def test_a_command_that_goes_on_too_long_is_ended_and_named():
+    with pytest.raises(CommandFailed, match="sleep 60") as failed:
+        run(["sh", "-c", "echo begun; sleep 60"], Budget(0.5))
+    assert "begun" in failed.value.output
+    assert "spent" in failed.value.output
+
+
+def test_only_known_contestants_can_be_asked_for(capsys):
+    with pytest.raises(SystemExit):
+        main(["--only", "mulligan,gitt"], [])
+    assert "unknown: gitt" in capsys.readouterr().err
