@@ -2,8 +2,7 @@
 
 import os
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,23 +12,6 @@ from mulligan.domain.tree_difference import StoredContent
 from mulligan.errors import RestoreFailed, SnapshotDamaged, SystemFailed
 from mulligan.ports import SnapshotStore
 from tests.snapshot_world import Watcher, new_store, picture, removed, restored, tree_at
-from tests.watched_world import watching_store
-
-STORES: dict[str, Callable[[Path, ExitStack], SnapshotStore]] = {
-    "packed": lambda home, _: new_store(home),
-    "packed, watching": watching_store,
-}
-
-
-@pytest.fixture(params=STORES)
-def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], SnapshotStore]]:
-    with ExitStack() as watches:
-        yield lambda: STORES[request.param](tmp_path / "store", watches)
-
-
-@pytest.fixture
-def store(make_store: Callable[[], SnapshotStore]) -> SnapshotStore:
-    return make_store()
 
 
 @pytest.fixture

@@ -9,18 +9,7 @@ import pytest
 from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import SnapshotDamaged
 from mulligan.ports import SnapshotStore
-from tests.contracts.test_snapshot_store_contract import STORES
 from tests.snapshot_world import Watcher, picture, tree_at
-
-
-@pytest.fixture(params=STORES)
-def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], SnapshotStore]:
-    return lambda: STORES[request.param](tmp_path / "store")
-
-
-@pytest.fixture
-def store(make_store: Callable[[], SnapshotStore]) -> SnapshotStore:
-    return make_store()
 
 
 @pytest.fixture
