@@ -155,6 +155,25 @@ def test_what_cannot_be_held_is_named_and_stays(store: SnapshotStore, tree: Path
     assert (tree / "src" / "pipe").is_fifo()
 
 
+def test_where_something_unheld_was_a_restore_leaves_what_is_there_now(
+    store: SnapshotStore, tree: Path
+) -> None:
+    os.mkfifo(tree / "src" / "pipe")
+    snapshot = _capture(store, tree)
+    (tree / "src" / "pipe").unlink()
+    without = _capture(store, tree)
+    (tree / "src" / "pipe").write_text("precious")
+    (tree / "README").write_text("changed")
+    assert store.compare(snapshot, tree_at(tree)) == restored("README")
+    assert store.restore(snapshot, tree_at(tree), Watcher()) == restored("README")
+    assert (tree / "src" / "pipe").read_text() == "precious"
+    assert store.verify([snapshot], quick=False, observer=Watcher()) == {}
+    (tree / "src" / "pipe").unlink()
+    assert _capture(store, tree).id == without.id
+    assert snapshot.id != without.id
+    assert store.difference(snapshot.roots[0], without.roots[0]) == ()
+
+
 @pytest.mark.parametrize("place", ["README", "src"])
 def test_a_place_that_something_unheld_keeps_is_refused_with_nothing_touched(
     store: SnapshotStore, tree: Path, place: str

@@ -19,7 +19,7 @@ from mulligan.adapters.snapshots.presence import forget_missing
 from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.adapters.snapshots.scan import Folder
 
-_MAGIC = b"mulligan stat cache 1\n"
+_MAGIC = b"mulligan stat cache 2\n"
 _WORTH_SAVING_FILES = (
     64  # fewer files than this are read again by the next process faster than all is written down
 )
@@ -146,6 +146,7 @@ def _rows(top: Folder) -> list[tuple[Any, ...]]:
             folder.records,
             folder.racy,
             folder.groups,
+            folder.unheld,
             folder.id,
             folder.address,
         )
@@ -155,9 +156,11 @@ def _rows(top: Folder) -> list[tuple[Any, ...]]:
 
 def _folders(rows: list[tuple[Any, ...]]) -> Folder:
     folders: list[Folder] = []
-    for number, name, stats, records, racy, groups, identity, address in rows:
+    for number, name, stats, records, racy, groups, unheld, identity, address in rows:
         above: Folder | None = folders[cast("int", number)] if number >= 0 else None
-        folder = Folder(name, above, stats, racy, groups, records=records, id=identity, address=address)
+        folder = Folder(
+            name, above, stats, racy, groups, unheld, records=records, id=identity, address=address
+        )
         folders.append(folder)
         if above is not None:
             above.children[name] = folder

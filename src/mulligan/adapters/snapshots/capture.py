@@ -7,7 +7,7 @@ from mulligan.adapters.snapshots.packs import Kind
 from mulligan.adapters.snapshots.places import Folders, path_of
 from mulligan.adapters.snapshots.records import Records
 from mulligan.adapters.snapshots.scan import Folder, Scan, Witness, exclusions_of, until_steady
-from mulligan.adapters.snapshots.trees import decode, encode, folder_object
+from mulligan.adapters.snapshots.trees import decode, encode, folder_object, unheld_record
 from mulligan.domain.snapshot import Unheld
 from mulligan.ports import WorkingTree
 
@@ -75,6 +75,7 @@ class Reading:
             and not old.racy
             and folder.stats == old.stats
             and folder.groups == old.groups
+            and folder.unheld.keys() == old.unheld.keys()
             and len(old.records) == len(folder.stats)
             and all(child.address == old.children[name].address for name, child in folder.children.items())
         )
@@ -97,7 +98,8 @@ class Reading:
 
 def make_object(folder: Folder, records: Records) -> None:
     """Give a folder, whose records are all known, its identity and address."""
-    data, folder.id = folder_object(folder.records)
+    records_and_names = folder.records | {name: unheld_record(name) for name in folder.unheld}
+    data, folder.id = folder_object(records_and_names)
     folder.address = records.sink.add(Kind.TREE, data)
     count_files(folder)
 

@@ -10,6 +10,7 @@ from mulligan.adapters.snapshots.trees import (
     decode,
     identity_of,
     identity_part,
+    kind_of,
     own_part,
     split,
     split_root,
@@ -41,6 +42,8 @@ def differences(old: bytes, new: bytes, read: _Read) -> tuple[TreeDifference, ..
                 continue
             path = os.path.join(place, name)
             was, became = _entry(mine), _entry(other)
+            if was is None and became is None:
+                continue
             if _held(was) != _held(became):
                 below = "" if not place and name == ROOT_NAME else path
                 pending.append((below, _opened(was, read), _opened(became, read)))
@@ -50,7 +53,8 @@ def differences(old: bytes, new: bytes, read: _Read) -> tuple[TreeDifference, ..
 
 
 def _entry(record: bytes | None) -> Entry | None:
-    return None if record is None else decode(record)
+    """What stands under a name; of what cannot be held nothing is known that could differ."""
+    return None if record is None or kind_of(record) is EntryKind.UNHELD else decode(record)
 
 
 def _held(entry: Entry | None) -> bytes | None:

@@ -121,6 +121,8 @@ class _Comparison:
         for name, record in work.records.items():
             if is_left_out(name, work.exclusions):
                 continue
+            if kind_of(record) is EntryKind.UNHELD:
+                continue  # the snapshot does not know what was there: whatever is there now stays
             if present is not None and name in present.unheld:
                 raise _blocked(work, name, present.unheld[name])
             mine = have.get(name)

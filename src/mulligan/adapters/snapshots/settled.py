@@ -5,7 +5,7 @@ import stat
 from mulligan.adapters.snapshots.difference import Difference, Work
 from mulligan.adapters.snapshots.places import Folders
 from mulligan.adapters.snapshots.scan import Folder, Scan, Witness, matches
-from mulligan.adapters.snapshots.trees import EntryKind, decode, facts_of
+from mulligan.adapters.snapshots.trees import EntryKind, decode, facts_of, kind_of
 from mulligan.errors import MulliganError
 
 _STAT_KINDS = {EntryKind.FILE: stat.S_IFREG, EntryKind.FOLDER: stat.S_IFDIR, EntryKind.SYMLINK: stat.S_IFLNK}
@@ -48,7 +48,7 @@ def _recognise(folder: Folder, work: Work) -> None:
     worked_on = {child.name for child in work.children}
     for name, packed in folder.stats.items():
         record = work.records.get(name)
-        if record is None:
+        if record is None or kind_of(record) is EntryKind.UNHELD:
             continue
         entry = facts_of(record)
         size = None if entry.kind is EntryKind.FOLDER else entry.size

@@ -43,6 +43,9 @@ class EntryKind(IntEnum):
     FILE = 1
     FOLDER = 2
     SYMLINK = 3
+    UNHELD = (
+        4  # something that cannot be held: only its name is kept, so that a restore leaves the place alone
+    )
 
 
 _KINDS = {kind.value: kind for kind in EntryKind}  # calling the class takes ten times as long
@@ -80,6 +83,11 @@ def encode(entry: Entry) -> bytes:
     seconds, nanos = divmod(entry.mtime_ns, _NANO)
     parts += [_TAIL.pack(seconds, nanos, entry.sparse), entry.address]
     return b"".join(parts)
+
+
+def unheld_record(name: str) -> bytes:
+    """The record of something that cannot be held."""
+    return encode(Entry(name, EntryKind.UNHELD, 0, 0, NO_ID, b"", b"", (), 0, sparse=False, address=b""))
 
 
 def kind_of(record: bytes) -> EntryKind:

@@ -73,7 +73,7 @@ class Verification:
     def _entry(self, entry: Entry) -> frozenset[Damage]:
         if entry.kind is EntryKind.FOLDER:
             return self._folders[entry.address] | self._misnamed(entry.address, entry.id)
-        if entry.kind is EntryKind.SYMLINK:
+        if entry.kind is not EntryKind.FILE:
             return _SOUND
         key = (entry.id, entry.size)
         if key not in self._files:
