@@ -11,9 +11,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import MulliganError
@@ -248,10 +248,11 @@ class WatchedTree(RuleBasedStateMachine):
         if not found.unheld:
             self.snapshots.append((snapshot.snapshot, picture(self.tree.path)))
 
-    @precondition(lambda self: self.snapshots)
     @rule(number=st.integers(0, 20))
     def compare(self, number: int) -> None:
         """Compare through the watch: it is what a store without one finds."""
+        if not self.snapshots:  # no precondition: who was first differs from run to run
+            return
         snapshot, _ = self.snapshots[number % len(self.snapshots)]
         try:
             expected = new_store(self.home / "store", boot_id="another").compare(snapshot, self.tree)
@@ -263,10 +264,11 @@ class WatchedTree(RuleBasedStateMachine):
             changes = str(exc)
         assert changes == expected
 
-    @precondition(lambda self: self.snapshots)
     @rule(number=st.integers(0, 20))
     def restore(self, number: int) -> None:
         """Restore through the watch: the tree is what it was."""
+        if not self.snapshots:
+            return
         snapshot, wanted = self.snapshots[number % len(self.snapshots)]
         for path in self.tree.path.rglob("*"):
             if path.is_fifo():
@@ -297,5 +299,6 @@ TestWatchedTree.settings = settings(
     stateful_step_count=14,
     deadline=None,
     derandomize=not _LONGER,
+    phases=[Phase.generate],  # what several processes do at once does not happen twice: nothing to shrink
     suppress_health_check=list(HealthCheck),
 )
