@@ -6,14 +6,15 @@ import multiprocessing
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import MulliganError
@@ -248,10 +249,20 @@ class WatchedTree(RuleBasedStateMachine):
         if not found.unheld:
             self.snapshots.append((snapshot.snapshot, picture(self.tree.path)))
 
-    @precondition(lambda self: self.snapshots)
+    @rule(acts=ACTS)
+    def work_on_what_is_old(self, acts: list[list[dict[str, Any]]]) -> None:
+        """Work on files that are not read again for their youth: what the watch misses now stays missed."""
+        self.checkpoint()
+        time.sleep(0.03)
+        self.checkpoint()
+        self.work(acts)
+        self.checkpoint()
+
     @rule(number=st.integers(0, 20))
     def compare(self, number: int) -> None:
         """Compare through the watch: it is what a store without one finds."""
+        if not self.snapshots:  # no precondition: who was first differs from run to run
+            return
         snapshot, _ = self.snapshots[number % len(self.snapshots)]
         try:
             expected = new_store(self.home / "store", boot_id="another").compare(snapshot, self.tree)
@@ -263,10 +274,11 @@ class WatchedTree(RuleBasedStateMachine):
             changes = str(exc)
         assert changes == expected
 
-    @precondition(lambda self: self.snapshots)
     @rule(number=st.integers(0, 20))
     def restore(self, number: int) -> None:
         """Restore through the watch: the tree is what it was."""
+        if not self.snapshots:
+            return
         snapshot, wanted = self.snapshots[number % len(self.snapshots)]
         for path in self.tree.path.rglob("*"):
             if path.is_fifo():
@@ -293,9 +305,10 @@ class WatchedTree(RuleBasedStateMachine):
 
 TestWatchedTree = WatchedTree.TestCase
 TestWatchedTree.settings = settings(
-    max_examples=40 * max(1, _LONGER),
+    max_examples=25 * max(1, _LONGER),
     stateful_step_count=14,
     deadline=None,
     derandomize=not _LONGER,
+    phases=[Phase.generate],  # what several processes do at once does not happen twice: nothing to shrink
     suppress_health_check=list(HealthCheck),
 )

@@ -22,6 +22,8 @@ def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path)
     with made.watching:
         assert made.look() == watch.FIRST_LOOK
+        age(made.path)  # else all would be read again for its youth, whatever the watch saw
+        assert made.look() == ""
         yield made
 
 
