@@ -163,7 +163,7 @@ def compete(contestant: Contestant, repository: Repository, place: Path, effort:
         shutil.rmtree(place, ignore_errors=True)
     return OnTree(
         files=repository.files,
-        runs={name: Runs(seconds=tuple(seconds)) for name, seconds in runs.items()},
+        runs={name: Runs(seconds=tuple(seconds)) for name, seconds in runs.items() if seconds},
         disk=used,
         inexact=inexact,
         failure=failure,

@@ -19,14 +19,10 @@ class RunningStore:
     key = "mulligan-watch"
     group = "mulligan"
     title = "mulligan, process running (watch)"
-    how = "SnapshotStore.capture and restore in a process that stays; durable when they return"
+    how = "SnapshotStore.capture and restore inside SnapshotStore.watch; durable when they return"
 
     def install(self, place: Path, budget: Budget) -> str:
-        """Say which of the two this is: with a watch, or with a scan and what the process remembers."""
-        watched = json.loads(run([*_DRIVER, "describe"], budget).output)["watch"]
-        if not watched:
-            self.title = "mulligan, process running (no watch yet: scan)"
-        return f"mulligan {version('mulligan')}, {'inotify watch' if watched else 'scan, no watch'}"
+        return f"mulligan {version('mulligan')}, {_watches()}"
 
     @contextmanager
     def open(self, tree: Path, store: Path, budget: Budget) -> Generator["RunningSession"]:
@@ -48,6 +44,14 @@ class StoreProcess:
     @contextmanager
     def open(self, tree: Path, store: Path, budget: Budget) -> Generator["ProcessSession"]:
         yield ProcessSession(tree, store / "home", budget)
+
+
+def _watches() -> str:
+    """How many folders the system lets one user watch: a tree with more is scanned instead."""
+    allowed = Path("/proc/sys/fs/inotify/max_user_watches")
+    return (
+        f"inotify, {allowed.read_text().strip()} watches allowed" if allowed.exists() else "no inotify: scan"
+    )
 
 
 class RunningSession:

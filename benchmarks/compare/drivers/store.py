@@ -3,10 +3,8 @@
 import json
 import sys
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.event import Event
@@ -24,11 +22,6 @@ class _Nobody:
     def progress(self, what: str, done: int, total: int | None) -> None: ...
 
 
-def describe() -> dict[str, Any]:
-    """Tell what this version of the store can do."""
-    return {"watch": hasattr(PackedSnapshotStore, "watch")}
-
-
 class Stored:
     """One tree and its store."""
 
@@ -37,12 +30,9 @@ class Stored:
         self._store = PackedSnapshotStore(home=Path(home), now_ns=time.time_ns, boot_id=boot_id)
         self._tree = WorkingTree(path=Path(tree), cache_key=tree, excluded=frozenset())
 
-    def watch(self) -> AbstractContextManager[object]:
-        """Watch the tree where the store can."""
-        watch: Callable[[WorkingTree], AbstractContextManager[object]] | None = getattr(
-            self._store, "watch", None
-        )
-        return nullcontext() if watch is None else watch(self._tree)
+    def watch(self) -> AbstractContextManager[None]:
+        """Watch the tree, as a running plan does with its sandbox."""
+        return self._store.watch(self._tree, others_at_work=False)
 
     def snapshot(self) -> str:
         """Capture the tree; gives the snapshot's name."""
@@ -55,10 +45,8 @@ class Stored:
 
 
 def serve(stored: Stored) -> None:
-    """Answer until nobody asks any more. The first snapshot's time includes setting the watch."""
-    started = time.perf_counter()
+    """Answer until nobody asks any more. The watch is set up by the first snapshot, and counted there."""
     with stored.watch():
-        setting_up = time.perf_counter() - started
         for line in sys.stdin:
             request = json.loads(line)
             started = time.perf_counter()
@@ -67,15 +55,12 @@ def serve(stored: Stored) -> None:
                 name = stored.snapshot()
             else:
                 stored.restore(name)
-            answer = {"seconds": time.perf_counter() - started + setting_up, "name": name}
-            setting_up = 0.0
+            answer = {"seconds": time.perf_counter() - started, "name": name}
             print(json.dumps(answer), flush=True)
 
 
 def main(verb: str, arguments: list[str]) -> None:
-    if verb == "describe":
-        print(json.dumps(describe()))
-    elif verb == "serve":
+    if verb == "serve":
         serve(Stored(*arguments))
     elif verb == "snapshot":
         print(json.dumps({"name": Stored(*arguments).snapshot()}))
