@@ -44,6 +44,16 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     return Reads(monkeypatch)
 
 
+def test_an_mtime_in_the_future_costs_nothing(tmp_path: Path, tree: Path, reads: Reads) -> None:
+    os.utime(tree / "folder 1" / "1", (4_000_000_000, 4_000_000_000))
+    age(tree)
+    store = new_store(tmp_path / "store")
+    take(store, tree)
+    assert len(reads.take()) == 100
+    take(store, tree)
+    assert reads.take() == []
+
+
 def test_only_what_changed_is_read(tmp_path: Path, tree: Path, reads: Reads) -> None:
     age(tree)
     store = new_store(tmp_path / "store")

@@ -305,3 +305,13 @@ def test_an_ordinary_user_meets_folders_that_cannot_be_entered(tmp_path: Path) -
             assert world.look() == ""
 
     as_ordinary_user(tmp_path, check)
+
+
+def test_a_file_that_a_restore_brought_may_go_again(world: World) -> None:
+    snapshot = world.store.capture(world.tree, Watcher()).snapshot
+    for _ in range(3):
+        (world.path / "sub" / "file").unlink()
+        (world.path / "new").write_text("later")
+        world.store.restore(snapshot, world.tree, Watcher())
+        assert world.store.last_look.watched
+    assert world.look() == ""

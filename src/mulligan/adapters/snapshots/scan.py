@@ -42,10 +42,13 @@ def signature(st: os.stat_result) -> bytes:
 
 
 def is_racy(st: os.stat_result, started_ns: int) -> bool:
-    """Tell whether the file could still change without its times telling, seen from the start of a scan."""
+    """Tell whether the file could still change without its times telling, seen from the start of a scan.
+
+    Every change sets the ctime, and nobody can set it to another one: an mtime in the future says nothing.
+    """
     coarse = st.st_ctime_ns % _SECOND_NS == 0
     grain = _COARSE_GRAIN_NS if coarse else _FINE_GRAIN_NS
-    return max(st.st_ctime_ns, st.st_mtime_ns) >= started_ns - grain
+    return st.st_ctime_ns >= started_ns - grain
 
 
 @dataclass(slots=True, eq=False)
@@ -231,7 +234,7 @@ class Scan:
 
     def note(self, folder: Folder, name: str, st: os.stat_result) -> None:
         """Note one entry; one that cannot be held with the reason."""
-        fields = mode, links, inode, size, mtime_ns, ctime_ns, device = _FIELDS(st)
+        fields = mode, links, inode, size, _, ctime_ns, device = _FIELDS(st)
         kind = mode & 0o170000
         if kind == stat.S_IFREG:
             self.size_bytes += size
@@ -247,7 +250,7 @@ class Scan:
         except struct.error:
             folder.stats[name] = signature(st)
         # Most files are far older than any grain: the exact question is asked of the few that are not.
-        if (ctime_ns >= self._recent_ns or mtime_ns >= self._recent_ns) and is_racy(st, self._started_ns):
+        if ctime_ns >= self._recent_ns and is_racy(st, self._started_ns):
             folder.racy.add(name)
 
     def _cannot_enter(self, folder: Folder) -> None:

@@ -177,7 +177,11 @@ class Watch:
                     self.suspect(folder, name)
 
     def restored(self, top: Folder) -> None:
-        """Take over the tree that a restore left; its own events come like any others."""
+        """Take over the tree that a restore left; its own events come like any others.
+
+        But for the names it brought: nobody else knows those files by another name, so that they may go again
+        before anyone looks.
+        """
         self.top, self.last = top, None
         self.dirty = {folder: names for folder, names in self.dirty.items() if attached(folder, top)}
         self.shared = {folder: names for folder, names in self.shared.items() if attached(folder, top)}
@@ -185,6 +189,9 @@ class Watch:
         for folder in [top, *self._numbers]:
             if not folder.address and attached(folder, top):
                 self._take_over(folder)
+        if not self.others_at_work:
+            self.catch_up()
+            self._arrived.clear()
 
     def _carry_over(self, before: Folder, folder: Folder) -> None:
         """Keep what happened in a folder that is known by another object from now on."""
