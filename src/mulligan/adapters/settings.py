@@ -8,8 +8,6 @@ import contextlib
 import fcntl
 import os
 import re
-import tempfile
-import tomllib
 from collections.abc import Generator, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -65,6 +63,10 @@ def _read(path: Path) -> bytes:
 
 def _pairs(path: Path, data: bytes) -> list[tuple[str, object]]:
     """Every value of the file with its key, in order; one that is written in two ways comes twice."""
+    if not data.strip():
+        return []
+    import tomllib  # here: most projects have no file of settings, and every command would pay for it
+
     try:
         return list(_flat(tomllib.loads(data.decode())))
     except UnicodeDecodeError as error:
@@ -143,6 +145,8 @@ def _exclusively(path: Path) -> Generator[Path]:
 
 def _replace(file: Path, text: str) -> None:
     """Put the new text in the place of the old one in one move, once it is durable."""
+    import tempfile  # here: only a change needs it
+
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")  # readable by its owner only
     temporary = Path(name)
     try:

@@ -1,7 +1,5 @@
 """Groups of commands that name the nearest one when a command is misspelt."""
 
-import difflib
-
 import click
 
 from mulligan.errors import UsageWrong
@@ -16,6 +14,8 @@ class SuggestingGroup(click.Group):
         """Find the command; for a misspelt one name the nearest."""
         found = self.get_command(ctx, args[0])
         if found is None:
+            import difflib  # here: only a mistake needs it
+
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
             word = f"{ctx.command_path} {near[0]}" if near else f"{ctx.command_path} --help"
             hint = f"did you mean `{word}`?" if near else f"see `{word}`"

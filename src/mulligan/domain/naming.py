@@ -1,6 +1,5 @@
 """Names that people give and words they mistype: what a name may be, and what was probably meant."""
 
-import difflib
 import re
 from collections.abc import Iterable
 from itertools import islice
@@ -20,6 +19,8 @@ _TAKEN_PLAN_NAMES = ("latest",)
 
 def nearest_word(word: str, allowed: Iterable[str], *, at_least: float = 0.6) -> str | None:
     """The allowed word that was probably meant, if any is so near; upper and lower case are the same here."""
+    import difflib  # here: only a mistake needs it
+
     # Both cuts keep megabytes of nonsense from being compared letter by letter.
     by_folded = {candidate.casefold(): candidate for candidate in islice(allowed, _MOST_COMPARED)}
     found = difflib.get_close_matches(word[:LONGEST_NAME].casefold(), by_folded, n=1, cutoff=at_least)
