@@ -100,7 +100,8 @@ class StepFailed(Failed):
 
     message: ClassVar[str] = "step {step!r} failed: {reason}"
     hint: ClassVar[str] = (
-        "see what happened with `mulligan plan log {plan_id}`, then run on with `mulligan plan execute {plan_id}`"
+        "`mulligan plan execute {plan_id}` tries the step again from the checkpoint before it; to go on from what you "
+        "mend by hand in the sandbox, keep it first: `mulligan checkpoint create {plan_id} --label mended`"
     )
 
 

@@ -136,4 +136,5 @@ def _beyond_patch(files: Sequence[FileDiff], folders: Sequence[FolderDiff]) -> l
     if not lost:
         return []
     more = f" and {len(lost) - _NAMED_IN_A_MESSAGE} more" if len(lost) > _NAMED_IN_A_MESSAGE else ""
-    return [f"the patch does not carry all of: {', '.join(lost[:_NAMED_IN_A_MESSAGE])}{more}"]
+    named = ", ".join(lost[:_NAMED_IN_A_MESSAGE])
+    return [f"the patch does not carry all of: {named}{more} (--binary carries the contents of binary files)"]

@@ -60,7 +60,7 @@ class PlanResumeService:
             spare=None,
             state=State.QUEUED,
             failure=None,
-            log={"reason": "an interrupted step was discarded"},
+            log={"reason": "what was in no checkpoint between two steps was discarded"},
         )
         reason = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "resume"}, between_steps=False)
         before = self._returns.go(run, wanted, reason).before

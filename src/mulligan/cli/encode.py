@@ -48,5 +48,10 @@ def harmless(text: str) -> str:
     return "".join(c if c.isprintable() else _spelled(c) for c in spell(text))
 
 
+def harmless_lines(text: str) -> str:
+    """The same for text of several lines."""
+    return "\n".join(harmless(line) for line in text.split("\n"))
+
+
 def _spelled(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")

@@ -16,7 +16,7 @@ class SuggestingGroup(click.Group):
         if found is None:
             import difflib  # here: only a mistake needs it
 
-            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1, cutoff=0.7)
             word = f"{ctx.command_path} {near[0]}" if near else f"{ctx.command_path} --help"
             hint = f"did you mean `{word}`?" if near else f"see `{word}`"
             raise UsageWrong(reason=f"there is no command {args[0]!r}", hint=hint)

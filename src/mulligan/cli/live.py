@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from mulligan.cli.encode import harmless
+from mulligan.cli.encode import harmless_lines
 from mulligan.domain.event import Event, EventType
 
 _PATIENCE = 0.5  # seconds: shorter work needs no progress line
@@ -61,7 +61,7 @@ class Live:
 
     def _line(self, text: str) -> None:
         start = "" if self._at_line_start else "\n"
-        self._raw(f"{start}{harmless(text)}\n".encode(errors="backslashreplace"))
+        self._raw(f"{start}{harmless_lines(text)}\n".encode(errors="backslashreplace"))
 
     def _raw(self, data: bytes) -> None:
         try:

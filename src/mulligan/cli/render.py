@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TextIO
 
 from mulligan.cli.answer import Answer, Block, Format, Line, Patch, Table
-from mulligan.cli.encode import encode, harmless
+from mulligan.cli.encode import encode, harmless, harmless_lines
 from mulligan.cli.patch_colours import styled_lines
 from mulligan.domain.json_value import Json, JsonObject
 
@@ -25,7 +25,7 @@ def render(answer: Answer, command: str, format: Format, started: datetime, took
     for message in answer.messages:
         _write(sys.stderr, f"note: {harmless(message)}\n")
     if answer.error is not None:
-        _write(sys.stderr, f"error: {harmless(answer.error.text)}\n")
+        _write(sys.stderr, f"error: {harmless_lines(answer.error.text)}\n")
         if answer.error.next_step:
             _write(sys.stderr, f"hint: {harmless(answer.error.next_step)}\n")
 

@@ -46,11 +46,13 @@ def test_events_are_lines_and_output_comes_as_it_is(stderr: Terminal) -> None:
     live.event(event(EventType.STEP_STARTED, {"index": 0, "step": "build \x1b[31m"}))
     live.output(b"half a line")
     live.event(event(EventType.LOG, {"step": "build", "message": "hello"}))
-    live.event(event(EventType.STEP_FAILED, {"index": 0, "step": "build", "error": "exit status 1"}))
+    live.event(
+        event(EventType.STEP_FAILED, {"index": 0, "step": "build", "error": "exit status 1:\nno flag \x07"})
+    )
     live.event(event(EventType.PLAN_STATE, {"state": "errored"}))
     live.progress("files copied", 1, 2)
     live.close()
-    assert stderr.shown == "> build \\x1b[31m\nhalf a line\n  hello\n! build: exit status 1\n"
+    assert stderr.shown == "> build \\x1b[31m\nhalf a line\n  hello\n! build: exit status 1:\nno flag \\x07\n"
 
 
 def test_long_work_on_a_terminal_counts_on_one_line_that_goes_away(stderr: Terminal) -> None:

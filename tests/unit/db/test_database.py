@@ -133,6 +133,14 @@ def test_an_unknown_plan_is_refused_with_the_nearest_name(database: SqliteDataba
         assert "plan list" in refusal.value.next_step
 
 
+def test_where_there_are_no_plans_the_way_to_one_is_told(tmp_path: Path) -> None:
+    empty = SqliteDatabase(tmp_path / "empty.db")
+    with empty.reading() as db, pytest.raises(PlanNotFound) as refusal:
+        db.plans.resolve("latest")
+    assert "mulligan plan execute FILE" in refusal.value.next_step
+    empty.close()
+
+
 def test_plans_are_listed_in_order_and_by_state(database: SqliteDatabase) -> None:
     with database.writing() as db:
         db.plans.add(replace(a_plan(OTHER, "second"), phase=Phase.EXECUTE, state=State.QUEUED))
@@ -255,6 +263,15 @@ def test_the_id_of_a_checkpoint_means_that_checkpoint_alone(grouped: SqliteDatab
 def test_an_unknown_checkpoint_is_refused(grouped: SqliteDatabase, word: str) -> None:
     with grouped.reading() as db, pytest.raises(CheckpointNotFound):
         db.checkpoints.resolve(word, PLAN)
+
+
+def test_of_a_label_that_was_left_behind_the_id_is_told(grouped: SqliteDatabase) -> None:
+    with grouped.writing() as db:
+        db.history.make_live(PLAN, live_segments(db.history.lines(PLAN), 1, 10))
+        for plan_id in (PLAN, None):
+            with pytest.raises(CheckpointNotFound) as refusal:
+                db.checkpoints.resolve("half way", plan_id)
+            assert GROUPS[1] in refusal.value.next_step
 
 
 def test_an_ambiguous_checkpoint_is_refused(grouped: SqliteDatabase) -> None:

@@ -53,6 +53,10 @@ WHERE plan_id = ? AND superseded = 0 AND label = ? ORDER BY seq LIMIT 10
 _LABELLED_ANYWHERE = """
 SELECT group_id FROM checkpoint_groups WHERE superseded = 0 AND label = ? ORDER BY plan_id, seq LIMIT 10
 """
+_LEFT_BEHIND = """
+SELECT group_id FROM checkpoint_groups
+WHERE superseded = 1 AND label = ? AND (? IS NULL OR plan_id = ?) ORDER BY seq DESC LIMIT 5
+"""
 _BY_PREFIX = """
 SELECT group_id, group_id AS id FROM checkpoint_groups WHERE group_id LIKE ?
 UNION SELECT group_id, checkpoint_id AS id FROM checkpoints WHERE checkpoint_id LIKE ?
@@ -142,10 +146,10 @@ class SqlCheckpointRepository:
         matches = self._matches(word, plan_id)
         groups = sorted({group_id for group_id, _ in matches})
         if not groups:
-            raise CheckpointNotFound(wanted=word)
+            raise self._not_found(word, plan_id)
         if len(groups) > 1:
-            ids = [str(id) for _, id in matches]
-            raise Ambiguous(wanted=word, count=f"{len(groups)} checkpoint groups", candidates=", ".join(ids))
+            ids = sorted({str(id) for _, id in matches})
+            raise Ambiguous(wanted=word, count="several checkpoint groups", candidates=", ".join(ids))
         group = self.get(groups[0])
         only = matches[0][1] if len(matches) == 1 else None
         checkpoint = next((c for c in group.checkpoints if c.checkpoint_id == only), None)
@@ -210,6 +214,16 @@ class SqlCheckpointRepository:
             rows = self._db.rows(_BY_PREFIX, (prefix + "%", prefix + "%"))
             return [(GroupId(row["group_id"]), row["id"]) for row in rows]
         return [(GroupId(row["group_id"]), row["group_id"]) for row in rows]
+
+    def _not_found(self, word: str, plan_id: PlanId | None) -> CheckpointNotFound:
+        """A label means live groups; of one that was left behind the id is told, by which it can be reached."""
+        rows = self._db.rows(_LEFT_BEHIND, (word, plan_id, plan_id))
+        if not rows:
+            return CheckpointNotFound(wanted=word)
+        ids = ", ".join(row["group_id"] for row in rows)
+        return CheckpointNotFound(
+            wanted=word, hint=f"that label was left behind by a rollback: name it by its id, {ids}"
+        )
 
     def _one(self, statement: str, plan_id: PlanId) -> CheckpointGroup | None:
         row = self._db.row(statement, (plan_id,))

@@ -110,11 +110,20 @@ class SqlPlanRepository:
         prefix = as_id_prefix(word)
         if not rows and prefix is not None:
             rows = self._db.rows(_BY_PREFIX, (prefix + "%",))
+        if not rows and word == "latest":
+            raise PlanNotFound(
+                wanted=word, hint="there are no plans yet: start one with `mulligan plan execute FILE`"
+            )
         if not rows:
             raise PlanNotFound(wanted=word, **_nearest(word, [r["name"] for r in self._db.rows(_NAMES)]))
         if len(rows) > 1:
             ids = [str(row["plan_id"]) for row in rows]
-            raise Ambiguous(wanted=word, count=f"{len(ids)} plans", candidates=", ".join(ids))
+            raise Ambiguous(
+                wanted=word,
+                count="several plans",
+                candidates=", ".join(ids),
+                hint="name one by its id (more characters of it), or the newest of all by `latest`",
+            )
         return self._plan(rows[0])
 
     def list(self, state: State | None) -> Sequence[Plan]:

@@ -40,7 +40,8 @@ class LocalSandboxKinds:
         kind = self._kinds.get((resource.type, chosen))
         if kind is None:
             raise NotBuiltYet(
-                feature=f"a sandbox of a {resource.type.value} by {chosen.value} (resource {resource.name!r})",
-                hint="a folder can be worked on now: `resources: {workspace: {type: fs-directory, location: .}}`",
+                feature=f"working on a {resource.type.value} by {chosen.value} (resource {resource.name!r})",
+                hint="to work on the same place as a plain folder, its .git included, write into the plan file: "
+                "`resources: {workspace: {type: fs-directory, location: ., strategy: filesystem_copy}}`",
             )
         return kind

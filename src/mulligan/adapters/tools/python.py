@@ -95,12 +95,19 @@ def _result(reply: JsonObject, leftovers: tuple[Leftover, ...]) -> ToolResult:
     if "failed" in reply:
         raise ToolFailed(
             tool="python",
-            reason=reply["failed"],
+            reason=_reason(reply),
             traceback=reply["traceback"],
             hint="correct the function or the step's args, then execute the plan again",
             **detail,
         )
     return ToolResult(output=reply["done"], detail=detail, messages=tuple(messages))
+
+
+def _reason(reply: JsonObject) -> str:
+    """What went wrong, and where: the innermost frame; all of them are in the record of the call."""
+    frames = reply["traceback"]
+    where = f"\n  at {frames[-1]}" if isinstance(frames, list) and frames else ""
+    return f"{reply['failed']}{where}"
 
 
 class _Run:
