@@ -1,7 +1,7 @@
 """The difference between two snapshots of one resource, as files, folders and a patch."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mulligan.domain.diff import FileDiff, FileStatus, FolderDiff, TreeDiff
 from mulligan.domain.git_patch import FilePatch, Version, is_binary, patch_of
@@ -49,6 +49,10 @@ class _FileChange:
         return self.new_path if self.new is not None else self.old_path
 
     @property
+    def in_git_folder(self) -> bool:
+        return any(name.lower() == ".git" for p in (self.old_path, self.new_path) for name in p.split("/"))
+
+    @property
     def status(self) -> FileStatus:
         if self.old is not None and self.new is not None and self.old_path != self.new_path:
             return FileStatus.RENAMED
@@ -68,6 +72,8 @@ def diff_trees(differences: Sequence[TreeDifference], read: _Read, options: Diff
     parts: list[bytes] = []
     for change in changes:
         patch = _patch(change, read, options)
+        if change.in_git_folder:  # git refuses a patch that touches one, all of it
+            patch = replace(patch, text=b"", carries_content=False)
         files.append(_file_diff(change, patch, options.resource))
         parts.append(patch.text)
     folders = tuple(_folder_diff(d, options.resource) for d in differences if _is_about_folder(d))

@@ -89,3 +89,17 @@ def test_a_difference_that_git_does_not_know_is_told_beside_the_patch() -> None:
     assert (file.status.value, file.insertions, file.deletions) == ("modified", 0, 0)
     assert file.not_in_patch == ("mode 0644 to 0640",)
     assert (diff.patch, read) == (b"", [])
+
+
+def test_what_is_inside_a_git_folder_is_named_but_not_in_the_patch() -> None:
+    """Git refuses a patch that touches one, with all else that is in it."""
+    diff, _ = _diff(
+        TreeDifference("sub/.git/index", _file("old"), _file("new")),
+        TreeDifference("text", _file("old\n"), _file("new\n")),
+    )
+    assert [(file.path, file.not_in_patch) for file in diff.files] == [
+        ("sub/.git/index", ("content",)),
+        ("text", ()),
+    ]
+    assert b".git" not in diff.patch.replace(b"diff --git", b"")
+    assert b"+new\n" in diff.patch
