@@ -1,14 +1,22 @@
-"""The documents hold together: links lead somewhere, and the glossary has every word it promises."""
+"""The documents hold together and keep up with the program: links, words, settings, tools, examples."""
 
 import re
 from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.tools.toolbox import LocalToolbox
+from mulligan.config.registry import SETTINGS, SHORT_NAMES
+from mulligan.domain.resource import Resource, ResourceType
+from mulligan.domain.trigger import trigger_words
+from mulligan.planfile import read_plan_file
+
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+YAML_PLAN = re.compile(r"^```yaml\n(?P<plan>name:.*?)^```", re.MULTILINE | re.DOTALL)
+REFERENCE = ROOT / "docs" / "reference"
 
 WORDS = [
     "plan", "step", "tool", "tool call", "decision", "resource", "sandbox", "snapshot", "checkpoint",
@@ -54,3 +62,72 @@ def test_the_glossary_has_every_word():
 def test_decision_records_are_numbered_without_gaps():
     records = sorted(file.name for file in (ROOT / "docs" / "adr").glob("[0-9]*.md"))
     assert [name[:4] for name in records] == [f"{number:04}" for number in range(1, len(records) + 1)]
+
+
+def page(name: str) -> str:
+    """Return the text of a page of the reference."""
+    return (REFERENCE / name).read_text(encoding="utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """Return what stands under a heading, up to the next one of its rank."""
+    return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def plans_of(name: str) -> list[str]:
+    """Return the whole plans among a page's examples."""
+    return [found["plan"] for found in YAML_PLAN.finditer(page(name))]
+
+
+EXAMPLES = [(name, plan) for name in ("plan-file.md", "tools.md") for plan in plans_of(name)]
+
+
+@pytest.fixture
+def declarations(tmp_path):
+    """Return what the built-in tools declare; nothing is started for that."""
+    return LocalToolbox(python="python3", base_environment={}, scratch=tmp_path).declarations()
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)
+def test_every_setting_has_its_row(setting):
+    rows = [row for row in page("configuration.md").splitlines() if row.startswith(f"| `{setting.key}` |")]
+    assert len(rows) == 1
+    assert f"`{setting.environment}`" in rows[0]
+
+
+@pytest.mark.parametrize("word", [*trigger_words(), *SHORT_NAMES])
+def test_every_trigger_and_short_name_is_told(word):
+    assert f"`{word}`" in page("configuration.md")
+
+
+def test_every_tool_has_its_section_with_every_argument(declarations):
+    text = page("tools.md")
+    told = {name: re.findall(r"^\| `(\w+)` \|", section(text, name), re.MULTILINE) for name in declarations}
+    wanted = {name: [a.name for a in tool.arguments] for name, tool in declarations.items()}
+    told["python"] = told["python"][: len(wanted["python"])]  # below stand the members of StepContext
+    assert told == wanted
+
+
+@pytest.mark.parametrize(("name", "plan"), EXAMPLES, ids=[plan.splitlines()[0] for _, plan in EXAMPLES])
+def test_example_plans_are_accepted(name, plan, declarations):
+    workspace = Resource(
+        name="workspace",
+        type=ResourceType.FS_DIRECTORY,
+        location=".",
+        strategy=None,
+        from_revision=None,
+        create=False,
+    )
+    read = read_plan_file(
+        plan.encode(),
+        file=name,
+        project=Path("/project"),
+        declarations=declarations,
+        default_resource=workspace,
+    )
+    assert read.steps
+
+
+@pytest.mark.parametrize("name", ["plan-file.md", "tools.md"])
+def test_reference_has_example_plans(name):
+    assert plans_of(name)
