@@ -100,7 +100,7 @@ class StepFailed(Failed):
 
     message: ClassVar[str] = "step {step!r} failed: {reason}"
     hint: ClassVar[str] = (
-        "`mulligan plan execute {plan_id}` tries the step again from the checkpoint before it; to go on from what you "
+        "`mulligan plan execute {plan_id}` goes on from the checkpoint it went back to; to go on from what you "
         "mend by hand in the sandbox, keep it first: `mulligan checkpoint create {plan_id} --label mended`"
     )
 

@@ -65,13 +65,18 @@ class FailureService:
                 log={"reason": "a step failed", "step": step.name},
             )
             self._returns.go(run, wanted, None)
-        return StepFailed(
-            plan_id=run.plan.plan_id,
-            step=step.name,
-            tool=tool,
-            reason=error.text,
-            checkpoint=failure.checkpoint,
-        )
+        facts: dict[str, object] = {
+            "plan_id": run.plan.plan_id,
+            "step": step.name,
+            "tool": tool,
+            "reason": error.text,
+            "checkpoint": failure.checkpoint,
+        }
+        if not run.plan.definition.rollback_policy.enabled:
+            facts["hint"] = (
+                "what the step left is in the sandbox; without checkpoints only a new plan goes on from here"
+            )
+        return StepFailed(**facts)
 
     def try_again(self, run: Run, step: Step, error: MulliganError) -> None:
         """Go back to the state before the step; what the failed try recorded is superseded."""

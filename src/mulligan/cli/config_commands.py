@@ -43,7 +43,10 @@ def get(invocation: Invocation, key: str) -> Answer:
 @click.argument("key")
 @click.argument("value")
 def set_setting(invocation: Invocation, key: str, value: str) -> Answer:
-    """Set KEY to VALUE for this project; a list is comma separated, `[]` is empty."""
+    """Set KEY to VALUE for this project.
+
+    A list of words is comma separated, one of paths colon separated; `[]` is an empty one.
+    """
     entry = invocation.project().config.set(key, value)
     return Answer(data=entry, blocks=[Line(f"{entry.key} = {_text(entry)} ({entry.origin})")])
 
@@ -67,6 +70,7 @@ def _text(entry: Entry) -> str:
         case bool():
             return str(entry.value).lower()
         case list():
-            return ",".join(str(item) for item in entry.value) or "[]"
+            words = [str(item) for item in entry.value]
+            return (":" if any("/" in word for word in words) else ",").join(words) or "[]"
         case _:
             return str(entry.value)

@@ -41,7 +41,20 @@ class LocalSandboxKinds:
         if kind is None:
             raise NotBuiltYet(
                 feature=f"working on a {resource.type.value} by {chosen.value} (resource {resource.name!r})",
-                hint="to work on the same place as a plain folder, its .git included, write into the plan file: "
-                "`resources: {workspace: {type: fs-directory, location: ., strategy: filesystem_copy}}`",
+                hint=_instead(resource),
             )
         return kind
+
+
+def _instead(resource: Resource) -> str:
+    """What can be written into the plan file now."""
+    line = (
+        f"{resource.name}: {{type: fs-directory, location: {resource.location}, strategy: filesystem_copy}}"
+    )
+    match resource.type:
+        case ResourceType.GIT_CHECKOUT:
+            return f"as a plain folder, its .git included, it can be worked on: `resources: {{{line}}}`"
+        case ResourceType.FS_DIRECTORY:
+            return f"a copy of it can be worked on: `resources: {{{line}}}`"
+        case ResourceType.SQLITE:
+            return "leave it out of `resources:`; as a file inside a folder it is copied, while nothing writes to it"
