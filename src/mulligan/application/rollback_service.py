@@ -101,7 +101,8 @@ class RollbackService:
 
     def rollback(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
         """Go back to the group, all resources or none; what is there now is kept in a `pre_rollback` group."""
-        with self._claims.open(plan_id, observer) as run:
+        # Watched, because it looks three times: to compare, to keep what is there, to restore.
+        with self._claims.open(plan_id, observer) as run, self._manager.watch(run):
             target = self._target(run, word)
             self._manager.compare(run, target)  # finds damage in any resource before the first is touched
             impact, _ = self._impact(run, target)
