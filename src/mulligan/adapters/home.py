@@ -3,9 +3,10 @@
 import os
 from pathlib import Path
 
+from mulligan.domain.placement import PROJECT_HOME
 from mulligan.errors import ProjectForeign, ProjectNotFound, ProjectUnusable, SystemFailed
 
-NAME = ".mulligan"
+NAME = PROJECT_HOME
 
 _IGNORE_ALL = (
     "# Plans, checkpoints and sandboxes of mulligan; nothing here belongs into version control.\n*\n"

@@ -14,7 +14,6 @@ from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
 from mulligan.domain.resource import Sandbox, Strategy
 from mulligan.domain.step import StepRecord
-from mulligan.domain.tool import CallStatus
 from mulligan.errors import SnapshotDamaged, SystemFailed
 from mulligan.ports import Database, FoundCheckpoint, PlanLocks, SnapshotStore
 
@@ -139,8 +138,8 @@ class Queries:
             plan = db.plans.get(plan_id)
             steps = tuple(db.steps.list(plan_id))
             sandboxes = db.sandboxes.list(plan_id)
-            calls = [c for c in db.tool_calls.list(plan_id) if not c.superseded]
-            decisions = [d for d in db.decisions.list(plan_id) if not d.superseded]
+            calls = db.tool_calls.count_done(plan_id)
+            decisions = db.decisions.count_live(plan_id)
             checkpoints = db.checkpoints.count(plan_id, superseded=False)
             current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
         files_modified, hurt = self._files_modified(sandboxes, current)
@@ -156,10 +155,10 @@ class Queries:
             sandboxes=tuple(_sandbox_view(s) for s in sandboxes),
             resumed_from=resumed_from,
             execution=ExecutionCounts(
-                tool_calls=sum(c.status is CallStatus.DONE for c in calls),
+                tool_calls=calls,
                 files_modified=files_modified,
                 child_plans=0,
-                decisions=len(decisions),
+                decisions=decisions,
                 checkpoints=checkpoints,
             ),
             conflicts=(),

@@ -87,7 +87,8 @@ class SandboxService:
         with self._database.writing_as(run.claim) as db:
             for sandbox in run.sandboxes:
                 db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
-        self._remove_copies(run.sandboxes)
+        for sandbox in run.sandboxes:
+            self._kinds.of(sandbox).remove(sandbox)
         run.sandboxes = ()
 
     def undo(self, run: Run, intent: Intent) -> None:
@@ -110,9 +111,6 @@ class SandboxService:
             Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld
         ]
         with self._database.writing_as(run.claim) as db:
-            # A start that was cut off before its first group has left rows: these sandboxes take their places.
-            for sandbox in run.sandboxes:
-                db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
             for sandbox, _ in made:
                 db.sandboxes.add(sandbox)
             db.plans.save(plan)
@@ -123,10 +121,6 @@ class SandboxService:
         run.sandboxes = tuple(sandbox for sandbox, _ in made)
         run.added_bytes = {sandbox.resource: capture.size_bytes for sandbox, capture in made}
         self._recorder.show(run, events)
-
-    def _remove_copies(self, sandboxes: Sequence[Sandbox]) -> None:
-        for sandbox in sandboxes:
-            self._kinds.of(sandbox).remove(sandbox)
 
     def _sizes(self, resource: Resource, survey: Survey) -> Entry:
         text = f"{resource.name}: {survey.files} files, {survey.size_bytes} bytes to copy"

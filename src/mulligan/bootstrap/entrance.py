@@ -5,33 +5,20 @@ from pathlib import Path
 from mulligan.bootstrap.project import Project
 from mulligan.bootstrap.services import Services
 from mulligan.bootstrap.surroundings import locate, make, surroundings
-from mulligan.domain.event import Event
-
-
-class Unwatched:
-    """An observer for callers that only want the answer."""
-
-    def event(self, event: Event) -> None:
-        """Something was recorded."""
-
-    def output(self, data: bytes) -> None:
-        """A tool printed something."""
-
-    def progress(self, what: str, done: int, total: int | None) -> None:
-        """Long work went on."""
+from mulligan.ports import Unobserved
 
 
 def open(path: str | Path = ".") -> Project:
     """Open the project in that folder, or in the nearest one above it."""
     around = surroundings({})
     found = locate(around, None) if str(path) == "." else locate(around, str(path))
-    return Project(services=Services(folder=found, around=around), observer=Unwatched())
+    return Project(services=Services(folder=found, around=around), observer=Unobserved())
 
 
 def init(path: str | Path = ".") -> Project:
     """Make a project in that folder, or open the one that is there."""
     around = surroundings({})
     folder, _ = make(around, str(path))
-    project = Project(services=Services(folder=folder, around=around), observer=Unwatched())
+    project = Project(services=Services(folder=folder, around=around), observer=Unobserved())
     project.prepare()
     return project

@@ -2,6 +2,7 @@
 
 import click
 
+from mulligan.domain.naming import nearest_word
 from mulligan.errors import UsageWrong
 
 
@@ -14,10 +15,8 @@ class SuggestingGroup(click.Group):
         """Find the command; for a misspelt one name the nearest."""
         found = self.get_command(ctx, args[0])
         if found is None:
-            import difflib  # here: only a mistake needs it
-
-            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1, cutoff=0.7)
-            word = f"{ctx.command_path} {near[0]}" if near else f"{ctx.command_path} --help"
+            near = nearest_word(args[0], self.list_commands(ctx), at_least=0.7)
+            word = f"{ctx.command_path} {near}" if near else f"{ctx.command_path} --help"
             hint = f"did you mean `{word}`?" if near else f"see `{word}`"
             raise UsageWrong(reason=f"there is no command {args[0]!r}", hint=hint)
         return found.name, found, args[1:]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from mulligan.cli.encode import harmless_lines
 from mulligan.domain.event import Event, EventType
+from mulligan.ports import Unobserved
 
 _PATIENCE = 0.5  # seconds: shorter work needs no progress line
 _PACE = 0.1
@@ -72,17 +73,8 @@ class Live:
         self._at_line_start = data.endswith(b"\n")
 
 
-class Silent:
+class Silent(Unobserved):
     """Draws nothing: the answer is a document."""
-
-    def event(self, event: Event) -> None:
-        """Something was recorded."""
-
-    def output(self, data: bytes) -> None:
-        """A tool printed something."""
-
-    def progress(self, what: str, done: int, total: int | None) -> None:
-        """Long work went on."""
 
     def close(self) -> None:
         """Nothing to clean up."""

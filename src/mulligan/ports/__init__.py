@@ -25,7 +25,7 @@ from mulligan.ports.storage import (
     WorkingTree,
 )
 from mulligan.ports.tooling import StepHost, Tool, Toolbox, ToolRequest
-from mulligan.ports.world import Clock, Ids, Observer
+from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
 __all__ = [
     "CheckpointRepository",
@@ -54,5 +54,6 @@ __all__ = [
     "ToolRequest",
     "Toolbox",
     "Transaction",
+    "Unobserved",
     "WorkingTree",
 ]

@@ -77,6 +77,10 @@ class ToolCallRepository(Protocol):
         """Record how it ended."""
         ...
 
+    def count_done(self, plan_id: PlanId) -> int:
+        """How many live calls succeeded."""
+        ...
+
     def interrupt(self, plan_id: PlanId) -> None:
         """Mark calls that never came to an end as interrupted."""
         ...
@@ -91,6 +95,10 @@ class DecisionRepository(Protocol):
 
     def add(self, decision: Decision) -> None:
         """Record a decision as a child of the newest live one."""
+        ...
+
+    def count_live(self, plan_id: PlanId) -> int:
+        """How many decisions are live."""
         ...
 
     def list(self, plan_id: PlanId) -> Sequence[Decision]:

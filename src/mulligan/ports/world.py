@@ -36,3 +36,16 @@ class Observer(Protocol):
     def progress(self, what: str, done: int, total: int | None) -> None:
         """Long work went on: files, bytes or objects; `total` is None where it is not known."""
         ...
+
+
+class Unobserved:
+    """An observer for work that nobody follows."""
+
+    def event(self, event: Event) -> None:
+        """Something was recorded."""
+
+    def output(self, data: bytes) -> None:
+        """A tool printed something."""
+
+    def progress(self, what: str, done: int, total: int | None) -> None:
+        """Long work went on."""

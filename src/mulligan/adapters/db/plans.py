@@ -16,6 +16,7 @@ from mulligan.adapters.db.connection import Connection, Row
 from mulligan.adapters.db.definitions import definition_from_text, definition_to_text
 from mulligan.adapters.db.states import state_from_text, state_to_text
 from mulligan.domain.ids import CheckpointId, GroupId, PlanId, as_id_prefix
+from mulligan.domain.naming import nearest_word
 from mulligan.domain.plan import Phase, Plan, PlanFailure, State
 from mulligan.errors import Ambiguous, PlanNotFound
 
@@ -182,8 +183,6 @@ def _failure(text: str | None) -> PlanFailure | None:
     )
 
 
-def _nearest(word: str, names: "Sequence[str]") -> dict[str, str]:
-    import difflib
-
-    near = difflib.get_close_matches(word, names, n=1)
-    return {"hint": f"did you mean {near[0]!r}? `mulligan plan list` shows all plans"} if near else {}
+def _nearest(word: str, names: Sequence[str]) -> dict[str, str]:
+    near = nearest_word(word, names)
+    return {"hint": f"did you mean {near!r}? `mulligan plan list` shows all plans"} if near else {}

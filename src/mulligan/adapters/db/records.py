@@ -33,6 +33,7 @@ UPDATE tool_calls SET done_seq = ?, status = ?, output_json = ?, detail_json = ?
 WHERE call_id = ?
 """
 _INTERRUPT = "UPDATE tool_calls SET status = 'interrupted' WHERE plan_id = ? AND status = 'running'"
+_COUNT_CALLS = "SELECT COUNT(*) FROM tool_calls WHERE plan_id = ? AND superseded = 0 AND status = 'done'"
 _CALLS = "SELECT * FROM tool_calls WHERE plan_id = ? ORDER BY seq"
 
 _ADD_DECISION = """
@@ -45,6 +46,7 @@ INSERT INTO decisions (
     ?, ?, ?, ?, ?, ?, ?, ?, ?
 )
 """
+_COUNT_DECISIONS = "SELECT COUNT(*) FROM decisions WHERE plan_id = ? AND superseded = 0"
 _DECISIONS = "SELECT * FROM decisions WHERE plan_id = ? ORDER BY seq"
 
 
@@ -124,6 +126,10 @@ class SqlToolCallRepository:
             ),
         )
 
+    def count_done(self, plan_id: PlanId) -> int:
+        """How many live calls succeeded."""
+        return int(self._db.rows(_COUNT_CALLS, (plan_id,))[0][0])
+
     def interrupt(self, plan_id: PlanId) -> None:
         """Mark calls that never came to an end as interrupted."""
         self._db.execute(_INTERRUPT, (plan_id,))
@@ -162,6 +168,10 @@ class SqlDecisionRepository:
                 time_text(decision.created_at),
             ),
         )
+
+    def count_live(self, plan_id: PlanId) -> int:
+        """How many decisions are live."""
+        return int(self._db.rows(_COUNT_DECISIONS, (plan_id,))[0][0])
 
     def list(self, plan_id: PlanId) -> Sequence[Decision]:
         """The plan's decisions in order, superseded ones too."""

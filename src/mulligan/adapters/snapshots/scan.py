@@ -11,10 +11,10 @@ from typing import Protocol, TypeAlias
 
 from mulligan.adapters.snapshots.places import Folders, path_of
 from mulligan.adapters.snapshots.trees import ROOT_NAME
+from mulligan.domain.placement import PROJECT_HOME
 from mulligan.errors import SystemFailed, TreeUnsteady
 from mulligan.ports import WorkingTree
 
-PROJECT_HOME = ".mulligan"  # never captured, never touched, at any depth
 NOT_READABLE = "it may not be read"
 _TRIES = 5
 _FINE_GRAIN_NS = 20_000_000  # two ticks of the slowest kernel clock that stamps files

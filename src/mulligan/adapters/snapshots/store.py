@@ -40,7 +40,7 @@ from mulligan.domain.snapshot import (
 )
 from mulligan.domain.tree_difference import StoredContent, TreeDifference
 from mulligan.errors import SystemFailed
-from mulligan.ports import Observer, WorkingTree
+from mulligan.ports import Observer, Unobserved, WorkingTree
 
 
 class PackedSnapshotStore:
@@ -134,7 +134,7 @@ class PackedSnapshotStore:
     def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
         """What a restore would do to the tree, to the path, sorted; touches nothing."""
         with _translated(tree.path), self._all_or_forgotten(tree):
-            looking = self._looking(tree, HashingSink(), _Unobserved())
+            looking = self._looking(tree, HashingSink(), Unobserved())
             difference = self._difference(looking, snapshot, tree)
             looking.stored_nothing()
             for work in difference.works:
@@ -254,19 +254,6 @@ class PackedSnapshotStore:
                 watch.lost(CUT_OFF)
                 self._cache.let_go(tree.cache_key)
             raise
-
-
-class _Unobserved:
-    """An observer for work that nobody follows."""
-
-    def event(self, event: object) -> None:
-        """Nothing is recorded here."""
-
-    def output(self, data: bytes) -> None:
-        """Nothing is printed here."""
-
-    def progress(self, what: str, done: int, total: int | None) -> None:
-        """Nobody looks."""
 
 
 @contextmanager

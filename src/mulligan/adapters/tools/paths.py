@@ -12,9 +12,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from mulligan.domain.placement import PROJECT_HOME
 from mulligan.errors import PathEscapes, PathReserved
 
-PROJECT_HOME = ".mulligan"
 MOST_SYMLINKS = 40  # as the kernel has it
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
