@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from mulligan.application.run import Run
 from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Capture, PathChange
+from mulligan.domain.store_report import Capture, PathChange
 from mulligan.errors import MulliganError, RestoreFailed, RestoreIncomplete, SandboxMissing
 from mulligan.ports import SandboxKinds
 

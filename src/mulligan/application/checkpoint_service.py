@@ -13,7 +13,7 @@ from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Plan
 from mulligan.domain.resource import Sandbox
 from mulligan.domain.retention import plan_retention
-from mulligan.domain.snapshot import Capture
+from mulligan.domain.store_report import Capture
 from mulligan.domain.trigger import Trigger
 from mulligan.errors import CheckpointFailed, MulliganError, PlanTakenOver
 from mulligan.ports import Clock, Database, Ids, SnapshotStore, Transaction

@@ -3,19 +3,24 @@
 The fields are named as in the JSON output.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
-from mulligan.domain.event import Event
-from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
-from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
-from mulligan.domain.resource import Sandbox, Strategy
-from mulligan.domain.step import StepRecord
 from mulligan.errors import SnapshotDamaged, SystemFailed
-from mulligan.ports import Database, FoundCheckpoint, PlanLocks, SnapshotStore
+
+if TYPE_CHECKING:
+    from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
+    from mulligan.domain.event import Event
+    from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
+    from mulligan.domain.json_value import JsonObject
+    from mulligan.domain.resource import Sandbox, Strategy
+    from mulligan.domain.step import StepRecord
+    from mulligan.ports import Database, FoundCheckpoint, PlanLocks, StoredTrees
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +126,11 @@ class CheckpointView:
 class Queries:
     """Reads for screens and scripts; never waits for a running plan."""
 
-    def __init__(self, *, database: Database, locks: PlanLocks, store: SnapshotStore) -> None:
+    def __init__(self, *, database: Database, locks: PlanLocks, trees: StoredTrees) -> None:
         """Read from these."""
         self._database = database
         self._locks = locks
-        self._store = store
+        self._trees = trees
 
     def plan_id(self, word: str) -> PlanId:
         """The plan that a user's word means."""
@@ -214,7 +219,7 @@ class Queries:
         for sandbox in sandboxes:
             snapshot = current.checkpoint_of(sandbox.resource).snapshot
             try:
-                differences = self._store.difference(sandbox.base.roots[0], snapshot.roots[0])
+                differences = self._trees.difference(sandbox.base.roots[0], snapshot.roots[0])
                 count += sum(difference.of_files for difference in differences)
             except (SnapshotDamaged, SystemFailed) as exc:
                 hurt.append(

@@ -11,8 +11,9 @@ from mulligan.domain.event import EventType
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.plan import Plan
 from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Capture, Snapshot
+from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.step import StepRecord
+from mulligan.domain.store_report import Capture
 from mulligan.domain.tool import ToolCall
 from mulligan.ports import Claim, Observer
 

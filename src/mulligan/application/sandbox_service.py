@@ -16,7 +16,7 @@ from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.placement import location_problem, overlap
 from mulligan.domain.plan import Phase, PlanDefinition, State
 from mulligan.domain.resource import Resource, Sandbox
-from mulligan.domain.snapshot import Capture, Survey
+from mulligan.domain.store_report import Capture, Survey
 from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import Clock, Database, Ids, SandboxKind, SandboxKinds, SnapshotStore
 

@@ -1,17 +1,14 @@
 """A project in the hands of a caller: everything the commands do, as methods with typed answers."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.application.queries import CheckpointView, PlanLine, PlanStatus, views_of
-from mulligan.bootstrap.services import Services
 from mulligan.config import Entry, Source, parse_value, setting_named
-from mulligan.domain.event import Event
-from mulligan.domain.ids import PlanId
-from mulligan.domain.plan import State
 from mulligan.errors import UsageWrong
-from mulligan.ports import Observer
 
 if TYPE_CHECKING:
     from mulligan.application.checkpoint_library import ExportedFolder, Verification
@@ -19,7 +16,12 @@ if TYPE_CHECKING:
     from mulligan.application.prune_service import Pruning
     from mulligan.application.rollback_service import Rollback
     from mulligan.application.sweep_service import SweepReport
+    from mulligan.bootstrap.services import Services
     from mulligan.domain.diff import Diff
+    from mulligan.domain.event import Event
+    from mulligan.domain.ids import PlanId
+    from mulligan.domain.plan import State
+    from mulligan.ports import Observer
 
 _LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
 
@@ -57,7 +59,7 @@ class Project:
         """Run a plan file, or run on with a recorded plan, to its end or to the step that fails."""
         return self.run(plan)[0]
 
-    def run(self, plan: str | Path) -> "tuple[PlanStatus, Execution]":
+    def run(self, plan: str | Path) -> tuple[PlanStatus, Execution]:
         """As `execute`, with what stopped the plan, if something did."""
         plan_id = self._create(plan) if isinstance(plan, Path) else self._plan_id(plan)
         execution = self._services.executor.execute(plan_id, self._observer)
@@ -77,11 +79,11 @@ class Project:
 
     def diff(
         self, plan: str, *, old: str | None = None, new: str | None = None, binary: bool = False
-    ) -> "Diff":
+    ) -> Diff:
         """What differs between two checkpoints of a plan; unless told its first live group and its newest."""
         return self._services.diffs.of_plan(self._plan_id(plan), old, new, binary=binary)
 
-    def rollback(self, plan: str, checkpoint: str, *, dry_run: bool = False) -> "Rollback":
+    def rollback(self, plan: str, checkpoint: str, *, dry_run: bool = False) -> Rollback:
         """Bring a plan back, or forward, to one of its checkpoint groups."""
         rollbacks = self._services.rollbacks
         act = rollbacks.preview if dry_run else rollbacks.rollback
@@ -93,7 +95,7 @@ class Project:
         self._services.plans.cancel(plan_id, reason, self._observer)
         return self.status(plan_id)
 
-    def gc(self, *, dry_run: bool = False) -> "SweepReport":
+    def gc(self, *, dry_run: bool = False) -> SweepReport:
         """Free all that no plan refers to any more, while others run."""
         return self._services.sweeps.sweep(dry_run=dry_run, observer=self._observer)
 
@@ -146,27 +148,27 @@ class Checkpoints:
         plan_id = self._services.queries.plan_id(plan)
         return views_of(self._services.library.create(plan_id, label, self._observer))
 
-    def verify(self, checkpoint: str | None = None, *, quick: bool = False) -> "Verification":
+    def verify(self, checkpoint: str | None = None, *, quick: bool = False) -> Verification:
         """Read and hash the stored bytes of one checkpoint or of all."""
         found = self._services.queries.find_checkpoint(checkpoint) if checkpoint is not None else None
         return self._services.library.verify(found, quick=quick, observer=self._observer)
 
-    def prune(self, plan: str, *, keep: int | None = None, dry_run: bool = False) -> "Pruning":
+    def prune(self, plan: str, *, keep: int | None = None, dry_run: bool = False) -> Pruning:
         """Prune a plan's groups to so many, or to the limit of its settings, and free their bytes."""
         plan_id, prunes = self._services.queries.plan_id(plan), self._services.prunes
         return prunes.preview(plan_id, keep) if dry_run else prunes.prune(plan_id, keep, self._observer)
 
-    def delete(self, checkpoint: str) -> "Pruning":
+    def delete(self, checkpoint: str) -> Pruning:
         """Delete the group of a checkpoint, unless it must stay."""
         found = self._services.queries.find_checkpoint(checkpoint)
         return self._services.prunes.delete(found.group, self._observer)
 
-    def restore(self, checkpoint: str, to: Path) -> "Sequence[ExportedFolder]":
+    def restore(self, checkpoint: str, to: Path) -> Sequence[ExportedFolder]:
         """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
         found = self._services.queries.find_checkpoint(checkpoint)
         return self._services.library.export(found, to, self._observer)
 
-    def diff(self, old: str, new: str, *, binary: bool = False) -> "Diff":
+    def diff(self, old: str, new: str, *, binary: bool = False) -> Diff:
         """What differs between two checkpoints or groups, of one plan or of two."""
         return self._services.diffs.between(old, new, binary=binary)
 

@@ -1,11 +1,14 @@
 """What a command gives back, before it is drawn."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from mulligan.errors import MulliganError
+if TYPE_CHECKING:
+    from mulligan.errors import MulliganError
 
 
 class Format(StrEnum):

@@ -1,12 +1,15 @@
 """Answers as plain JSON values: field names are the names in the documents."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from mulligan.domain.json_value import Json
+if TYPE_CHECKING:
+    from mulligan.domain.json_value import Json
 
 
 def encode(value: object) -> Json:

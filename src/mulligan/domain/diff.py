@@ -1,10 +1,14 @@
 """What a comparison of checkpoints gives: files, folders, and a patch. The fields are named as in the JSON output."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from mulligan.domain.checkpoint import CheckpointType
-from mulligan.domain.ids import CheckpointId, GroupId, PlanId
+if TYPE_CHECKING:
+    from mulligan.domain.checkpoint import CheckpointType
+    from mulligan.domain.ids import CheckpointId, GroupId, PlanId
 
 
 class FileStatus(StrEnum):

@@ -22,6 +22,7 @@ from mulligan.ports.storage import (
     SandboxKind,
     SandboxKinds,
     SnapshotStore,
+    StoredTrees,
     WorkingTree,
 )
 from mulligan.ports.tooling import StepHost, Tool, Toolbox, ToolRequest
@@ -49,6 +50,7 @@ __all__ = [
     "SnapshotStore",
     "StepHost",
     "StepRepository",
+    "StoredTrees",
     "Tool",
     "ToolCallRepository",
     "ToolRequest",

@@ -1,21 +1,24 @@
 """Rows: repositories, and the transaction that holds them together."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
-from mulligan.domain.decision import Decision
-from mulligan.domain.event import Event
-from mulligan.domain.ids import GroupId, IntentId, PlanId
-from mulligan.domain.intent import Intent
-from mulligan.domain.plan import Plan, State
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.retention import GroupSummary
-from mulligan.domain.rollback import Line, Segment
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.step import StepRecord
-from mulligan.domain.tool import ToolCall
+if TYPE_CHECKING:
+    from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
+    from mulligan.domain.decision import Decision
+    from mulligan.domain.event import Event
+    from mulligan.domain.ids import GroupId, IntentId, PlanId
+    from mulligan.domain.intent import Intent
+    from mulligan.domain.plan import Plan, State
+    from mulligan.domain.resource import Sandbox
+    from mulligan.domain.retention import GroupSummary
+    from mulligan.domain.rollback import Line, Segment
+    from mulligan.domain.snapshot import Snapshot
+    from mulligan.domain.step import StepRecord
+    from mulligan.domain.tool import ToolCall
 
 
 class PlanRepository(Protocol):
@@ -241,12 +244,47 @@ class SandboxRepository(Protocol):
 class Transaction(Protocol):
     """All rows, in one transaction: committed when the block ends, rolled back when it raises."""
 
-    plans: PlanRepository
-    steps: StepRepository
-    tool_calls: ToolCallRepository
-    decisions: DecisionRepository
-    checkpoints: CheckpointRepository
-    history: HistoryRepository
-    intents: IntentRepository
-    events: EventRepository
-    sandboxes: SandboxRepository
+    @property
+    def plans(self) -> PlanRepository:
+        """Plans."""
+        ...
+
+    @property
+    def steps(self) -> StepRepository:
+        """How far each step got."""
+        ...
+
+    @property
+    def tool_calls(self) -> ToolCallRepository:
+        """Tool calls."""
+        ...
+
+    @property
+    def decisions(self) -> DecisionRepository:
+        """Decisions."""
+        ...
+
+    @property
+    def checkpoints(self) -> CheckpointRepository:
+        """Checkpoint groups and their checkpoints."""
+        ...
+
+    @property
+    def history(self) -> HistoryRepository:
+        """Lines of history."""
+        ...
+
+    @property
+    def intents(self) -> IntentRepository:
+        """What is under way."""
+        ...
+
+    @property
+    def events(self) -> EventRepository:
+        """The log."""
+        ...
+
+    @property
+    def sandboxes(self) -> SandboxRepository:
+        """Sandboxes."""
+        ...

@@ -1,11 +1,14 @@
 """How values stand in columns: times as ISO 8601 text in UTC, documents as JSON text."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from mulligan.domain.json_value import Json, JsonObject
+if TYPE_CHECKING:
+    from mulligan.domain.json_value import Json, JsonObject
 
 
 def is_text(word: str) -> bool:

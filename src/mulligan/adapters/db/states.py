@@ -1,13 +1,16 @@
 """The plan's own state as a document: long outputs are kept once and named by their hash."""
 
-import hashlib
-from typing import cast
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import json_object, json_text, json_value
-from mulligan.adapters.db.connection import Connection
 from mulligan.domain.checkpoint import PlanState
-from mulligan.domain.ids import PlanId
-from mulligan.domain.json_value import Json, JsonObject
+
+if TYPE_CHECKING:
+    from mulligan.adapters.db.connection import Connection
+    from mulligan.domain.ids import PlanId
+    from mulligan.domain.json_value import Json, JsonObject
 
 # Every group repeats the whole state; outputs longer than this would make each group cost what exists.
 _INLINE_LIMIT = 2048
@@ -44,6 +47,8 @@ def _shortened(connection: Connection, plan_id: PlanId, value: Json) -> Json:
     looks_like_reference = isinstance(value, dict) and _REFERENCE in value
     if len(text) <= _INLINE_LIMIT and not looks_like_reference:
         return value
+    import hashlib  # here: it loads OpenSSL, and whoever only reads hashes nothing
+
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     connection.execute(_ADD_OUTPUT, (plan_id, digest, text))
     return {_REFERENCE: digest}

@@ -17,7 +17,7 @@ from mulligan.adapters.snapshots.scan import (
     inode_and_links,
     is_left_out,
 )
-from mulligan.domain.snapshot import Capture
+from mulligan.domain.store_report import Capture
 from mulligan.ports import WorkingTree
 
 FIRST_LOOK = "nothing was known yet"
