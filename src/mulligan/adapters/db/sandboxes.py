@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mulligan.adapters.db.columns import json_texts, texts_json
 from mulligan.domain.ids import PlanId
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection, Row
 
 _ADD_SANDBOX = """
-INSERT INTO sandboxes (plan_id, resource, position, type, strategy, location, path, base)
-VALUES (?, ?, (SELECT COUNT(*) FROM sandboxes WHERE plan_id = ?), ?, ?, ?, ?, ?)
+INSERT INTO sandboxes (plan_id, resource, position, type, strategy, location, path, base,
+    excluded_json, branch, git_dir)
+VALUES (?, ?, (SELECT COUNT(*) FROM sandboxes WHERE plan_id = ?), ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _SANDBOXES = "SELECT * FROM sandboxes WHERE plan_id = ? ORDER BY position"
 _ALL_SANDBOXES = "SELECT * FROM sandboxes ORDER BY plan_id, position"
@@ -41,6 +43,9 @@ class SqlSandboxRepository:
                 sandbox.location,
                 sandbox.path,
                 sandbox.base.to_text(),
+                texts_json(sandbox.excluded),
+                sandbox.branch,
+                sandbox.git_dir,
             ),
         )
 
@@ -66,4 +71,7 @@ def _sandbox(row: Row) -> Sandbox:
         location=row["location"],
         path=row["path"],
         base=Snapshot.from_text(row["base"]),
+        excluded=json_texts(row["excluded_json"]),
+        branch=row["branch"],
+        git_dir=row["git_dir"],
     )
