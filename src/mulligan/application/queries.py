@@ -14,13 +14,13 @@ from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
 from mulligan.errors import SnapshotDamaged, SystemFailed
 
 if TYPE_CHECKING:
-    from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
+    from mulligan.domain.checkpoint import CheckpointGroup
     from mulligan.domain.event import Event
-    from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
+    from mulligan.domain.ids import CheckpointId, PlanId
     from mulligan.domain.json_value import JsonObject
     from mulligan.domain.resource import Sandbox, Strategy
     from mulligan.domain.step import StepRecord
-    from mulligan.ports import Database, FoundCheckpoint, PlanLocks, StoredTrees
+    from mulligan.ports import Database, PlanLocks, StoredTrees
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,30 +99,6 @@ class PlanLine:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointView:
-    """One checkpoint as it is shown."""
-
-    checkpoint_id: CheckpointId
-    group_id: GroupId
-    seq: int
-    plan_id: PlanId
-    decision_id: DecisionId | None
-    resource: str
-    checkpoint_type: CheckpointType
-    label: str | None
-    step_index: int
-    state_hash: str
-    sandbox_ref: str
-    filesystem_path: str
-    size_bytes: int
-    modified: bool
-    created_at: datetime
-    parent_group_id: GroupId | None
-    superseded: bool
-    metadata: JsonObject
-
-
 class Queries:
     """Reads for screens and scripts; never waits for a running plan."""
 
@@ -194,18 +170,6 @@ class Queries:
         with self._database.reading() as db:
             return db.events.list(plan_id)
 
-    def checkpoints(self, plan_id: PlanId, *, superseded: bool) -> list[CheckpointView]:
-        """The plan's checkpoints, newest last."""
-        with self._database.reading() as db:
-            groups = db.checkpoints.list(plan_id, superseded=superseded)
-        return [view for group in groups for view in views_of(group)]
-
-    def find_checkpoint(self, word: str) -> FoundCheckpoint:
-        """The checkpoint or group that a word means; `first` and `latest` are of the newest plan."""
-        with self._database.reading() as db:
-            plan_id = db.plans.resolve("latest").plan_id if word in ("first", "latest") else None
-            return db.checkpoints.resolve(word, plan_id)
-
     def _files_modified(
         self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None
     ) -> tuple[int, tuple[str, ...]]:
@@ -248,33 +212,6 @@ class Queries:
             recoverable=plan.definition.rollback_policy.enabled,
             hint=resume,
         )
-
-
-def views_of(group: CheckpointGroup) -> list[CheckpointView]:
-    """A group's checkpoints as they are shown."""
-    return [
-        CheckpointView(
-            checkpoint_id=checkpoint.checkpoint_id,
-            group_id=group.group_id,
-            seq=group.seq,
-            plan_id=group.plan_id,
-            decision_id=group.reason.decision_id,
-            resource=checkpoint.resource,
-            checkpoint_type=group.reason.type,
-            label=group.reason.label,
-            step_index=group.step_index,
-            state_hash=group.state_hash,
-            sandbox_ref=checkpoint.sandbox_ref,
-            filesystem_path=checkpoint.filesystem_path,
-            size_bytes=checkpoint.size_bytes,
-            modified=checkpoint.modified,
-            created_at=group.created_at,
-            parent_group_id=group.parent_group_id,
-            superseded=group.superseded,
-            metadata=group.reason.metadata,
-        )
-        for checkpoint in group.checkpoints
-    ]
 
 
 def _sandbox_view(sandbox: Sandbox) -> SandboxView:

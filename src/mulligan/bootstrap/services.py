@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.tools.toolbox import LocalToolbox
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_manager import CheckpointManager
+    from mulligan.application.checkpoint_queries import CheckpointQueries
     from mulligan.application.checkpoint_service import CheckpointService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.plan_claims import PlanClaims
@@ -117,6 +118,13 @@ class Services:
     def queries(self) -> Queries:
         """What screens show."""
         return Queries(database=self.database, locks=self._locks, trees=self._trees)
+
+    @cached_property
+    def checkpoint_queries(self) -> CheckpointQueries:
+        """What screens show of checkpoints."""
+        from mulligan.application.checkpoint_queries import CheckpointQueries
+
+        return CheckpointQueries(database=self.database)
 
     @cached_property
     def plans(self) -> PlanService:

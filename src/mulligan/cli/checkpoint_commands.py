@@ -16,8 +16,8 @@ from mulligan.cli.times import local_time
 from mulligan.errors import SnapshotDamaged
 
 if TYPE_CHECKING:
+    from mulligan.application.checkpoint_queries import CheckpointView
     from mulligan.application.prune_service import Pruning
-    from mulligan.application.queries import CheckpointView
     from mulligan.cli.invocation import Invocation
 
 _READS = (0, 2, 3)

@@ -11,11 +11,11 @@ from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointTy
 from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import Ambiguous, CheckpointNotFound
-from mulligan.ports import FoundCheckpoint
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection, Row
     from mulligan.domain.retention import GroupSummary
+    from mulligan.ports import FoundCheckpoint
 
 _ADD_GROUP = """
 INSERT INTO checkpoint_groups (
@@ -146,6 +146,8 @@ class SqlCheckpointRepository:
 
     def resolve(self, word: str, plan_id: PlanId | None) -> FoundCheckpoint:
         """The group, or the one checkpoint of it, that a user's word means."""
+        from mulligan.ports import FoundCheckpoint
+
         if not is_text(word):
             raise CheckpointNotFound(wanted=word)
         matches = self._matches(word, plan_id)
