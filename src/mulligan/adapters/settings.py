@@ -4,21 +4,17 @@ Tables may be nested, dotted or quoted as people like; all of it is flattened to
 keeps comments and order, and is on disk as a whole or not at all.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
 import re
 from collections.abc import Generator, Iterator, Mapping, MutableMapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from mulligan.config import SHORT_NAMES, Layer, Source, check_value, layer_of_values, setting_named
+from mulligan.domain.json_value import Json
 from mulligan.errors import SettingsFileInvalid, SystemFailed
-
-if TYPE_CHECKING:
-    from mulligan.domain.json_value import Json
 
 _LARGEST_FILE = 1024 * 1024  # bytes; settings are a page of text
 

@@ -1,13 +1,11 @@
 """Settings from everywhere, in order of precedence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mulligan.adapters.settings import read_settings
+from mulligan.bootstrap.surroundings import Surroundings
 from mulligan.config import (
     Layer,
     Settings,
@@ -17,10 +15,7 @@ from mulligan.config import (
     layer_of_values,
     resolve,
 )
-
-if TYPE_CHECKING:
-    from mulligan.bootstrap.surroundings import Surroundings
-    from mulligan.domain.json_value import Json
+from mulligan.domain.json_value import Json
 
 
 class LayeredSettings:

@@ -34,8 +34,8 @@ def user_folder(environ: Mapping[str, str]) -> Path:
     """
     if sys.platform == "linux":
         for base, below in (("XDG_CONFIG_HOME", "mulligan"), ("HOME", ".config/mulligan")):
-            if os.path.isabs(environ.get(base, "")):
-                return Path(environ[base], below)
+            if (folder := Path(environ.get(base, ""))).is_absolute():
+                return folder / below
     import platformdirs
 
     return platformdirs.user_config_path("mulligan", appauthor=False)

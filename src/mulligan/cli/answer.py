@@ -1,14 +1,11 @@
 """What a command gives back, before it is drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from mulligan.errors import MulliganError
+from mulligan.errors import MulliganError
 
 
 class Format(StrEnum):

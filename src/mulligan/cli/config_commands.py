@@ -1,18 +1,12 @@
 """Commands on settings."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import click
 
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere
 from mulligan.cli.groups import SuggestingGroup
-
-if TYPE_CHECKING:
-    from mulligan.cli.invocation import Invocation
-    from mulligan.config import Entry
+from mulligan.cli.invocation import Invocation
+from mulligan.config import Entry
 
 _CODES = (0, 2, 3)
 

@@ -1,15 +1,12 @@
 """Answers as plain JSON values: field names are the names in the documents."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-if TYPE_CHECKING:
-    from mulligan.domain.json_value import Json
+from mulligan.domain.json_value import Json
 
 
 def encode(value: object) -> Json:

@@ -1,20 +1,16 @@
 """Draws answers: rich on a terminal, plain when piped, one document for scripts."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from mulligan.cli.answer import Answer, Block, Format, Line, Patch, Table
 from mulligan.cli.encode import encode, harmless, harmless_lines
 from mulligan.cli.patch_colours import styled_lines
-
-if TYPE_CHECKING:
-    from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.json_value import Json, JsonObject
 
 
 def render(answer: Answer, command: str, format: Format, started: datetime, took: timedelta) -> None:

@@ -1,12 +1,10 @@
 """The registered settings: every key with its type, default, environment variable and meaning."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from mulligan.config.values import (
     DatabaseUrl,
@@ -18,13 +16,11 @@ from mulligan.config.values import (
     WholeNumber,
     shown,
 )
+from mulligan.domain.json_value import Json
 from mulligan.domain.naming import nearest_word
 from mulligan.domain.resource import Strategy
 from mulligan.domain.trigger import DEFAULT_TRIGGERS, Trigger, in_order, trigger_named, trigger_words
 from mulligan.errors import SettingInvalid, SettingUnknown
-
-if TYPE_CHECKING:
-    from mulligan.domain.json_value import Json
 
 MOST_PARALLEL = 50  # subplans at once
 

@@ -1,20 +1,16 @@
 """Which value counts: layers of values by origin, the strongest first, and what they come to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from mulligan.config.registry import SETTINGS, Cleanup, Isolation, check_value, parse_value, setting_named
+from mulligan.domain.json_value import Json
 from mulligan.domain.naming import nearest_word
 from mulligan.domain.resource import Strategy
 from mulligan.domain.trigger import Trigger
 from mulligan.errors import SettingInvalid, SettingUnknown
-
-if TYPE_CHECKING:
-    from mulligan.domain.json_value import Json
 
 
 class Source(StrEnum):

@@ -1,16 +1,12 @@
 """What the values of settings may be, whether they come with a type of their own or as text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
+from mulligan.domain.json_value import Json
 from mulligan.domain.naming import nearest_word
-
-if TYPE_CHECKING:
-    from mulligan.domain.json_value import Json
 
 
 class Unfit(Exception):

@@ -1,18 +1,13 @@
 """Checkpoints: snapshots with why, when and where in the plan they were taken, and the groups they come in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
 from mulligan.domain.json_value import Json, JsonObject, canonical_json
-
-if TYPE_CHECKING:
-    from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
-    from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.snapshot import Snapshot
 
 
 class CheckpointType(StrEnum):

@@ -1,15 +1,11 @@
 """Decisions: the choices recorded while a plan runs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mulligan.domain.ids import DecisionId, PlanId
-    from mulligan.domain.json_value import JsonObject
+from mulligan.domain.ids import DecisionId, PlanId
+from mulligan.domain.json_value import JsonObject
 
 
 class DecisionType(StrEnum):

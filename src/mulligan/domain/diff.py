@@ -1,14 +1,10 @@
 """What a comparison of checkpoints gives: files, folders, and a patch. The fields are named as in the JSON output."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mulligan.domain.checkpoint import CheckpointType
-    from mulligan.domain.ids import CheckpointId, GroupId, PlanId
+from mulligan.domain.checkpoint import CheckpointType
+from mulligan.domain.ids import CheckpointId, GroupId, PlanId
 
 
 class FileStatus(StrEnum):

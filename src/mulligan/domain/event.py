@@ -1,15 +1,11 @@
 """Events: the log of a plan, one row for everything that happened."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mulligan.domain.ids import PlanId
-    from mulligan.domain.json_value import JsonObject
+from mulligan.domain.ids import PlanId
+from mulligan.domain.json_value import JsonObject
 
 
 class EventType(StrEnum):

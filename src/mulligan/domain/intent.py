@@ -1,15 +1,11 @@
 """Intents: what is to be done, recorded before the first byte is touched, until it is done."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mulligan.domain.ids import IntentId, PlanId
-    from mulligan.domain.json_value import JsonObject
+from mulligan.domain.ids import IntentId, PlanId
+from mulligan.domain.json_value import JsonObject
 
 
 class IntentKind(StrEnum):

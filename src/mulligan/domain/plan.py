@@ -1,21 +1,16 @@
 """Plans: a named list of steps over some resources, with a phase and a state."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from mulligan.domain.checkpoint import PlanState
+from mulligan.domain.ids import CheckpointId, GroupId, PlanId
+from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.resource import Resource
+from mulligan.domain.step import Step
 from mulligan.errors import TransitionIllegal
-
-if TYPE_CHECKING:
-    from mulligan.domain.checkpoint import PlanState
-    from mulligan.domain.ids import CheckpointId, GroupId, PlanId
-    from mulligan.domain.json_value import Json, JsonObject
-    from mulligan.domain.resource import Resource
-    from mulligan.domain.step import Step
 
 
 class Phase(StrEnum):
@@ -143,7 +138,7 @@ class Plan:
         """The name the plan file gives."""
         return self.definition.name
 
-    def moved_to(self, phase: Phase, state: State, at: datetime) -> Plan:
+    def moved_to(self, phase: Phase, state: State, at: datetime) -> "Plan":
         """The plan in that phase and state, where the table of legal transitions has it."""
         if (phase, state) not in LEGAL[(self.phase, self.state)]:
             raise TransitionIllegal(

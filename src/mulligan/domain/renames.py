@@ -4,17 +4,12 @@ Files of the same content first; then files that share a base name which stands 
 every old one against every new one, as far as the number of pairs allows. Half of the bytes must be the same.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mulligan.domain.line_diff import lines_of
-
-if TYPE_CHECKING:
-    from mulligan.domain.tree_difference import TreeEntry
+from mulligan.domain.tree_difference import TreeEntry
 
 SIMILAR_FROM = 50  # percent of the larger file's bytes that stand, as whole lines, in both
 MOST_PAIRS = 20_000  # compared with each other: 0.5 s for files of 200 lines, 2 s for files of 1000
@@ -39,12 +34,12 @@ class Lines:
     weights: Mapping[bytes, int]
 
     @staticmethod
-    def of(text: bytes) -> Lines:
+    def of(text: bytes) -> "Lines":
         """The lines of a text."""
         counts = Counter(lines_of(text))
         return Lines(len(text), {line: len(line) * count for line, count in counts.items()})
 
-    def similarity(self, other: Lines) -> int:
+    def similarity(self, other: "Lines") -> int:
         """How much of the larger text stands in both, in percent; 100 is left to equal contents."""
         small, large = sorted((self, other), key=lambda lines: len(lines.weights))
         most = max(self.size, other.size)

@@ -1,14 +1,10 @@
 """Resources: the real things a plan works on, and the private copies it gets of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mulligan.domain.ids import PlanId
-    from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.ids import PlanId
+from mulligan.domain.snapshot import Snapshot
 
 
 class ResourceType(StrEnum):

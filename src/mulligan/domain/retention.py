@@ -1,13 +1,9 @@
 """Retention: which groups of a plan stay, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mulligan.domain.ids import GroupId
+from mulligan.domain.ids import GroupId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,12 @@
 """Steps: the units of a plan."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from mulligan.domain.decision import Choice
-
-if TYPE_CHECKING:
-    from mulligan.domain.json_value import Json
+from mulligan.domain.json_value import Json
 
 
 class StepStatus(StrEnum):
@@ -54,7 +50,7 @@ class ChildPlan:
 
     name: str
     depends_on: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: "tuple[Step, ...]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

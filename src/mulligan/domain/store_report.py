@@ -1,13 +1,9 @@
 """What a snapshot store tells of its work: what it captured, restored, found damaged, and freed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.snapshot import Snapshot
 
 
 class ChangeAction(StrEnum):

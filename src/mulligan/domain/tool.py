@@ -1,17 +1,13 @@
 """Tools: what a step can call, what it declares to do, and the record of one call."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mulligan.domain.ids import CallId, PlanId
-    from mulligan.domain.json_value import Json, JsonObject
-    from mulligan.domain.resource import ResourceType
+from mulligan.domain.ids import CallId, PlanId
+from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.resource import ResourceType
 
 
 class ArgumentType(StrEnum):

@@ -1,13 +1,9 @@
 """What differs between two stored trees, path by path, and what of it a patch cannot carry."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mulligan.domain.snapshot import ObjectId
+from mulligan.domain.snapshot import ObjectId
 
 # What git makes of its two modes of files under the usual umasks, 022 and 002.
 _ORDINARY_FILES = frozenset({0o644, 0o664, 0o755, 0o775})

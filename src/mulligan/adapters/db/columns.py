@@ -1,14 +1,11 @@
 """How values stand in columns: times as ISO 8601 text in UTC, documents as JSON text."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-if TYPE_CHECKING:
-    from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.json_value import Json, JsonObject
 
 
 def is_text(word: str) -> bool:

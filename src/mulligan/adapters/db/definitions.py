@@ -1,12 +1,11 @@
 """Plan definitions as JSON documents, for the column that keeps them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from mulligan.adapters.db.columns import json_text
 from mulligan.domain.decision import Choice
+from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.plan import OnFailure, PlanDefinition, RollbackPolicy
 from mulligan.domain.resource import Resource, ResourceType, Strategy
 from mulligan.domain.step import (
@@ -19,9 +18,6 @@ from mulligan.domain.step import (
     Subplans,
     ToolUse,
 )
-
-if TYPE_CHECKING:
-    from mulligan.domain.json_value import Json, JsonObject
 
 
 def definition_to_text(definition: PlanDefinition) -> str:
@@ -73,7 +69,7 @@ def _resource(resource: Resource) -> JsonObject:
     }
 
 
-def _read_resource(document: dict[str, object]) -> Resource:
+def _read_resource(document: "dict[str, object]") -> Resource:
     strategy = document["strategy"]
     return Resource(
         name=str(document["name"]),
@@ -131,7 +127,7 @@ def _child(child: ChildPlan) -> Json:
     }
 
 
-def _read_step(document: dict[str, object]) -> Step:
+def _read_step(document: "dict[str, object]") -> Step:
     return Step(
         name=str(document["name"]),
         action=_read_action(document),
@@ -141,7 +137,7 @@ def _read_step(document: dict[str, object]) -> Step:
     )
 
 
-def _read_action(document: dict[str, object]) -> Action:
+def _read_action(document: "dict[str, object]") -> Action:
     if "tool" in document:
         return ToolUse(
             tool=str(document["tool"]),
@@ -161,7 +157,7 @@ def _read_action(document: dict[str, object]) -> Action:
     return Milestone()
 
 
-def _read_subplans(document: dict[str, object]) -> Subplans:
+def _read_subplans(document: "dict[str, object]") -> Subplans:
     return Subplans(
         mode=SubplanMode(document["mode"]),
         max_parallel=cast("int | None", document["max_parallel"]),

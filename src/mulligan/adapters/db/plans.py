@@ -1,9 +1,7 @@
 """Rows of plans."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from mulligan.adapters.db.columns import (
     is_text,
@@ -14,15 +12,13 @@ from mulligan.adapters.db.columns import (
     time_text,
     time_value,
 )
+from mulligan.adapters.db.connection import Connection, Row
 from mulligan.adapters.db.definitions import definition_from_text, definition_to_text
 from mulligan.adapters.db.states import state_from_text, state_to_text
 from mulligan.domain.ids import CheckpointId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.naming import nearest_word
 from mulligan.domain.plan import Phase, Plan, PlanFailure, State
 from mulligan.errors import Ambiguous, PlanNotFound
-
-if TYPE_CHECKING:
-    from mulligan.adapters.db.connection import Connection, Row
 
 _ADD = """
 INSERT INTO plans (
