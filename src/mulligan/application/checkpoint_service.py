@@ -95,7 +95,7 @@ class CheckpointService:
         return CheckpointGroup(
             group_id=GroupId(self._ids.new()),
             plan_id=run.plan.plan_id,
-            seq=db.plans.next_seq(run.plan.plan_id),
+            seq=next(db.plans.next_seqs(run.plan.plan_id, 1)),
             line=run.plan.line,
             attempt=run.plan.attempt,
             reason=reason,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -44,8 +44,8 @@ class PlanRepository(Protocol):
         """All plans, oldest first."""
         ...
 
-    def next_seq(self, plan_id: PlanId) -> int:
-        """The plan's next sequence number."""
+    def next_seqs(self, plan_id: PlanId, count: int) -> Iterator[int]:
+        """The plan's next sequence numbers, in order; taken even if not all are used."""
         ...
 
     def raise_fence(self, plan_id: PlanId) -> int:

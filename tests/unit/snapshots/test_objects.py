@@ -9,8 +9,9 @@ import pytest
 from mulligan.adapters.snapshots import durable
 from mulligan.adapters.snapshots.chunks import chunk_ids, pieces
 from mulligan.adapters.snapshots.objects import Objects
+from mulligan.adapters.snapshots.pack_file import PackFile
 from mulligan.adapters.snapshots.pack_writer import PackWriter
-from mulligan.adapters.snapshots.packs import Kind, PackFile
+from mulligan.adapters.snapshots.packs import Kind
 from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.adapters.snapshots.trees import (
     Entry,

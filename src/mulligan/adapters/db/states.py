@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # Every group repeats the whole state; outputs longer than this would make each group cost what exists.
 _INLINE_LIMIT = 2048
+_SURELY_SHORT = 160  # characters: in JSON none of them takes more than twelve
 _REFERENCE = "$output"
 
 _ADD_OUTPUT = """
@@ -26,7 +27,10 @@ _GET_OUTPUT = "SELECT value_json FROM outputs WHERE plan_id = ? AND sha256 = ?"
 def state_to_text(connection: Connection, plan_id: PlanId, state: PlanState) -> str:
     """Write a state for a column, its long outputs into their own table."""
     document = state.to_json()
-    document["outputs"] = {name: _shortened(connection, plan_id, v) for name, v in state.outputs.items()}
+    document["outputs"] = {
+        name: v if type(v) is str and len(v) <= _SURELY_SHORT else _shortened(connection, plan_id, v)
+        for name, v in state.outputs.items()
+    }
     return json_text(document)
 
 

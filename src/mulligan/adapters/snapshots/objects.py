@@ -5,11 +5,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from mulligan.adapters.snapshots.durable import make_private_folder, sync_folder
+from mulligan.adapters.snapshots.durable import sync_folder
 from mulligan.adapters.snapshots.packs import Kind, Pack, hash_of
 from mulligan.errors import SnapshotDamaged
+
+if TYPE_CHECKING:
+    from mulligan.adapters.snapshots.pack_file import PackFile
 
 _OPEN_PACKS = 32
 _LOOKS = (
@@ -37,7 +40,7 @@ class Objects:
     """All packs of a store as one set of objects. Safe for threads; other processes may add packs."""
 
     def __init__(self, home: Path) -> None:
-        self._folder = home / "packs"
+        self.folder = home / "packs"
         self._lock = Lock()
         self._packs: dict[str, Pack] = {}
         self._damaged: dict[str, str] = {}  # pack name -> what is wrong with it
@@ -105,16 +108,13 @@ class Objects:
     def settle(self) -> None:
         """Make sure that packs which another process added survive a power cut, before we build on them."""
         if not self._settled:
-            sync_folder(self._folder)
+            sync_folder(self.folder)
             self._settled = True
 
-    def adopt(self, written: Path) -> Pack:
+    def adopt(self, written: "PackFile") -> Pack:
         """Take over a finished pack: from here on it is seen, by us and by others."""
-        make_private_folder(self._folder)
-        # Opened before it is seen: from then on another process may join it with others at any moment.
-        pack = Pack(written)
-        pack.move(self._folder / f"{os.urandom(16).hex()}.pack")
-        sync_folder(self._folder)
+        pack = written.place(self.folder / f"{os.urandom(16).hex()}.pack")
+        sync_folder(self.folder)
         with self._lock:
             self._take(pack)
         return pack
@@ -124,7 +124,7 @@ class Objects:
         with self._lock:
             names = {pack.name for pack in packs}
             for name in names:
-                (self._folder / name).unlink(missing_ok=True)
+                (self.folder / name).unlink(missing_ok=True)
             self._drop(names)
 
     def _find(self, object_id: bytes) -> Pack:
@@ -149,14 +149,14 @@ class Objects:
             names = self._listed()
             self._damaged = {name: why for name, why in self._damaged.items() if name in names}
             new = sorted(names - self._packs.keys() - self._damaged.keys())
-            gone = [name for name in new if not self._load(self._folder / name)]
+            gone = [name for name in new if not self._load(self.folder / name)]
             self._drop(self._packs.keys() - names)  # after loading: what moved is found in its new place
             if not gone:
                 return
 
     def _listed(self) -> set[str]:
         try:
-            return {name for name in os.listdir(self._folder) if name.endswith(".pack")}
+            return {name for name in os.listdir(self.folder) if name.endswith(".pack")}
         except FileNotFoundError:
             return set()
 

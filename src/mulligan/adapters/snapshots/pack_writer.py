@@ -1,12 +1,12 @@
 """Writing objects: all that one capture finds new goes into one pack."""
 
-from contextlib import ExitStack
-from pathlib import Path
 from queue import Queue
 from threading import Thread
 
+from mulligan.adapters.snapshots.new_file import NewFile
 from mulligan.adapters.snapshots.objects import Objects
-from mulligan.adapters.snapshots.packs import Kind, NewObject, PackFile, hash_of
+from mulligan.adapters.snapshots.pack_file import NewObject, PackFile
+from mulligan.adapters.snapshots.packs import Kind, hash_of
 from mulligan.adapters.snapshots.rooms import Rooms
 
 _BATCH_BYTES = (
@@ -25,11 +25,9 @@ class PackWriter:
     def __init__(self, objects: Objects, rooms: Rooms) -> None:
         self._objects = objects
         self._rooms = rooms
-        self._stack = ExitStack()
         self._taken: set[bytes] = set()
         self._batch: list[NewObject] = []
         self._batch_bytes = 0
-        self._path: Path | None = None
         self._pack: PackFile | None = None
         self._queue: Queue[list[NewObject]] = Queue(_BATCHES_WAITING)
         self._thread: Thread | None = None
@@ -52,12 +50,12 @@ class PackWriter:
         if not self._taken:
             return 0
         self._join()
-        pack, path = self._open()
+        pack = self._open()
         if self._batch:
             pack.append(self._batch)
         size = pack.finish()
-        self._objects.adopt(path)
-        self._stack.close()
+        self._objects.adopt(pack)
+        pack.close()
         return size
 
     def abandon(self) -> None:
@@ -66,17 +64,15 @@ class PackWriter:
         self._stop_thread()
         if self._pack is not None:
             self._pack.close()
-        self._stack.close()
 
-    def _open(self) -> tuple[PackFile, Path]:
-        if self._pack is None or self._path is None:
-            self._path = self._stack.enter_context(self._rooms.room()) / "pack"
-            self._pack = PackFile(self._path)
-        return self._pack, self._path
+    def _open(self) -> PackFile:
+        if self._pack is None:
+            self._pack = PackFile(NewFile(self._objects.folder, self._rooms))
+        return self._pack
 
     def _hand_over(self) -> None:
         if self._thread is None:
-            pack, _ = self._open()
+            pack = self._open()
             self._thread = Thread(target=self._write_batches, args=(pack,), daemon=True)
             self._thread.start()
         if self._failure is not None:
