@@ -26,7 +26,6 @@ NEEDLESS_FOR_STATUS = (
     "subprocess",
     "tempfile",
     "tomlkit",
-    "ulid",
     "yaml",
     "mulligan.adapters.db.history",
     "mulligan.adapters.db.migrate",

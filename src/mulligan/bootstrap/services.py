@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from mulligan.adapters import home
@@ -20,6 +21,7 @@ from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.adapters.locks import FilePlanLocks
 from mulligan.application.queries import Queries
 from mulligan.bootstrap.layered_settings import LayeredSettings
+from mulligan.domain.ids import RANDOM_BITS, ulid_text
 from mulligan.domain.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
@@ -58,13 +60,25 @@ class SystemClock:
 
 
 class UlidSource:
-    """ULIDs that only grow within this process."""
+    """ULIDs that only grow within this process.
+
+    Made here: the package for it imports 30 ms of others, a tenth of what a rollback costs, for one sum.
+    """
+
+    def __init__(self) -> None:
+        """Begin anywhere."""
+        self._last = 0
+        self._lock = Lock()
 
     def new(self) -> str:
         """A ULID, greater than every one given before by this process."""
-        from ulid import ULID  # here: it costs as much as everything else a reading command imports
-
-        return str(ULID())
+        now = time.time_ns() // 1_000_000
+        drawn = now << RANDOM_BITS | int.from_bytes(os.urandom(RANDOM_BITS // 8))
+        with self._lock:
+            if drawn >> RANDOM_BITS <= self._last >> RANDOM_BITS:  # the same millisecond, or a clock set back
+                drawn = self._last + 1
+            self._last = drawn
+        return ulid_text(drawn)
 
 
 class Services:
