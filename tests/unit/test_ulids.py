@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mulligan.bootstrap.services import UlidSource
+from mulligan.bootstrap.world import UlidSource
 from mulligan.domain.ids import as_id_prefix, ulid_text
 
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

@@ -16,6 +16,7 @@ from mulligan.errors import SnapshotDamaged, SystemFailed
 if TYPE_CHECKING:
     from mulligan.domain.checkpoint import CheckpointGroup
     from mulligan.domain.event import Event
+    from mulligan.domain.history_tree import TreeNode
     from mulligan.domain.ids import CheckpointId, PlanId
     from mulligan.domain.json_value import JsonObject
     from mulligan.domain.resource import Sandbox, Strategy
@@ -169,6 +170,16 @@ class Queries:
         """All that happened to a plan, in order."""
         with self._database.reading() as db:
             return db.events.list(plan_id)
+
+    def tree(self, plan_id: PlanId, *, superseded: bool) -> TreeNode:
+        """A plan's decisions and checkpoints as a tree; with or without what was left behind."""
+        from mulligan.domain.history_tree import history_tree
+
+        with self._database.reading() as db:
+            plan, lines = db.plans.get(plan_id), db.history.lines(plan_id)
+            decisions = [d for d in db.decisions.list(plan_id) if superseded or not d.superseded]
+            groups = db.checkpoints.list(plan_id, superseded=superseded)
+        return history_tree(plan, lines, decisions, groups)
 
     def _files_modified(
         self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mulligan.bootstrap.services import Services
     from mulligan.domain.diff import Diff
     from mulligan.domain.event import Event
+    from mulligan.domain.history_tree import TreeNode
     from mulligan.domain.ids import PlanId
     from mulligan.domain.plan import State
     from mulligan.ports import Observer
@@ -82,6 +83,10 @@ class Project:
     def log(self, plan: str) -> Sequence[Event]:
         """All that happened to a plan, in order."""
         return self._services.queries.log(self._plan_id(plan))
+
+    def tree(self, plan: str, *, superseded: bool = False) -> TreeNode:
+        """A plan's decisions and checkpoints as a tree; superseded ones on request."""
+        return self._services.queries.tree(self._plan_id(plan), superseded=superseded)
 
     def diff(
         self, plan: str, *, old: str | None = None, new: str | None = None, binary: bool = False

@@ -10,10 +10,8 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from mulligan.adapters import home
@@ -21,7 +19,7 @@ from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.adapters.locks import FilePlanLocks
 from mulligan.application.queries import Queries
 from mulligan.bootstrap.layered_settings import LayeredSettings
-from mulligan.domain.ids import RANDOM_BITS, ulid_text
+from mulligan.bootstrap.world import SystemClock, UlidSource
 from mulligan.domain.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
@@ -49,36 +47,6 @@ if TYPE_CHECKING:
     from mulligan.domain.tool import ToolDeclaration
 
 _SQLITE = "sqlite:///"
-
-
-class SystemClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        """The present moment, aware, in UTC."""
-        return datetime.now(UTC)
-
-
-class UlidSource:
-    """ULIDs that only grow within this process.
-
-    Made here: the package for it imports 30 ms of others, a tenth of what a rollback costs, for one sum.
-    """
-
-    def __init__(self) -> None:
-        """Begin anywhere."""
-        self._last = 0
-        self._lock = Lock()
-
-    def new(self) -> str:
-        """A ULID, greater than every one given before by this process."""
-        now = time.time_ns() // 1_000_000
-        drawn = now << RANDOM_BITS | int.from_bytes(os.urandom(RANDOM_BITS // 8))
-        with self._lock:
-            if drawn >> RANDOM_BITS <= self._last >> RANDOM_BITS:  # the same millisecond, or a clock set back
-                drawn = self._last + 1
-            self._last = drawn
-        return ulid_text(drawn)
 
 
 class Services:
@@ -315,12 +283,16 @@ class Services:
     @cached_property
     def _kinds(self) -> LocalSandboxKinds:
         from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+        from mulligan.adapters.sandboxes.in_place import InPlaceFolders
         from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
 
         directories = DirectorySandboxes(
             store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
         )
-        return LocalSandboxKinds([directories])
+        in_place = InPlaceFolders(
+            store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
+        )
+        return LocalSandboxKinds([directories, in_place])
 
     @cached_property
     def _recorder(self) -> Recorder:
@@ -332,7 +304,7 @@ class Services:
     def _manager(self) -> CheckpointManager:
         from mulligan.application.checkpoint_manager import CheckpointManager
 
-        return CheckpointManager(kinds=self._kinds)
+        return CheckpointManager(kinds=self._kinds, store=self._store)
 
     @cached_property
     def _checkpoints(self) -> CheckpointService:
@@ -353,6 +325,7 @@ class Services:
 
         return ReturnService(
             database=self.database,
+            store=self._store,
             manager=self._manager,
             checkpoints=self._checkpoints,
             recorder=self._recorder,

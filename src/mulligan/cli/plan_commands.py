@@ -86,6 +86,16 @@ def log(invocation: Invocation, plan: str) -> Answer:
     return Answer(data={"events": shown}, blocks=[Table(("SEQ", "TIME", "EVENT", ""), rows)])
 
 
+@command(group, "tree", example="mulligan plan tree upgrade-api --show-superseded", codes=_READS)
+@click.argument("plan", default="latest", metavar="[PLAN_ID]")
+@click.option("--show-superseded", "superseded", is_flag=True, help="What a rollback left behind too.")
+def tree(invocation: Invocation, plan: str, superseded: bool) -> Answer:
+    """Show a plan's decisions, and the checkpoints taken on the way, as a tree; the newest plan unless named."""
+    from mulligan.cli.tree_answer import tree_answer  # here: no other command shows a tree
+
+    return tree_answer(invocation.project().tree(plan, superseded=superseded))
+
+
 @command(group, "diff", example="mulligan plan diff upgrade-api --from draft | git apply", codes=(0, 1, 2, 3))
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
 @click.option("--from", "old", metavar="CP", help="The older side; the first live checkpoint unless given.")
