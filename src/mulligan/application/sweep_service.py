@@ -5,7 +5,7 @@ the store has grown by a fifth since the last sweep, while it runs when the stor
 So a checkpoint never waits for a sweep of its own, and what is on disk stays in proportion to what is kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +20,8 @@ from mulligan.ports import (
     Clock,
     Database,
     Observer,
+    PlanFolders,
     PlanLocks,
-    SandboxFolders,
     SandboxKinds,
     SnapshotStore,
 )
@@ -46,6 +46,7 @@ class SweepReport:
     sandboxes_removed: tuple[str, ...]  # folders that no plan has as its sandbox
     work_folders_removed: int  # of processes that died
     stat_caches_removed: int  # of trees that are no more
+    scratch_folders_removed: int  # files handed to tool calls, of processes that died
 
 
 class SweepService:
@@ -57,7 +58,8 @@ class SweepService:
         database: Database,
         store: SnapshotStore,
         kinds: SandboxKinds,
-        folders: SandboxFolders,
+        folders: PlanFolders,
+        scratch: PlanFolders,
         locks: PlanLocks,
         recorder: Recorder,
         clock: Clock,
@@ -67,6 +69,7 @@ class SweepService:
         self._store = store
         self._kinds = kinds
         self._folders = folders
+        self._scratch = scratch
         self._locks = locks
         self._recorder = recorder
         self._clock = clock
@@ -74,7 +77,8 @@ class SweepService:
     def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
         """Free all that nothing refers to, while plans run; a dry run only counts."""
         self._refuse_foreign_database()
-        removed = self._remove_orphans(dry_run=dry_run)  # folder -> bytes
+        sandboxes = self._remove(self._folders, self._unnamed, dry_run=dry_run)  # folder -> bytes
+        scratch = self._remove(self._scratch, self._scratch.list, dry_run=dry_run)
         trees = [tree for sandbox in self._sandboxes() for tree in self._kinds.of(sandbox).trees(sandbox)]
         left = self._store.clear_leftovers(trees, dry_run=dry_run)
         swept = self._store.sweep(self._live, dry_run=dry_run, observer=observer)
@@ -86,11 +90,12 @@ class SweepService:
             packs_rewritten=swept.packs_rewritten,
             packs_kept=swept.packs_kept,
             packs_unreadable=swept.packs_unreadable,
-            bytes_freed=swept.bytes_freed + left.size_bytes + sum(removed.values()),
+            bytes_freed=swept.bytes_freed + left.size_bytes + sum(sandboxes.values()) + sum(scratch.values()),
             bytes_kept=swept.bytes_kept,
-            sandboxes_removed=tuple(map(str, removed)),
+            sandboxes_removed=tuple(map(str, sandboxes)),
             work_folders_removed=left.work_folders,
             stat_caches_removed=left.stat_caches,
+            scratch_folders_removed=len(scratch),
         )
 
     def after_work(self, run: Run) -> None:
@@ -136,23 +141,26 @@ class SweepService:
             if plan_id not in known:
                 raise DatabaseForeign(plan_id=plan_id)
 
-    def _remove_orphans(self, *, dry_run: bool) -> dict[Path, int]:
-        """Remove folders that no row names, each while nobody works on its plan; gives them with their bytes."""
+    def _remove(
+        self, folders: PlanFolders, unused: Callable[[PlanId], Sequence[Path]], *, dry_run: bool
+    ) -> dict[Path, int]:
+        """Remove folders of plans, each while nobody works on its plan; gives them with their bytes."""
         with self._database.reading() as db:
             known = {plan.plan_id for plan in db.plans.list(None)}
         removed: dict[Path, int] = {}
-        for plan_id in [each for each in self._folders.plans() if each in known and self._orphans(each)]:
+        for plan_id in [each for each in folders.plans() if each in known and unused(each)]:
             try:
                 with self._locks.hold(plan_id):
-                    for folder in self._orphans(plan_id):
-                        removed[folder] = self._folders.size_of(folder)
+                    for folder in unused(plan_id):
+                        removed[folder] = folders.size_of(folder)
                         if not dry_run:
-                            self._folders.remove(folder)
+                            folders.remove(folder)
             except PlanBusy:
-                continue  # it may be about to record them
+                continue  # it may be about to record them, or hand them to a tool
         return removed
 
-    def _orphans(self, plan_id: PlanId) -> list[Path]:
+    def _unnamed(self, plan_id: PlanId) -> list[Path]:
+        """Sandboxes that no row names."""
         folders = self._folders.list(plan_id)  # before the rows: a folder that a row names by then is none
         with self._database.reading() as db:
             paths = {sandbox.path for sandbox in db.sandboxes.list(plan_id)}

@@ -234,14 +234,15 @@ class Services:
     @cached_property
     def sweeps(self) -> "SweepService":
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalSandboxFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
         from mulligan.application.sweep_service import SweepService
 
         return SweepService(
             database=self.database,
             store=self._store,
             kinds=self._kinds,
-            folders=LocalSandboxFolders(home=self.home / "sandboxes"),
+            folders=LocalPlanFolders(home=self.home / "sandboxes"),
+            scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,
             clock=self._clock,
@@ -286,8 +287,12 @@ class Services:
         from mulligan.adapters.tools.toolbox import LocalToolbox
 
         return LocalToolbox(
-            python=sys.executable, base_environment=self._around.environ, scratch=self.home / "scratch"
+            python=sys.executable, base_environment=self._around.environ, scratch=self._scratch
         )
+
+    @property
+    def _scratch(self) -> Path:
+        return self.home / "scratch"
 
     @cached_property
     def _locks(self) -> FilePlanLocks:

@@ -18,7 +18,7 @@ from mulligan.ports.rows import (
     Transaction,
 )
 from mulligan.ports.storage import (
-    SandboxFolders,
+    PlanFolders,
     SandboxKind,
     SandboxKinds,
     SnapshotStore,
@@ -40,9 +40,9 @@ __all__ = [
     "IntentRepository",
     "LockHolder",
     "Observer",
+    "PlanFolders",
     "PlanLocks",
     "PlanRepository",
-    "SandboxFolders",
     "SandboxKind",
     "SandboxKinds",
     "SandboxRepository",
