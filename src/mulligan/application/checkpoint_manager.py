@@ -2,11 +2,13 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 
 from mulligan.application.run import Run
-from mulligan.domain.checkpoint import CheckpointGroup
+from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
+from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Capture, PathChange
+from mulligan.domain.snapshot import Capture, PathChange, Snapshot
 from mulligan.errors import MulliganError, RestoreFailed, RestoreIncomplete, SandboxMissing
 from mulligan.ports import SandboxKinds
 
@@ -34,6 +36,17 @@ class CheckpointManager:
             self.require(run.sandboxes)
             run.still = tuple(self._kinds.of(s).capture(s, run.observer) for s in run.sandboxes)
         return run.still
+
+    def publish(
+        self,
+        sandbox: Sandbox,
+        checkpoint_id: CheckpointId,
+        snapshot: Snapshot,
+        after: Checkpoint | None,
+        at: datetime,
+    ) -> str:
+        """Give a checkpoint the name that other programs know it by."""
+        return self._kinds.of(sandbox).publish(sandbox, checkpoint_id, snapshot, after, at)
 
     def compare(self, run: Run, group: CheckpointGroup) -> Changes:
         """What a restore would do to each sandbox; everything it needs is read and verified, nothing touched."""

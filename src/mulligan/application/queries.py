@@ -277,6 +277,6 @@ def _sandbox_view(sandbox: Sandbox) -> SandboxView:
         resource=sandbox.resource,
         strategy=sandbox.strategy,
         path=sandbox.path,
-        branch=None,
-        git_dir=None,
+        branch=sandbox.branch,
+        git_dir=sandbox.git_dir,
     )

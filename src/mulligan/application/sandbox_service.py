@@ -13,12 +13,19 @@ from mulligan.config import Settings
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import IntentId
 from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.placement import location_problem, overlap
+from mulligan.domain.placement import (
+    folder_name,
+    left_out,
+    location_problem,
+    outer_of,
+    overlap,
+    path_inside,
+)
 from mulligan.domain.plan import Phase, PlanDefinition, State
-from mulligan.domain.resource import Resource, Sandbox
+from mulligan.domain.resource import Resource, ResourceType, Sandbox
 from mulligan.domain.snapshot import Capture, Survey
 from mulligan.errors import ResourceUnsuitable
-from mulligan.ports import Clock, Database, Ids, SandboxKind, SandboxKinds, SnapshotStore
+from mulligan.ports import Clock, Database, Ids, SandboxKind, SandboxKinds, SandboxOrder, SnapshotStore
 
 
 class SandboxService:
@@ -28,6 +35,7 @@ class SandboxService:
         self,
         *,
         project: Path,
+        home: Path,
         database: Database,
         store: SnapshotStore,
         kinds: SandboxKinds,
@@ -35,8 +43,9 @@ class SandboxService:
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Locations are relative to the project folder."""
+        """Locations are relative to the project folder; `home` is the folder for sandboxes."""
         self._project = project
+        self._home = home
         self._database = database
         self._store = store
         self._kinds = kinds
@@ -61,11 +70,10 @@ class SandboxService:
     def make(self, run: Run) -> None:
         """Copy every resource into its sandbox and start the plan: intent first, rows last."""
         resources = run.plan.definition.resources
-        for resource in resources:
-            survey = self._kind(resource, run.settings).survey(
-                resource, self._location(resource), run.observer
-            )
-            run.pending.append(self._sizes(resource, survey))
+        orders = [self._order(run, resource) for resource in resources]
+        for order in orders:
+            survey = self._kind(order.resource, run.settings).survey(order, run.observer)
+            run.pending.append(self._sizes(order.resource, survey))
         intent = Intent(
             intent_id=IntentId(self._ids.new()),
             plan_id=run.plan.plan_id,
@@ -79,7 +87,7 @@ class SandboxService:
         run.pending = []
         self._recorder.show(run, events)
         with self._store.hold():
-            made = [self._make_one(run, resource) for resource in resources]
+            made = self._make_all(run, orders)
             self._record(run, intent, made)
 
     def remove(self, run: Run) -> None:
@@ -96,9 +104,28 @@ class SandboxService:
         with self._database.writing_as(run.claim) as db:
             db.intents.close(intent.intent_id)
 
-    def _make_one(self, run: Run, resource: Resource) -> tuple[Sandbox, Capture]:
-        kind = self._kind(resource, run.settings)
-        return kind.create(run.plan.plan_id, resource, self._location(resource), run.observer)
+    def _make_all(self, run: Run, orders: Sequence[SandboxOrder]) -> list[tuple[Sandbox, Capture]]:
+        """Make every sandbox, folders before the databases that stand inside them; in the plan's order."""
+        made: dict[str, tuple[Sandbox, Capture]] = {}
+        for order in sorted(orders, key=lambda o: o.resource.type is ResourceType.SQLITE):
+            kind = self._kind(order.resource, run.settings)
+            made[order.resource.name] = kind.create(order, run.observer)
+        return [made[order.resource.name] for order in orders]
+
+    def _order(self, run: Run, resource: Resource) -> SandboxOrder:
+        resources = run.plan.definition.resources
+        outer = outer_of(resource, resources)
+        if outer is not None:
+            path = self._order(run, outer).path / path_inside(outer, resource)
+        else:
+            path = self._home / run.plan.plan_id / folder_name(resource.name)
+        return SandboxOrder(
+            plan_id=run.plan.plan_id,
+            resource=resource,
+            location=self._location(resource),
+            path=path,
+            excluded=left_out(resource, resources),
+        )
 
     def _record(self, run: Run, intent: Intent, made: Sequence[tuple[Sandbox, Capture]]) -> None:
         now = self._clock.now()

@@ -6,6 +6,7 @@ So a checkpoint never waits for a sweep of its own, and what is on disk stays in
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,9 +78,12 @@ class SweepService:
     def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
         """Free all that nothing refers to, while plans run; a dry run only counts."""
         self._refuse_foreign_database()
-        sandboxes = self._remove(self._folders, self._unnamed, dry_run=dry_run)  # folder -> bytes
+        orphans = self._remove(self._folders, self._unnamed, dry_run=dry_run)  # folder -> bytes
         scratch = self._remove(self._scratch, self._scratch.list, dry_run=dry_run)
-        trees = [tree for sandbox in self._sandboxes() for tree in self._kinds.of(sandbox).trees(sandbox)]
+        sandboxes = self._sandboxes()
+        if not dry_run:
+            self._retire_idle(sandboxes)
+        trees = [tree for sandbox in sandboxes for tree in self._kinds.of(sandbox).trees(sandbox)]
         left = self._store.clear_leftovers(trees, dry_run=dry_run)
         swept = self._store.sweep(self._live, dry_run=dry_run, observer=observer)
         return SweepReport(
@@ -90,9 +94,9 @@ class SweepService:
             packs_rewritten=swept.packs_rewritten,
             packs_kept=swept.packs_kept,
             packs_unreadable=swept.packs_unreadable,
-            bytes_freed=swept.bytes_freed + left.size_bytes + sum(sandboxes.values()) + sum(scratch.values()),
+            bytes_freed=swept.bytes_freed + left.size_bytes + sum(orphans.values()) + sum(scratch.values()),
             bytes_kept=swept.bytes_kept,
-            sandboxes_removed=tuple(map(str, sandboxes)),
+            sandboxes_removed=tuple(map(str, orphans)),
             work_folders_removed=left.work_folders,
             stat_caches_removed=left.stat_caches,
             scratch_folders_removed=len(scratch),
@@ -112,6 +116,7 @@ class SweepService:
         """Free the bytes of groups that this run pruned. What stops it is told, and does not stop the plan."""
         try:
             self._refuse_foreign_database()
+            self._retire(run.sandboxes)
             swept = self._store.sweep(self._live, dry_run=False, observer=run.observer)
         except PlanTakenOver:
             raise
@@ -122,6 +127,22 @@ class SweepService:
             return None
         run.pruned = 0
         return swept
+
+    def _retire_idle(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Take back what was published of pruned checkpoints, each plan's while nobody works on it."""
+        for sandbox in sandboxes:
+            with suppress(PlanBusy), self._locks.hold(sandbox.plan_id):
+                self._retire([sandbox])
+
+    def _retire(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Take back what was published of checkpoints that are no more; their plan is held by this process.
+
+        A checkpoint is published before its row is written: with anyone else at work it would be taken back.
+        """
+        for sandbox in sandboxes:
+            with self._database.reading() as db:
+                kept = db.checkpoints.ids(sandbox.plan_id)
+            self._kinds.of(sandbox).retire(sandbox, kept)
 
     def _live(self) -> set[Snapshot]:
         """All snapshots that a row names now."""

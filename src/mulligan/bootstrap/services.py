@@ -359,6 +359,7 @@ class Services:
 
         return SandboxService(
             project=self.folder,
+            home=self.home / "sandboxes",
             database=self.database,
             store=self._store,
             kinds=self._kinds,

@@ -1,13 +1,13 @@
 """Rows: repositories, and the transaction that holds them together."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.decision import Decision
 from mulligan.domain.event import Event
-from mulligan.domain.ids import GroupId, IntentId, PlanId
+from mulligan.domain.ids import CheckpointId, GroupId, IntentId, PlanId
 from mulligan.domain.intent import Intent
 from mulligan.domain.plan import Plan, State
 from mulligan.domain.resource import Sandbox
@@ -151,6 +151,10 @@ class CheckpointRepository(Protocol):
 
     def summaries(self, plan_id: PlanId) -> Sequence[GroupSummary]:
         """What retention needs to know of all groups, oldest first."""
+        ...
+
+    def ids(self, plan_id: PlanId) -> Collection[CheckpointId]:
+        """The ids of all the plan's checkpoints."""
         ...
 
     def snapshots(self) -> Sequence[Snapshot]:

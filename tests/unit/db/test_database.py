@@ -358,6 +358,9 @@ def test_snapshots_and_sandboxes_of_all_plans_are_found(database: SqliteDatabase
             location="/there",
             path=f"/here/{plan_id}",
             base=a_snapshot(letter),
+            excluded=("data.db", "not \udcff utf-8"),
+            branch="main",
+            git_dir=f"/git/{plan_id}",
         )
         for plan_id, letter in ((PLAN, "b"), (OTHER, "c"))
     ]
