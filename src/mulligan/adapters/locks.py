@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from mulligan.domain.ids import PlanId
-from mulligan.errors import PlanBusy
+from mulligan.errors import PlanBusy, SystemFailed
 from mulligan.ports import Clock, LockHolder
 
 # A look at who holds a lock takes it for an instant; a claimant waits that instant out.
@@ -36,9 +36,7 @@ class FilePlanLocks:
         try:
             if not _lock(fd, _TRIES, fcntl.LOCK_EX):
                 raise self._busy(plan_id, fd)
-            word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, word, 0)
+            self._sign(plan_id, fd)
             yield
         finally:
             os.close(fd)  # lets go of the lock
@@ -74,6 +72,15 @@ class FilePlanLocks:
             if time.monotonic() > deadline:
                 raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
             time.sleep(_PAUSE)
+
+    def _sign(self, plan_id: PlanId, fd: int) -> None:
+        """Tell others who holds it."""
+        word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, word, 0)
+        except OSError as exc:
+            raise SystemFailed(path=str(self._file(plan_id)), reason=exc.strerror or str(exc)) from exc
 
     def _file(self, plan_id: PlanId) -> Path:
         return self._folder / f"{plan_id}.lock"

@@ -207,6 +207,7 @@ class Services:
     @cached_property
     def library(self) -> "CheckpointLibrary":
         """Checkpoints in the hands of a user."""
+        from mulligan.adapters.sandboxes.removal import remove_new_tree
         from mulligan.application.checkpoint_library import CheckpointLibrary
 
         return CheckpointLibrary(
@@ -215,6 +216,7 @@ class Services:
             checkpoints=self._checkpoints,
             store=self._store,
             kinds=self._kinds,
+            discard=remove_new_tree,
         )
 
     @cached_property

@@ -1,5 +1,6 @@
 """The snapshot store on a local disk: the SnapshotStore port over packs, trees and the stat cache."""
 
+import errno
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
@@ -41,6 +42,8 @@ from mulligan.domain.snapshot import (
 from mulligan.domain.tree_difference import StoredContent, TreeDifference
 from mulligan.errors import SystemFailed
 from mulligan.ports import Observer, Unobserved, WorkingTree
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class PackedSnapshotStore:
@@ -105,7 +108,7 @@ class PackedSnapshotStore:
         writer = self._objects.writer()
         watch = self._watch_of(tree)
         try:
-            with _translated(tree.path), self._all_or_forgotten(tree):
+            with _translated(tree.path, written=self._home), self._all_or_forgotten(tree):
                 looking = self._looking(tree, writer, observer)
                 top = looking.run(self._now_ns)
                 self._last_look = looking.look
@@ -146,7 +149,7 @@ class PackedSnapshotStore:
     def restore(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> tuple[PathChange, ...]:
         """Make the tree exactly what the snapshot holds, and say what was touched, sorted."""
         watch = self._watch_of(tree)
-        with _translated(tree.path), self._all_or_forgotten(tree):
+        with _translated(tree.path, written=self._home), self._all_or_forgotten(tree):
             difference = self._difference(self._looking(tree, HashingSink(), observer), snapshot, tree)
             restoring = Restoring(tree, difference, self._objects, self._rooms, watch or Nobody(), observer)
             top = restoring.run(self._now_ns)
@@ -257,11 +260,13 @@ class PackedSnapshotStore:
 
 
 @contextmanager
-def _translated(path: Path) -> Generator[None]:
-    """Make the system's refusals ours, with the path they are about."""
+def _translated(path: Path, *, written: Path | None = None) -> Generator[None]:
+    """Make the system's refusals ours, with the path they are about; a full disk is that of what is written."""
     try:
         yield
     except OSError as exc:
-        where = exc.filename if exc.filename is not None and not isinstance(exc.filename, int) else path
+        where = written if written is not None and exc.errno in _FULL else path
+        if exc.filename is not None and not isinstance(exc.filename, int):
+            where = exc.filename
         reason = exc.strerror or str(exc)
         raise SystemFailed(path=os.fsdecode(where), reason=reason) from exc
