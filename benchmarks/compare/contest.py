@@ -14,6 +14,7 @@ from benchmarks.compare.results import Failure, OnTree, Runs
 from benchmarks.trees import Repository, edit
 
 CHANGED_FILES = 5
+_PATIENCE = 60  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +157,11 @@ def compete(contestant: Contestant, repository: Repository, place: Path, effort:
                     effort.disk.settle()
                     runs.setdefault("restore", []).append(session.restore(taken.name, paths))
                     inexact = inexact or paths.left_wrong()
-            shutil.rmtree(store)
+            shutil.rmtree(store, ignore_errors=True)  # it may still tidy up in the background
     except CommandFailed as exc:
         failure = Failure.of(measure, exc)
+    except OSError as exc:
+        failure = Failure.of(measure, CommandFailed(contestant.title, str(exc)))
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return OnTree(
@@ -188,7 +191,17 @@ def copy_tree(source: Path, target: Path, budget: Budget) -> None:
 
 
 def size_on_disk(folders: Sequence[Path]) -> int:
-    """Bytes that folders take from the disk: whole blocks, folders included, hard links once."""
+    """Bytes that folders take from the disk, once nothing tidies up in them any more."""
+    for _ in range(_PATIENCE):
+        try:
+            return _blocks(folders)
+        except FileNotFoundError:  # git's gc, for one, goes on in the background
+            time.sleep(1)
+    raise CommandFailed(f"du {' '.join(map(str, folders))}", "files kept going away while they were counted")
+
+
+def _blocks(folders: Sequence[Path]) -> int:
+    """Whole blocks, folders included, hard links once."""
     seen: dict[tuple[int, int], int] = {}
     pending = [str(folder) for folder in folders]
     while pending:
