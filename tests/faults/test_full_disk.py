@@ -180,6 +180,35 @@ def test_the_restore_of_a_rollback(disk: SmallDisk) -> None:
     assert kinds >= {"database_unusable", "restore_failed"}
 
 
+def test_a_prune_is_done_or_not_whatever_becomes_of_its_bytes(disk: SmallDisk) -> None:
+    """Rows go first; bytes that cannot be freed for want of room are freed by the next sweep."""
+    command = "head -c 60000 /dev/urandom > data; head -c 20000 data > NAME"
+    step = f"  - {{name: NAME, tool: shell, args: {{command: '{command}'}}}}"
+    steps = [step.replace("NAME", f"s{number}") for number in range(6)]
+    project = _project(disk, "\n".join(["name: growing", "steps:", *steps]), "many")
+    _data(project, "plan", "execute", "plan.yaml")
+    kept = disk.path / "kept"
+    outcomes: set[tuple[int, bool]] = set()
+    shutil.copytree(project / ".mulligan", kept)
+    for room in range(0, 80 * PAGE, 8 * PAGE):
+        before = _groups(project)
+        disk.leave(room)
+        answer = _run(project, "checkpoint", "prune", "growing", "--keep", "2")
+        disk.make_room()
+        if answer["exit_code"]:
+            _fails_for_want_of_room(answer, disk)
+            assert _groups(project) == before
+        else:
+            assert len(_groups(project)) == 2
+        outcomes.add((answer["exit_code"], bool((answer["data"] or {}).get("bytes_freed"))))
+        _data(project, "gc")
+        assert _data(project, "gc")["bytes_freed"] == 0
+        _all_can_be_restored(project)
+        shutil.rmtree(project / ".mulligan")
+        shutil.copytree(kept, project / ".mulligan")
+    assert outcomes == {(1, False), (0, False), (0, True)}
+
+
 def test_a_checkpoint_restored_into_a_new_folder(disk: SmallDisk) -> None:
     project = _project(disk, TWO_RESOURCES, "left", "right")
     _data(project, "plan", "execute", "plan.yaml")
@@ -234,6 +263,10 @@ def _at_hand(disk: SmallDisk) -> tuple[Path, Path, tuple[str, ...]]:
     project = _project(disk, ONE_STEP, "many")
     done = _data(project, "plan", "execute", "plan.yaml")
     return project, Path(done["sandboxes"][0]["path"]), ("checkpoint", "create", done["plan_id"], "--label")
+
+
+def _groups(project: Path) -> list[str]:
+    return [c["group_id"] for c in _data(project, "checkpoint", "list", "--all")["checkpoints"]]
 
 
 def _lost(disk: SmallDisk) -> Path:

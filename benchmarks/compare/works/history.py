@@ -1,5 +1,6 @@
 """Long histories: listing and pruning ten times as many checkpoint groups."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from benchmarks.compare.works.bench import Bench, Tally, make_project
 
 _STEP = Path(__file__).parent.parent / "drivers" / "many_checkpoints.py"
 _KEPT = 50
+_AT_THE_LIMIT = 20  # checkpoints that each prune another
 
 
 def history(bench: Bench) -> Work:
@@ -22,7 +24,7 @@ def history(bench: Bench) -> Work:
     for groups in (few, many):
         with tally.part(f"{groups:,} groups"):
             project = bench.place / str(groups)
-            _take_checkpoints(bench, project, groups)
+            _take_checkpoints(bench, tally, project, groups)
             for _ in range(bench.repeats):
                 bench.disk.settle()
                 done = bench.mulligan(project, "checkpoint", "list", "history", "--all", "--format", "json")
@@ -35,18 +37,24 @@ def history(bench: Bench) -> Work:
         title="long histories",
         files=None,
         sides=tally.sides(),
-        how="a plan whose groups each hold one small change; checkpoint list --all, and checkpoint prune with the"
-        " freeing of bytes, as processes; before each prune the project home is put back as it was",
+        how="a plan whose groups each hold one small change; checkpoints in its running step once the limit is"
+        " reached; checkpoint list --all, and checkpoint prune with the freeing of bytes, as processes, the project"
+        " home put back as it was before each prune; the answer of a prune lists what is kept, too",
         failures=tally.failures,
     )
 
 
-def _take_checkpoints(bench: Bench, project: Path, groups: int) -> None:
+def _take_checkpoints(bench: Bench, tally: Tally, project: Path, groups: int) -> None:
     project.mkdir()
     shutil.copy(_STEP, project / "bench_step.py")
-    arguments = {"function": "bench_step:checkpoints", "kwargs": {"count": groups - 3}}
+    counts = {"count": groups + _AT_THE_LIMIT, "timed": _AT_THE_LIMIT}
+    arguments = {"function": "bench_step:checkpoints", "kwargs": counts}
     make_project(project, [{"name": "take", "tool": "python", "args": arguments}], name="history")
     bench.mulligan(project, "-c", f"max_checkpoints_per_plan={groups}", "plan", "execute", "plan.yaml")
+    for event in bench.mulligan_data(project, "plan", "log")["events"]:
+        if event["type"] == "log":
+            for seconds in json.loads(event["data"]["message"]):
+                tally.add(f"checkpoint, one pruned, {groups:,} kept", seconds)
     found = bench.mulligan_data(project, "plan", "status")["execution"]["checkpoints"]
     assert found == groups, f"{found} groups, not {groups}"
 

@@ -16,7 +16,7 @@ from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.resource import Sandbox
 from mulligan.domain.snapshot import Snapshot, Swept
-from mulligan.errors import DatabaseForeign, MulliganError, PlanBusy, PlanTakenOver
+from mulligan.errors import DatabaseForeign, DatabaseUnusable, MulliganError, PlanBusy, PlanTakenOver
 from mulligan.ports import (
     Clock,
     Database,
@@ -122,11 +122,18 @@ class SweepService:
             raise
         except MulliganError as exc:
             text = f"the bytes of pruned checkpoints are not freed yet: {exc.text}"
-            entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
-            self._recorder.record(run, run.plan, [entry])
+            self._tell(run, text)
             return None
         run.pruned = 0
         return swept
+
+    def _tell(self, run: Run, text: str) -> None:
+        """Put it into the plan's log, or into the answer where the log can take nothing either: a full disk."""
+        entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+        try:
+            self._recorder.record(run, run.plan, [entry])
+        except DatabaseUnusable:
+            run.told.append(text)
 
     def _retire_idle(self, sandboxes: Sequence[Sandbox]) -> None:
         """Take back what was published of pruned checkpoints, each plan's while nobody works on it."""
