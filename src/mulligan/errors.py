@@ -400,6 +400,27 @@ class ResourceUnsuitable(Refused):
     hint: ClassVar[str] = "correct `resources:` in the plan file"
 
 
+class LocationTaken(Refused):
+    """Another plan works in place there."""
+
+    message: ClassVar[str] = "plan {plan_id} works in place on {path}"
+    hint: ClassVar[str] = (
+        "apply that plan, or cancel it with `mulligan plan cancel {plan_id}`, then try again"
+    )
+
+
+class ChangedMeanwhile(Refused):
+    """A real thing was changed by others while a return that was cut off waited to be finished."""
+
+    message: ClassVar[str] = (
+        "plan {plan_id} was cut off while it was going back, and since then others changed: {paths}"
+    )
+    hint: ClassVar[str] = (
+        "move these away, run the command again and put them back; "
+        "or end the plan with `mulligan plan cancel {plan_id}`"
+    )
+
+
 class PathEscapes(Refused):
     """A path that would lead outside the sandbox."""
 

@@ -76,6 +76,7 @@ class PlanExecutor:
             if run.plan.phase is Phase.EXECUTE and run.plan.state is State.COMPLETE:
                 raise PlanAlreadyComplete(plan_id=plan_id)
             self._resumes.refuse_where_impossible(run)
+            self._sandboxes.refuse_taken(run)
             check_before_running(run.plan.definition, run.settings, self._toolbox.declarations())
             resumed: ResumedFrom | None = None
             try:

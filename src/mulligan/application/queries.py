@@ -9,6 +9,7 @@ from datetime import datetime
 
 from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.event import Event
+from mulligan.domain.history_tree import TreeNode, history_tree
 from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
@@ -188,6 +189,14 @@ class Queries:
         """All that happened to a plan, in order."""
         with self._database.reading() as db:
             return db.events.list(plan_id)
+
+    def tree(self, plan_id: PlanId, *, superseded: bool) -> TreeNode:
+        """A plan's decisions and checkpoints as a tree; with or without what was left behind."""
+        with self._database.reading() as db:
+            plan, lines = db.plans.get(plan_id), db.history.lines(plan_id)
+            decisions = [d for d in db.decisions.list(plan_id) if superseded or not d.superseded]
+            groups = db.checkpoints.list(plan_id, superseded=superseded)
+        return history_tree(plan, lines, decisions, groups)
 
     def checkpoints(self, plan_id: PlanId, *, superseded: bool) -> list[CheckpointView]:
         """The plan's checkpoints, newest last."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mulligan.application.rollback_service import Rollback
     from mulligan.application.sweep_service import SweepReport
     from mulligan.domain.diff import Diff
+    from mulligan.domain.history_tree import TreeNode
 
 _LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
 
@@ -74,6 +75,10 @@ class Project:
     def log(self, plan: str) -> Sequence[Event]:
         """All that happened to a plan, in order."""
         return self._services.queries.log(self._plan_id(plan))
+
+    def tree(self, plan: str, *, superseded: bool = False) -> "TreeNode":
+        """A plan's decisions and checkpoints as a tree; superseded ones on request."""
+        return self._services.queries.tree(self._plan_id(plan), superseded=superseded)
 
     def diff(
         self, plan: str, *, old: str | None = None, new: str | None = None, binary: bool = False

@@ -309,12 +309,16 @@ class Services:
     @cached_property
     def _kinds(self) -> "LocalSandboxKinds":
         from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+        from mulligan.adapters.sandboxes.in_place import InPlaceFolders
         from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
 
         directories = DirectorySandboxes(
             store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
         )
-        return LocalSandboxKinds([directories])
+        in_place = InPlaceFolders(
+            store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
+        )
+        return LocalSandboxKinds([directories, in_place])
 
     @cached_property
     def _recorder(self) -> "Recorder":
@@ -326,7 +330,7 @@ class Services:
     def _manager(self) -> "CheckpointManager":
         from mulligan.application.checkpoint_manager import CheckpointManager
 
-        return CheckpointManager(kinds=self._kinds)
+        return CheckpointManager(kinds=self._kinds, store=self._store)
 
     @cached_property
     def _checkpoints(self) -> "CheckpointService":
@@ -347,6 +351,7 @@ class Services:
 
         return ReturnService(
             database=self.database,
+            store=self._store,
             manager=self._manager,
             checkpoints=self._checkpoints,
             recorder=self._recorder,

@@ -13,6 +13,7 @@ from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.times import local_time
+from mulligan.cli.tree_answer import tree_answer
 from mulligan.domain.event import Event
 from mulligan.domain.plan import State
 from mulligan.errors import MulliganError, NotBuiltYet
@@ -82,6 +83,14 @@ def log(invocation: Invocation, plan: str) -> Answer:
     rows = tuple((str(e.seq), local_time(e.created_at), e.type.value, _event_text(e)) for e in events)
     shown = [{"seq": e.seq, "type": e.type, "created_at": e.created_at, "data": e.data} for e in events]
     return Answer(data={"events": shown}, blocks=[Table(("SEQ", "TIME", "EVENT", ""), rows)])
+
+
+@command(group, "tree", example="mulligan plan tree upgrade-api --show-superseded", codes=_READS)
+@click.argument("plan", default="latest", metavar="[PLAN_ID]")
+@click.option("--show-superseded", "superseded", is_flag=True, help="What a rollback left behind too.")
+def tree(invocation: Invocation, plan: str, superseded: bool) -> Answer:
+    """Show a plan's decisions, and the checkpoints taken on the way, as a tree; the newest plan unless named."""
+    return tree_answer(invocation.project().tree(plan, superseded=superseded))
 
 
 @command(group, "diff", example="mulligan plan diff upgrade-api --from draft | git apply", codes=(0, 1, 2, 3))

@@ -42,7 +42,10 @@ INSERT INTO decisions (
     alternatives_json, rationale, superseded, created_at
 ) VALUES (
     ?, ?, ?, ?,
-    (SELECT decision_id FROM decisions WHERE plan_id = ? AND superseded = 0 ORDER BY seq DESC LIMIT 1),
+    (
+        SELECT decision_id FROM decisions
+        WHERE plan_id = ? AND step_index = ? AND superseded = 0 ORDER BY seq LIMIT 1
+    ),
     ?, ?, ?, ?, ?, ?, ?, ?, ?
 )
 """
@@ -147,7 +150,7 @@ class SqlDecisionRepository:
         self._db = connection
 
     def add(self, decision: Decision) -> None:
-        """Record a decision as a child of the newest live one."""
+        """Record a decision as a child of the first live one of its step."""
         choice = decision.choice
         self._db.execute(
             _ADD_DECISION,
@@ -157,6 +160,7 @@ class SqlDecisionRepository:
                 decision.seq,
                 decision.line,
                 decision.plan_id,
+                decision.step_index,
                 decision.type,
                 decision.step_index,
                 decision.step_name,
