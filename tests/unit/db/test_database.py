@@ -1,9 +1,7 @@
 """Rows come back as they went in, in one transaction or not at all."""
 
-import resource
 import sqlite3
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -356,25 +354,6 @@ def test_a_file_that_is_no_database_is_told_by_name(tmp_path: Path, content: byt
         pass
     assert error.value.facts["database"] == str(file)
     assert file.read_bytes() == content, "nothing was made worse"
-
-
-@contextmanager
-def _no_file_may_grow() -> Generator[None]:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-def test_a_write_that_fails_on_a_disk_with_room_is_not_called_full(database: SqliteDatabase) -> None:
-    with (
-        pytest.raises(DatabaseUnusable, match=r"disk I/O error$"),
-        _no_file_may_grow(),
-        database.writing() as db,
-    ):
-        db.plans.add(a_plan(OTHER))
 
 
 def test_snapshots_and_sandboxes_of_all_plans_are_found(database: SqliteDatabase) -> None:
