@@ -5,17 +5,18 @@ import json
 import os
 import shutil
 import time
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from benchmarks.compare.command import exit_code, main
-from benchmarks.compare.contest import size_on_disk
+from benchmarks.compare.contest import Disk, Effort, Taken, compete, size_on_disk
 from benchmarks.compare.processes import Budget, CommandFailed, run
 from benchmarks.compare.results import Failure, Findings, Row
 from benchmarks.compare.targets import TARGETS, Target, Verdict, judge
+from benchmarks.trees import make_repository
 
 FILES = 60
 WITHIN_REACH = Target(
@@ -154,6 +155,46 @@ def test_a_peer_that_cannot_be_installed_is_a_row_with_the_command_and_what_it_s
     assert failures["gemini"]["output"] == "npm: no such host\n\nexit code 7"
     printed = capsys.readouterr().out
     assert "npm: no such host" in printed
+
+
+class Slow:
+    """A contestant that takes a tenth of a second for everything, and keeps nothing."""
+
+    key = group = title = "slow"
+    how = ""
+    own_names = frozenset[str]()
+
+    @contextmanager
+    def open(self, tree, store, budget):
+        self._tree, self._before = tree, {}
+        yield self
+
+    def snapshot(self):
+        time.sleep(0.1)
+        self._before = {path: path.read_bytes() for path in self._tree.rglob("*.ts")}
+        return Taken(0.1, "it")
+
+    def restore(self, name, paths):
+        for path, data in self._before.items():
+            path.write_bytes(data)
+        paths.remove_added()
+        return 0.1
+
+    def stored(self):
+        return [self._tree]
+
+
+def test_one_that_is_too_slow_for_all_checkpoints_is_cut_short_and_told(tmp_path):
+    folder = tmp_path / "original"
+    folder.mkdir()
+    repository = make_repository(folder, 30)
+    effort = Effort(first=1, checkpoints=500, repeats=1, budget=3, disk=Disk(sync=False))
+    found = compete(Slow(), repository, tmp_path / "place", effort)
+    done = len(found.runs["five-changes"].seconds)
+    assert 1 < done < 30
+    assert {"no-change", "restore"} < set(found.runs)
+    assert set(found.disk) == {"first"}
+    assert found.failure.output == f"stopped after {done} of 500 checkpoints: most of its 3 s are spent"
 
 
 def test_disk_use_is_counted_once_nothing_is_tidied_up_any_more(tmp_path, monkeypatch):
