@@ -232,7 +232,7 @@ class Queries:
         return count, tuple(hurt)
 
     def _error(self, plan: Plan) -> PlanErrorView | None:
-        resume = f"run on with `mulligan plan execute {plan.plan_id}`"
+        resume = f"run on with `mulligan plan resume {plan.plan_id}`"
         if plan.state is State.PROCESSING and self._locks.holder(plan.plan_id) is None:
             return PlanErrorView(
                 message="the process that worked on this plan is gone",
