@@ -25,7 +25,7 @@ _WORK_FILES = {
     "first-step": 10_000,
     "verify": 10_000,
     "executor": 1_000,
-    "many-checkpoints": 10_000,  # checkpoints
+    "history": 10_000,  # groups
 }
 _ALWAYS = "git"  # the measure of all others
 _FIRST_RUNS = 3
@@ -50,7 +50,7 @@ class Comparison:
     def run(self) -> None:
         """Measure everything."""
         (self._folder / "installed").mkdir()
-        everyone = contestants(install=self._options.install)
+        everyone = contestants()
         taking_part = [contestant for contestant in everyone if self._prepare(contestant)]
         self._work(WORKS, self._files_of, None)
         for files in sorted(self._options.sizes):
@@ -116,7 +116,6 @@ class Comparison:
                 disk=self._disk(),
                 files=files_of(name),
                 repository=repository,
-                install=self._options.install,
                 group_wanted=self._wanted,
             )
             self._works.append(measure(bench))

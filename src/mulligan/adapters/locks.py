@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.domain.ids import PlanId
-from mulligan.errors import PlanBusy
+from mulligan.errors import PlanBusy, SystemFailed
 
 if TYPE_CHECKING:
     from mulligan.ports import Clock, LockHolder
@@ -41,9 +41,7 @@ class FilePlanLocks:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = self._locked(plan_id)
         try:
-            word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, word, 0)
+            self._sign(plan_id, fd)
             yield
         finally:
             os.close(fd)  # lets go of the lock
@@ -126,6 +124,15 @@ class FilePlanLocks:
             for words in held
             if len(words) >= 8
         )
+
+    def _sign(self, plan_id: PlanId, fd: int) -> None:
+        """Tell others who holds it."""
+        word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, word, 0)
+        except OSError as exc:
+            raise SystemFailed(path=str(self._file(plan_id)), reason=exc.strerror or str(exc)) from exc
 
     def _file(self, plan_id: PlanId) -> Path:
         return self._folder / f"{plan_id}.lock"

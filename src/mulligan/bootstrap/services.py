@@ -183,6 +183,7 @@ class Services:
     @cached_property
     def library(self) -> CheckpointLibrary:
         """Checkpoints in the hands of a user."""
+        from mulligan.adapters.sandboxes.removal import remove_new_tree
         from mulligan.application.checkpoint_library import CheckpointLibrary
 
         return CheckpointLibrary(
@@ -191,6 +192,7 @@ class Services:
             checkpoints=self._checkpoints,
             store=self._store,
             kinds=self._kinds,
+            discard=remove_new_tree,
         )
 
     @cached_property
@@ -219,14 +221,15 @@ class Services:
     @cached_property
     def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalSandboxFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
         from mulligan.application.sweep_service import SweepService
 
         return SweepService(
             database=self.database,
             store=self._store,
             kinds=self._kinds,
-            folders=LocalSandboxFolders(home=self.home / "sandboxes"),
+            folders=LocalPlanFolders(home=self.home / "sandboxes"),
+            scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,
             clock=self._clock,
@@ -273,8 +276,12 @@ class Services:
         from mulligan.adapters.tools.toolbox import LocalToolbox
 
         return LocalToolbox(
-            python=sys.executable, base_environment=self._around.environ, scratch=self.home / "scratch"
+            python=sys.executable, base_environment=self._around.environ, scratch=self._scratch
         )
+
+    @property
+    def _scratch(self) -> Path:
+        return self.home / "scratch"
 
     @cached_property
     def _locks(self) -> FilePlanLocks:

@@ -81,7 +81,7 @@ def gc(invocation: Invocation, dry_run: bool) -> Answer:
         Line(f"packs {would}removed: {report.packs_removed}, rewritten: {report.packs_rewritten}"),
     ]
     lines += [Line(f"sandbox {would}removed: {path}") for path in report.sandboxes_removed]
-    leftovers = report.work_folders_removed + report.stat_caches_removed
+    leftovers = report.work_folders_removed + report.stat_caches_removed + report.scratch_folders_removed
     if leftovers:
         lines.append(Line(f"leftovers {would}removed: {leftovers}"))
     unreadable = f"{report.packs_unreadable} packs cannot be read and stay: see `mulligan checkpoint verify`"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         Transaction,
     )
     from mulligan.ports.storage import (
-        SandboxFolders,
+        PlanFolders,
         SandboxKind,
         SandboxKinds,
         SandboxOrder,
@@ -45,9 +45,9 @@ __all__ = [
     "IntentRepository",
     "LockHolder",
     "Observer",
+    "PlanFolders",
     "PlanLocks",
     "PlanRepository",
-    "SandboxFolders",
     "SandboxKind",
     "SandboxKinds",
     "SandboxOrder",
@@ -81,7 +81,7 @@ _ROOMS = {
         "Transaction",
     ),
     "storage": (
-        "SandboxFolders",
+        "PlanFolders",
         "SandboxKind",
         "SandboxKinds",
         "SandboxOrder",

@@ -217,8 +217,8 @@ class SandboxKinds(Protocol):
         ...
 
 
-class SandboxFolders(Protocol):
-    """The folders of all sandboxes, whether rows name them or not."""
+class PlanFolders(Protocol):
+    """Folders that were made for plans: their sandboxes, or what their tool calls were handed."""
 
     def plans(self) -> Sequence[PlanId]:
         """The plans that have folders."""
@@ -233,5 +233,5 @@ class SandboxFolders(Protocol):
         ...
 
     def remove(self, folder: Path) -> None:
-        """Remove a folder with all that is in it; one that is gone already is fine."""
+        """Remove a folder with all that is in it, and the plan's own when that was the last."""
         ...

@@ -1,5 +1,6 @@
 """One SQLite connection, with the settings durability rests on, and its errors translated into ours."""
 
+import os
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from mulligan.errors import DatabaseUnusable
 Row: TypeAlias = sqlite3.Row
 Value: TypeAlias = str | int | float | None
 
+_LITTLE_ROOM = 128 << 10  # bytes; to be opened the database needs 32 KiB beside it
 _BUSY_MS = 10_000  # writers wait this long for each other; readers never wait
 
 
@@ -91,7 +93,14 @@ class Connection:
         self._raw.close()
 
     def _unusable(self, exc: sqlite3.Error) -> DatabaseUnusable:
-        return DatabaseUnusable(database=str(self._path), reason=str(exc))
+        return DatabaseUnusable(database=str(self._path), reason=self._reason(exc))
+
+    def _reason(self, exc: sqlite3.Error) -> str:
+        """What SQLite says; of a full disk it says "disk I/O error" where it could not make its own files."""
+        if "disk I/O error" not in str(exc):
+            return str(exc)
+        disk = os.statvfs(self._path.parent)
+        return f"{exc}, the disk is full" if disk.f_bavail * disk.f_frsize < _LITTLE_ROOM else str(exc)
 
 
 def _statements(text: str) -> list[str]:

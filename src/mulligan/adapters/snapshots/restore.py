@@ -75,7 +75,8 @@ class Restoring:
         try:
             yield
         except OSError as exc:
-            raise RestoreFailed(path=self._at, reason=exc.strerror or str(exc)) from exc
+            path = str(self._tree.path / self._at)
+            raise RestoreFailed(path=path, reason=exc.strerror or str(exc)) from exc
 
     # --- into the room --------------------------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ class PackedSnapshotStore(PackedTrees):
         writer = PackWriter(self._objects, self._rooms)
         watch = self._watch_of(tree)
         try:
-            with translated(tree.path), self._all_or_forgotten(tree):
+            with translated(tree.path, written=self._home), self._all_or_forgotten(tree):
                 looking = self._looking(tree, writer, observer)
                 top = looking.run(self._now_ns)
                 self._last_look = looking.look
@@ -126,7 +126,7 @@ class PackedSnapshotStore(PackedTrees):
     def restore(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> tuple[PathChange, ...]:
         """Make the tree exactly what the snapshot holds, and say what was touched, sorted."""
         watch = self._watch_of(tree)
-        with translated(tree.path), self._all_or_forgotten(tree):
+        with translated(tree.path, written=self._home), self._all_or_forgotten(tree):
             difference = self._difference(self._looking(tree, HashingSink(), observer), snapshot, tree)
             restoring = Restoring(tree, difference, self._objects, self._rooms, watch or Nobody(), observer)
             top = restoring.run(self._now_ns)
