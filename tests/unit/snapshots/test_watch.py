@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.snapshots import watch
-from mulligan.adapters.snapshots.scan import Exclusions, Folder, Gone, Scan
+from mulligan.adapters.snapshots.folder import Folder
+from mulligan.adapters.snapshots.scan import Exclusions, Gone, Scan
 from tests.ordinary_user import as_ordinary_user
 from tests.snapshot_world import Watcher, age, picture
 from tests.watched_world import World

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from mulligan.adapters.snapshots.durable import make_private_folder
+from mulligan.adapters.snapshots.folder import Folder, PackedRecords
 from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.packs import hash_of
 from mulligan.adapters.snapshots.presence import forget_missing
 from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.adapters.snapshots.scan import Folder
+from mulligan.adapters.snapshots.signatures import Listing
 
-_MAGIC = b"mulligan stat cache 2\n"
+_MAGIC = b"mulligan stat cache 3\n"
 _WORTH_SAVING_FILES = (
     64  # fewer files than this are read again by the next process faster than all is written down
 )
@@ -142,8 +143,8 @@ def _rows(top: Folder) -> list[tuple[Any, ...]]:
         (
             -1 if folder.parent is None else numbers[id(folder.parent)],
             folder.name,
-            folder.stats,
-            folder.records,
+            *folder.listing,
+            *folder.packed_records,
             folder.racy,
             folder.groups,
             folder.unheld,
@@ -156,11 +157,13 @@ def _rows(top: Folder) -> list[tuple[Any, ...]]:
 
 def _folders(rows: list[tuple[Any, ...]]) -> Folder:
     folders: list[Folder] = []
-    for number, name, stats, records, racy, groups, unheld, identity, address in rows:
+    for number, name, names, signatures, records, count, racy, groups, unheld, identity, address in rows:
         above: Folder | None = folders[cast("int", number)] if number >= 0 else None
-        folder = Folder(
-            name, above, stats, racy, groups, unheld, records=records, id=identity, address=address
-        )
+        folder = Folder(name, above)
+        folder.list_as(Listing(names, signatures))
+        folder.record_as(PackedRecords(records, count))
+        folder.racy, folder.groups, folder.unheld = racy, groups, unheld
+        folder.id, folder.address = identity, address
         folders.append(folder)
         if above is not None:
             above.children[name] = folder

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from mulligan.adapters.snapshots.objects import Sink
 from mulligan.adapters.snapshots.packs import ID_LENGTH, Kind
 from mulligan.adapters.snapshots.places import Place, path_of
-from mulligan.adapters.snapshots.scan import Gone, signature
+from mulligan.adapters.snapshots.scan import Gone
+from mulligan.adapters.snapshots.signatures import signature
 from mulligan.adapters.snapshots.trees import Attributes, Entry
 from mulligan.errors import SnapshotDamaged, TreeUnsteady
 

@@ -8,8 +8,10 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.places import Place, path_of
-from mulligan.adapters.snapshots.scan import Exclusions, Folder, exclusions_of, inode_and_links, is_left_out
+from mulligan.adapters.snapshots.scan import Exclusions, exclusions_of, is_left_out
+from mulligan.adapters.snapshots.signatures import inode_and_links
 from mulligan.adapters.snapshots.trees import (
     Entry,
     EntryKind,

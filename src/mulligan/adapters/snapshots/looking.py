@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from mulligan.adapters.snapshots.capture import Reading
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.maps import Maps, shared_writable_maps
 from mulligan.adapters.snapshots.objects import Sink
 from mulligan.adapters.snapshots.records import Records
 from mulligan.adapters.snapshots.refresh import Doubt, Refreshing
-from mulligan.adapters.snapshots.scan import Folder, Nobody, inode_and_links
+from mulligan.adapters.snapshots.scan import Nobody
+from mulligan.adapters.snapshots.signatures import inode_and_links
 from mulligan.adapters.snapshots.trees import ROOT_NAME
 from mulligan.adapters.snapshots.watch import CUT_OFF, NOT_IN_STORE, Look, Watch
 from mulligan.ports import Observer, WorkingTree

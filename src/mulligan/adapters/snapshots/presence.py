@@ -2,7 +2,7 @@
 
 from mulligan.adapters.snapshots.contents import CHUNKED_ABOVE, chunk_ids
 from mulligan.adapters.snapshots.objects import Objects
-from mulligan.adapters.snapshots.scan import Folder
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.trees import EntryKind, decode, stored_at
 from mulligan.errors import SnapshotDamaged
 

@@ -13,6 +13,7 @@ from mulligan.adapters.snapshots.changes import differences, file_of
 from mulligan.adapters.snapshots.contents import pieces
 from mulligan.adapters.snapshots.difference import Difference, address_of, compare_trees
 from mulligan.adapters.snapshots.durable import make_private_folder
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.level import Level
 from mulligan.adapters.snapshots.locking import alone, alone_if_free, shared
 from mulligan.adapters.snapshots.looking import UNWATCHED, Looking
@@ -21,7 +22,7 @@ from mulligan.adapters.snapshots.places import Folders
 from mulligan.adapters.snapshots.repack import join_small_packs
 from mulligan.adapters.snapshots.restore import Restoring
 from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.adapters.snapshots.scan import Folder, Nobody, Scan, exclusions_of, until_steady
+from mulligan.adapters.snapshots.scan import Nobody, Scan, exclusions_of, until_steady
 from mulligan.adapters.snapshots.sweep import Sweep
 from mulligan.adapters.snapshots.trees import EntryKind
 from mulligan.adapters.snapshots.verify import Verification
@@ -96,7 +97,7 @@ class PackedSnapshotStore:
                 return scans[-1].run()
 
             top = until_steady(attempt)
-            files = sum(len(folder.stats) - len(folder.children) for folder in top.walk())
+            files = sum(folder.held - len(folder.children) for folder in top.walk())
         observer.progress("files counted", files, files)
         return Survey(files=files, size_bytes=scans[-1].size_bytes)
 

@@ -1,0 +1,486 @@
+/* Walking a tree: what stands in every folder below an open one, by names and stat alone.
+
+   This is the quick half of scan.py, and knows only the good case: a folder in which anything is odd (it cannot
+   be entered, something in it went away, a time does not fit into 64 bits, too many folders are open) is given
+   back as not listed, and scan.py lists it by hand. So every rule about failures is in one place, in Python.
+
+   Folders are opened by name from their open parents and never through a symlink. The lists are made by several
+   threads without the GIL; Python objects are made at the end, by the caller's thread, with the GIL. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/inotify.h>
+#endif
+
+#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define MOST_OPEN 256 /* folders, while some of their own are not opened yet */
+#define MOST_THREADS 16
+#define SIGNATURE 48 /* bytes, as signatures.py packs them */
+#define SECOND_NS 1000000000LL
+#define FARTHEST_SECOND 9223372035LL /* some time in the year 2262: later ones do not fit */
+
+#ifdef __APPLE__
+#define MTIME st_mtimespec
+#define CTIME st_ctimespec
+#else
+#define MTIME st_mtim
+#define CTIME st_ctim
+#endif
+
+typedef struct {
+    union {
+        size_t at; /* in the folder's text, while that may still move */
+        const char *start;
+    } name;
+    size_t length;
+    unsigned char signature[SIGNATURE];
+    unsigned char held;   /* a file, a folder or a symlink */
+    unsigned char marked; /* more than its signature is to be noted of it */
+    unsigned char folder;
+} Entry;
+
+typedef struct Node {
+    struct Node *parent;
+    size_t number;
+    char *name;
+    DIR *dir;        /* open until all folders in it are */
+    size_t unopened; /* folders in it */
+    char *text;      /* the names of all entries, each ended by a zero byte */
+    size_t text_used, text_room;
+    Entry *entries; /* sorted by the bytes of their names */
+    size_t count, room;
+    long long size; /* bytes of all files */
+    int watch;      /* number of its watch; negative: why there is none; 0: not asked for */
+    int skipped;    /* something was left out */
+    int listed;
+} Node;
+
+typedef struct {
+    int top;              /* descriptor of the folder to begin with */
+    const char *left_out; /* the one name that is never looked at */
+    long long recent_ns;  /* what changed since then is marked */
+    int queue;            /* inotify; -1: nothing is watched */
+    uint32_t mask;
+    pthread_mutex_t lock; /* over all that follows, and over `dir` and `unopened` of nodes */
+    pthread_cond_t more;
+    Node **nodes; /* parents before children */
+    size_t count, room;
+    Node **pending; /* those that nobody has begun yet, the last one first */
+    size_t waiting, pending_room;
+    size_t busy, open;
+    int no_memory;
+} Walk;
+
+/* --- memory ------------------------------------------------------------------------------------------- */
+
+/* Make room for one more; 0 where there is no memory. */
+static int grow(void **items, size_t *room, size_t needed, size_t item_size)
+{
+    if (needed <= *room)
+        return 1;
+    size_t larger = *room < 16 ? 16 : *room * 2;
+    while (larger < needed)
+        larger *= 2;
+    void *moved = realloc(*items, larger * item_size);
+    if (moved == NULL)
+        return 0;
+    *items = moved;
+    *room = larger;
+    return 1;
+}
+
+static void free_node(Node *node)
+{
+    if (node->dir != NULL)
+        closedir(node->dir);
+    free(node->name);
+    free(node->text);
+    free(node->entries);
+    free(node);
+}
+
+/* A new folder to look at; NULL where there is no memory. */
+static Node *add_node(Walk *walk, Node *parent, const char *name)
+{
+    Node *node = calloc(1, sizeof *node);
+    if (node == NULL)
+        return NULL;
+    node->name = strdup(name);
+    if (node->name == NULL || !grow((void **)&walk->nodes, &walk->room, walk->count + 1, sizeof *walk->nodes) ||
+        !grow((void **)&walk->pending, &walk->pending_room, walk->waiting + 1, sizeof *walk->pending)) {
+        free_node(node);
+        return NULL;
+    }
+    node->parent = parent;
+    node->number = walk->count;
+    walk->nodes[walk->count++] = node;
+    walk->pending[walk->waiting++] = node;
+    return node;
+}
+
+/* --- one folder --------------------------------------------------------------------------------------- */
+
+static unsigned char *put(unsigned char *to, uint64_t value, int bytes)
+{
+    for (int at = 0; at < bytes; at++)
+        *to++ = (unsigned char)(value >> (8 * at));
+    return to;
+}
+
+/* Nanoseconds, where they fit. */
+static int nanoseconds(struct timespec time, long long *found)
+{
+    if (time.tv_sec > FARTHEST_SECOND || time.tv_sec < -FARTHEST_SECOND)
+        return 0;
+    *found = (long long)time.tv_sec * SECOND_NS + time.tv_nsec;
+    return 1;
+}
+
+/* Note what stat tells of an entry; 0 where that is not what scan.py's quick case is. */
+static int look_at(const Walk *walk, Node *node, Entry *entry, int fd)
+{
+    struct stat st;
+    long long mtime_ns, ctime_ns;
+    if (fstatat(fd, entry->name.start, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return 0;
+    if (!nanoseconds(st.MTIME, &mtime_ns) || !nanoseconds(st.CTIME, &ctime_ns))
+        return 0;
+    int file = S_ISREG(st.st_mode);
+    entry->folder = S_ISDIR(st.st_mode);
+    entry->held = file || entry->folder || S_ISLNK(st.st_mode);
+    entry->marked = !entry->held || entry->folder || (file && st.st_nlink > 1) || ctime_ns >= walk->recent_ns;
+    if (file)
+        node->size += st.st_size;
+    unsigned char *to = entry->signature;
+    to = put(to, st.st_mode, 4);
+    to = put(to, st.st_nlink, 4);
+    to = put(to, st.st_ino, 8);
+    to = put(to, (uint64_t)st.st_size, 8);
+    to = put(to, (uint64_t)mtime_ns, 8);
+    to = put(to, (uint64_t)ctime_ns, 8);
+    put(to, st.st_dev, 8);
+    return 1;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const Entry *a = left, *b = right;
+    return strcmp(a->name.start, b->name.start); /* as unsigned bytes, which is how Python orders bytes */
+}
+
+/* Take in the names of an open folder; 0 where they cannot be read, or there is no memory (errno tells). */
+static int read_names(const Walk *walk, Node *node)
+{
+    struct dirent *found;
+    for (errno = 0; (found = readdir(node->dir)) != NULL; errno = 0) {
+        const char *name = found->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        if (strcmp(name, walk->left_out) == 0) {
+            node->skipped = 1;
+            continue;
+        }
+        size_t length = strlen(name);
+        if (!grow((void **)&node->text, &node->text_room, node->text_used + length + 1, 1) ||
+            !grow((void **)&node->entries, &node->room, node->count + 1, sizeof *node->entries)) {
+            errno = ENOMEM;
+            return 0;
+        }
+        Entry *entry = &node->entries[node->count++];
+        memset(entry, 0, sizeof *entry);
+        entry->name.at = node->text_used;
+        entry->length = length;
+        memcpy(node->text + node->text_used, name, length + 1);
+        node->text_used += length + 1;
+    }
+    if (errno != 0)
+        return 0;
+    for (size_t at = 0; at < node->count; at++)
+        node->entries[at].name.start = node->text + node->entries[at].name.at;
+    if (node->count > 1)
+        qsort(node->entries, node->count, sizeof *node->entries, by_name);
+    return 1;
+}
+
+static void set_watch(const Walk *walk, Node *node)
+{
+#ifdef __linux__
+    char path[64]; /* by the descriptor: no path that could be too long, or lead elsewhere by now */
+    snprintf(path, sizeof path, "/proc/self/fd/%d", dirfd(node->dir));
+    node->watch = inotify_add_watch(walk->queue, path, walk->mask);
+    if (node->watch < 0)
+        node->watch = -errno;
+#else
+    (void)walk;
+    node->watch = -ENOSYS;
+#endif
+}
+
+/* List an open folder; its watch is set before that. Gives 0 or an errno. */
+static int list(const Walk *walk, Node *node)
+{
+    if (walk->queue >= 0)
+        set_watch(walk, node);
+    if (!read_names(walk, node))
+        return errno;
+    int fd = dirfd(node->dir);
+    for (size_t at = 0; at < node->count; at++)
+        if (!look_at(walk, node, &node->entries[at], fd))
+            return EAGAIN;
+    node->listed = 1;
+    return 0;
+}
+
+static DIR *open_folder(int parent, const char *name)
+{
+    int fd;
+    do
+        fd = openat(parent, name, FOLDER_FLAGS);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return NULL;
+    DIR *dir = fdopendir(fd);
+    if (dir == NULL)
+        close(fd);
+    return dir;
+}
+
+/* --- all folders --------------------------------------------------------------------------------------- */
+
+/* Note the folders in a folder, to be looked at next. With the lock. */
+static void go_on_below(Walk *walk, Node *node)
+{
+    for (size_t at = node->listed ? node->count : 0; at-- > 0 && !walk->no_memory;) {
+        if (!node->entries[at].folder)
+            continue;
+        if (add_node(walk, node, node->entries[at].name.start) == NULL)
+            walk->no_memory = 1;
+        else
+            node->unopened++;
+    }
+}
+
+/* Give a folder away that is needed no more, to be closed without the lock. With the lock. */
+static DIR *give_away(Walk *walk, Node *node)
+{
+    DIR *dir = node->dir;
+    if (dir == NULL || node->unopened > 0)
+        return NULL;
+    node->dir = NULL;
+    walk->open--;
+    return dir;
+}
+
+/* Take the next folder, or NULL when there is nothing left to do. With the lock. */
+static Node *next_node(Walk *walk)
+{
+    while (walk->waiting == 0 && walk->busy > 0 && !walk->no_memory)
+        pthread_cond_wait(&walk->more, &walk->lock);
+    return walk->waiting == 0 || walk->no_memory ? NULL : walk->pending[--walk->waiting];
+}
+
+static void *work(void *argument)
+{
+    Walk *walk = argument;
+    Node *node;
+    pthread_mutex_lock(&walk->lock);
+    while ((node = next_node(walk)) != NULL) {
+        Node *parent = node->parent; /* stays open: this node is one of its unopened */
+        int failed = 0, may_open = walk->open < MOST_OPEN;
+        walk->busy++;
+        walk->open += may_open;
+        pthread_mutex_unlock(&walk->lock);
+        if (may_open)
+            node->dir = open_folder(parent ? dirfd(parent->dir) : walk->top, node->name);
+        if (node->dir != NULL)
+            failed = list(walk, node);
+        pthread_mutex_lock(&walk->lock);
+        walk->busy--;
+        if (node->dir == NULL)
+            walk->open -= may_open;
+        if (failed == ENOMEM)
+            walk->no_memory = 1;
+        go_on_below(walk, node);
+        DIR *own = give_away(walk, node), *above = NULL;
+        if (parent != NULL) {
+            parent->unopened--;
+            above = give_away(walk, parent);
+        }
+        pthread_cond_broadcast(&walk->more);
+        pthread_mutex_unlock(&walk->lock);
+        if (own != NULL)
+            closedir(own);
+        if (above != NULL)
+            closedir(above);
+        pthread_mutex_lock(&walk->lock);
+    }
+    pthread_cond_broadcast(&walk->more);
+    pthread_mutex_unlock(&walk->lock);
+    return NULL;
+}
+
+/* Walk with several threads, this one included. Where the system gives fewer, fewer do it. */
+static void work_together(Walk *walk, int threads)
+{
+    pthread_t others[MOST_THREADS];
+    int started = 0;
+    sigset_t all, before; /* signals are for Python's own threads */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (started < threads - 1 && pthread_create(&others[started], NULL, work, walk) == 0)
+        started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    work(walk);
+    while (started > 0)
+        pthread_join(others[--started], NULL);
+}
+
+/* --- for Python --------------------------------------------------------------------------------------- */
+
+/* All held entries of a folder: their names, with zero bytes between them, and their signatures. */
+static int pack_held(const Node *node, PyObject **names, PyObject **signatures)
+{
+    size_t count = 0, length = 0;
+    for (size_t at = 0; at < node->count; at++) {
+        if (node->entries[at].held) {
+            count++;
+            length += node->entries[at].length + 1;
+        }
+    }
+    *names = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count ? length - 1 : 0));
+    *signatures = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * SIGNATURE));
+    if (*names == NULL || *signatures == NULL) {
+        Py_CLEAR(*names);
+        Py_CLEAR(*signatures);
+        return 0;
+    }
+    char *name = PyBytes_AS_STRING(*names), *signature = PyBytes_AS_STRING(*signatures);
+    for (size_t at = 0, done = 0; at < node->count; at++) {
+        const Entry *entry = &node->entries[at];
+        if (!entry->held)
+            continue;
+        if (done++ > 0)
+            *name++ = '\0';
+        memcpy(name, entry->name.start, entry->length);
+        name += entry->length;
+        memcpy(signature, entry->signature, SIGNATURE);
+        signature += SIGNATURE;
+    }
+    return 1;
+}
+
+/* The marked entries of a folder: a list of (name, signature). */
+static PyObject *list_marked(const Node *node)
+{
+    PyObject *marked = PyList_New(0);
+    for (size_t at = 0; marked != NULL && at < node->count; at++) {
+        const Entry *entry = &node->entries[at];
+        if (!entry->marked)
+            continue;
+        PyObject *name = PyUnicode_DecodeFSDefaultAndSize(entry->name.start, (Py_ssize_t)entry->length);
+        PyObject *pair =
+            name ? Py_BuildValue("(Ny#)", name, (const char *)entry->signature, (Py_ssize_t)SIGNATURE) : NULL;
+        if (pair == NULL || PyList_Append(marked, pair) != 0)
+            Py_CLEAR(marked);
+        Py_XDECREF(pair);
+    }
+    return marked;
+}
+
+/* (number of the parent, name, names, signatures, marked, bytes, watch, skipped), or all None but the first two
+   and the watch where the folder was not listed. */
+static PyObject *describe(const Node *node)
+{
+    Py_ssize_t parent = node->parent ? (Py_ssize_t)node->parent->number : -1;
+    PyObject *name = PyUnicode_DecodeFSDefault(node->name);
+    if (name == NULL)
+        return NULL;
+    if (!node->listed)
+        return Py_BuildValue("(nNOOOOiO)", parent, name, Py_None, Py_None, Py_None, Py_None, node->watch, Py_None);
+    PyObject *names, *signatures, *marked = list_marked(node);
+    if (marked == NULL || !pack_held(node, &names, &signatures)) {
+        Py_XDECREF(marked);
+        Py_DECREF(name);
+        return NULL;
+    }
+    return Py_BuildValue("(nNNNNLiN)", parent, name, names, signatures, marked, node->size, node->watch,
+                         PyBool_FromLong(node->skipped));
+}
+
+static PyObject *describe_all(const Walk *walk)
+{
+    if (walk->no_memory)
+        return PyErr_NoMemory();
+    PyObject *found = PyList_New((Py_ssize_t)walk->count);
+    for (size_t at = 0; found != NULL && at < walk->count; at++) {
+        PyObject *described = describe(walk->nodes[at]);
+        if (described == NULL)
+            Py_CLEAR(found);
+        else
+            PyList_SET_ITEM(found, (Py_ssize_t)at, described);
+    }
+    return found;
+}
+
+static PyObject *walk_tree(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    Walk walk = {0};
+    int threads;
+    if (!PyArg_ParseTuple(args, "iyLiIi:walk", &walk.top, &walk.left_out, &walk.recent_ns, &walk.queue, &walk.mask,
+                          &threads))
+        return NULL;
+    if (threads < 1 || threads > MOST_THREADS)
+        return PyErr_Format(PyExc_ValueError, "threads must be 1 to %d, not %d", MOST_THREADS, threads);
+    if (pthread_mutex_init(&walk.lock, NULL) != 0)
+        return PyErr_NoMemory();
+    if (pthread_cond_init(&walk.more, NULL) != 0) {
+        pthread_mutex_destroy(&walk.lock);
+        return PyErr_NoMemory();
+    }
+    Py_BEGIN_ALLOW_THREADS
+    if (add_node(&walk, NULL, ".") == NULL)
+        walk.no_memory = 1;
+    else
+        work_together(&walk, threads);
+    Py_END_ALLOW_THREADS
+    PyObject *found = describe_all(&walk);
+    for (size_t at = 0; at < walk.count; at++)
+        free_node(walk.nodes[at]);
+    free(walk.nodes);
+    free(walk.pending);
+    pthread_cond_destroy(&walk.more);
+    pthread_mutex_destroy(&walk.lock);
+    return found;
+}
+
+static PyMethodDef methods[] = {
+    {"walk", walk_tree, METH_VARARGS,
+     "walk(folder_fd, left_out, recent_ns, inotify_fd, inotify_mask, threads)\n--\n\n"
+     "List a folder and all below it; the folder itself comes first, and parents before children."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_walk",
+    .m_doc = "Walking a tree without the GIL: the quick half of scan.py.",
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__walk(void) { return PyModuleDef_Init(&module); }

@@ -1,0 +1,8 @@
+from typing import TypeAlias
+
+Listed: TypeAlias = tuple[int, str, bytes, bytes, list[tuple[str, bytes]], int, int, bool]
+NotListed: TypeAlias = tuple[int, str, None, None, None, None, int, None]
+
+def walk(
+    folder_fd: int, left_out: bytes, recent_ns: int, inotify_fd: int, inotify_mask: int, threads: int, /
+) -> list[Listed | NotListed]: ...
