@@ -4,6 +4,10 @@
    be entered, something in it went away, a time does not fit into 64 bits, too many folders are open) is given
    back as not listed, and scan.py lists it by hand. So every rule about failures is in one place, in Python.
 
+   Where the tree was known before (archive.py has the format), folders that are still as they were, with all
+   below, are told by their rows alone. That an entry is younger than the grain of timestamps, or has several
+   links, or cannot be held, is for scan.py to judge: a folder with such an entry is never told by its row.
+
    Folders are opened by name from their open parents and never through a symlink. The lists are made by several
    threads without the GIL; Python objects are made at the end, by the caller's thread, with the GIL. */
 
@@ -29,6 +33,8 @@
 #define MOST_OPEN 256 /* folders, while some of their own are not opened yet */
 #define MOST_THREADS 16
 #define SIGNATURE 48 /* bytes, as signatures.py packs them */
+#define ROW 104      /* bytes, as archive.py packs them */
+#define PLAIN 1      /* among the flags of a row */
 #define SECOND_NS 1000000000LL
 #define FARTHEST_SECOND 9223372035LL /* some time in the year 2262: later ones do not fit */
 
@@ -47,14 +53,15 @@ typedef struct {
     } name;
     size_t length;
     unsigned char signature[SIGNATURE];
-    unsigned char held;   /* a file, a folder or a symlink */
-    unsigned char marked; /* more than its signature is to be noted of it */
+    unsigned char held; /* a file, a folder or a symlink */
+    unsigned char odd;  /* more than its signature is to be noted of it */
     unsigned char folder;
 } Entry;
 
 typedef struct Node {
     struct Node *parent;
-    size_t number;
+    size_t number; /* among those that are told */
+    int told;
     char *name;
     DIR *dir;        /* open until all folders in it are */
     size_t unopened; /* folders in it */
@@ -66,7 +73,17 @@ typedef struct Node {
     int watch;      /* number of its watch; negative: why there is none; 0: not asked for */
     int skipped;    /* something was left out */
     int listed;
+    long long known; /* row in the archive; -1: none */
+    int whole;       /* as it is known; at the end: with all below */
 } Node;
+
+/* One folder of the archive. */
+typedef struct {
+    uint32_t end; /* the row after the last one below */
+    size_t name_length, names_length, count;
+    int plain;
+    const unsigned char *name, *names, *signatures;
+} Row;
 
 typedef struct {
     int top;              /* descriptor of the folder to begin with */
@@ -74,6 +91,7 @@ typedef struct {
     long long recent_ns;  /* what changed since then is marked */
     int queue;            /* inotify; -1: nothing is watched */
     uint32_t mask;
+    Py_buffer rows, heap; /* of the archive; empty: nothing is known */
     pthread_mutex_t lock; /* over all that follows, and over `dir` and `unopened` of nodes */
     pthread_cond_t more;
     Node **nodes; /* parents before children */
@@ -113,7 +131,7 @@ static void free_node(Node *node)
 }
 
 /* A new folder to look at; NULL where there is no memory. */
-static Node *add_node(Walk *walk, Node *parent, const char *name)
+static Node *add_node(Walk *walk, Node *parent, const char *name, long long known)
 {
     Node *node = calloc(1, sizeof *node);
     if (node == NULL)
@@ -125,10 +143,78 @@ static Node *add_node(Walk *walk, Node *parent, const char *name)
         return NULL;
     }
     node->parent = parent;
-    node->number = walk->count;
+    node->known = known;
     walk->nodes[walk->count++] = node;
     walk->pending[walk->waiting++] = node;
     return node;
+}
+
+/* --- what was known ------------------------------------------------------------------------------------ */
+
+static uint64_t get(const unsigned char *from, int bytes)
+{
+    uint64_t value = 0;
+    for (int at = bytes; at-- > 0;)
+        value = value << 8 | from[at];
+    return value;
+}
+
+/* Read a row; 0 where it does not stand in the archive, whole. */
+static int read_row(const Walk *walk, long long number, Row *row)
+{
+    size_t rows = (size_t)walk->rows.len / ROW, heap = (size_t)walk->heap.len;
+    if (number < 0 || (size_t)number >= rows)
+        return 0;
+    const unsigned char *from = (const unsigned char *)walk->rows.buf + (size_t)number * ROW;
+    row->end = (uint32_t)get(from, 4);
+    row->name_length = get(from + 4, 4);
+    row->names_length = get(from + 8, 4);
+    row->count = get(from + 12, 4);
+    row->plain = (get(from + 16, 4) & PLAIN) != 0;
+    uint64_t at = get(from + 24, 8);
+    uint64_t length = (uint64_t)row->name_length + row->names_length + (uint64_t)row->count * SIGNATURE;
+    if (row->end <= number || row->end > rows || at > heap || length > heap - at)
+        return 0;
+    row->name = (const unsigned char *)walk->heap.buf + at;
+    row->names = row->name + row->name_length;
+    row->signatures = row->names + row->names_length;
+    return 1;
+}
+
+/* Tell whether a listed folder is what its row says. */
+static int is_as_known(const Walk *walk, const Node *node)
+{
+    Row row;
+    if (!read_row(walk, node->known, &row) || !row.plain || node->skipped || row.count != node->count)
+        return 0;
+    const unsigned char *name = row.names, *end = row.names + row.names_length;
+    for (size_t at = 0; at < node->count; at++) {
+        const Entry *entry = &node->entries[at];
+        if (at > 0 && (name == end || *name++ != '\0'))
+            return 0;
+        if (entry->odd || entry->length > (size_t)(end - name) ||
+            memcmp(name, entry->name.start, entry->length) != 0 ||
+            memcmp(row.signatures + at * SIGNATURE, entry->signature, SIGNATURE) != 0)
+            return 0;
+        name += entry->length;
+    }
+    return name == end;
+}
+
+/* The row of a folder in a known one, sought from `*at` on, which moves there: names come in order. */
+static long long known_below(const Walk *walk, long long *at, long long end, const Entry *entry)
+{
+    Row row;
+    while (*at < end && read_row(walk, *at, &row)) {
+        size_t shorter = row.name_length < entry->length ? row.name_length : entry->length;
+        int order = memcmp(row.name, entry->name.start, shorter);
+        if (order == 0 && row.name_length == entry->length)
+            return *at;
+        if (order > 0 || (order == 0 && row.name_length > entry->length))
+            return -1;
+        *at = row.end;
+    }
+    return -1;
 }
 
 /* --- one folder --------------------------------------------------------------------------------------- */
@@ -161,7 +247,7 @@ static int look_at(const Walk *walk, Node *node, Entry *entry, int fd)
     int file = S_ISREG(st.st_mode);
     entry->folder = S_ISDIR(st.st_mode);
     entry->held = file || entry->folder || S_ISLNK(st.st_mode);
-    entry->marked = !entry->held || entry->folder || (file && st.st_nlink > 1) || ctime_ns >= walk->recent_ns;
+    entry->odd = !entry->held || (file && st.st_nlink > 1) || ctime_ns >= walk->recent_ns;
     if (file)
         node->size += st.st_size;
     unsigned char *to = entry->signature;
@@ -241,6 +327,7 @@ static int list(const Walk *walk, Node *node)
         if (!look_at(walk, node, &node->entries[at], fd))
             return EAGAIN;
     node->listed = 1;
+    node->whole = is_as_known(walk, node);
     return 0;
 }
 
@@ -263,10 +350,13 @@ static DIR *open_folder(int parent, const char *name)
 /* Note the folders in a folder, to be looked at next. With the lock. */
 static void go_on_below(Walk *walk, Node *node)
 {
-    for (size_t at = node->listed ? node->count : 0; at-- > 0 && !walk->no_memory;) {
-        if (!node->entries[at].folder)
+    Row row;
+    long long at = node->known + 1, end = read_row(walk, node->known, &row) ? row.end : 0;
+    for (size_t each = 0; node->listed && each < node->count && !walk->no_memory; each++) {
+        const Entry *entry = &node->entries[each];
+        if (!entry->folder)
             continue;
-        if (add_node(walk, node, node->entries[at].name.start) == NULL)
+        if (add_node(walk, node, entry->name.start, known_below(walk, &at, end, entry)) == NULL)
             walk->no_memory = 1;
         else
             node->unopened++;
@@ -388,7 +478,7 @@ static PyObject *list_marked(const Node *node)
     PyObject *marked = PyList_New(0);
     for (size_t at = 0; marked != NULL && at < node->count; at++) {
         const Entry *entry = &node->entries[at];
-        if (!entry->marked)
+        if (!entry->odd && !entry->folder)
             continue;
         PyObject *name = PyUnicode_DecodeFSDefaultAndSize(entry->name.start, (Py_ssize_t)entry->length);
         PyObject *pair =
@@ -400,75 +490,116 @@ static PyObject *list_marked(const Node *node)
     return marked;
 }
 
-/* (number of the parent, name, names, signatures, marked, bytes, watch, skipped), or all None but the first two
-   and the watch where the folder was not listed. */
+/* (number of the parent, name, names, signatures, marked, bytes, watch, skipped, row): all from `names` to
+   `skipped` but the watch is None for a folder that was not listed, and for one that is told by its row alone,
+   with all below. */
 static PyObject *describe(const Node *node)
 {
     Py_ssize_t parent = node->parent ? (Py_ssize_t)node->parent->number : -1;
     PyObject *name = PyUnicode_DecodeFSDefault(node->name);
     if (name == NULL)
         return NULL;
-    if (!node->listed)
-        return Py_BuildValue("(nNOOOOiO)", parent, name, Py_None, Py_None, Py_None, Py_None, node->watch, Py_None);
+    if (!node->listed || node->whole)
+        return Py_BuildValue("(nNOOOOiOL)", parent, name, Py_None, Py_None, Py_None, Py_None, node->watch, Py_None,
+                             node->whole ? node->known : -1LL);
     PyObject *names, *signatures, *marked = list_marked(node);
     if (marked == NULL || !pack_held(node, &names, &signatures)) {
         Py_XDECREF(marked);
         Py_DECREF(name);
         return NULL;
     }
-    return Py_BuildValue("(nNNNNLiN)", parent, name, names, signatures, marked, node->size, node->watch,
-                         PyBool_FromLong(node->skipped));
+    return Py_BuildValue("(nNNNNLiNL)", parent, name, names, signatures, marked, node->size, node->watch,
+                         PyBool_FromLong(node->skipped), -1LL);
+}
+
+/* Find what is whole with all below, and number what is to be told; gives how much that is. */
+static size_t number_nodes(const Walk *walk)
+{
+    for (size_t at = walk->count; at-- > 1;) {
+        Node *node = walk->nodes[at];
+        if (!node->whole)
+            node->parent->whole = 0;
+    }
+    size_t told = 0;
+    for (size_t at = 0; at < walk->count; at++) {
+        Node *node = walk->nodes[at];
+        node->told = node->parent == NULL || (node->parent->told && !node->parent->whole);
+        if (node->told)
+            node->number = told++;
+    }
+    return told;
 }
 
 static PyObject *describe_all(const Walk *walk)
 {
     if (walk->no_memory)
         return PyErr_NoMemory();
-    PyObject *found = PyList_New((Py_ssize_t)walk->count);
+    PyObject *found = PyList_New((Py_ssize_t)number_nodes(walk));
     for (size_t at = 0; found != NULL && at < walk->count; at++) {
-        PyObject *described = describe(walk->nodes[at]);
+        const Node *node = walk->nodes[at];
+        if (!node->told)
+            continue;
+        PyObject *described = describe(node);
         if (described == NULL)
             Py_CLEAR(found);
         else
-            PyList_SET_ITEM(found, (Py_ssize_t)at, described);
+            PyList_SET_ITEM(found, (Py_ssize_t)node->number, described);
     }
     return found;
+}
+
+static void walk_all(Walk *walk, int threads, long long row)
+{
+    if (add_node(walk, NULL, ".", row) == NULL)
+        walk->no_memory = 1;
+    else
+        work_together(walk, threads);
+}
+
+static void free_walk(Walk *walk)
+{
+    for (size_t at = 0; at < walk->count; at++)
+        free_node(walk->nodes[at]);
+    free(walk->nodes);
+    free(walk->pending);
 }
 
 static PyObject *walk_tree(PyObject *Py_UNUSED(module), PyObject *args)
 {
     Walk walk = {0};
+    PyObject *found = NULL;
     int threads;
-    if (!PyArg_ParseTuple(args, "iyLiIi:walk", &walk.top, &walk.left_out, &walk.recent_ns, &walk.queue, &walk.mask,
-                          &threads))
+    long long row;
+    if (!PyArg_ParseTuple(args, "iyLiIiy*y*L:walk", &walk.top, &walk.left_out, &walk.recent_ns, &walk.queue,
+                          &walk.mask, &threads, &walk.rows, &walk.heap, &row))
         return NULL;
-    if (threads < 1 || threads > MOST_THREADS)
-        return PyErr_Format(PyExc_ValueError, "threads must be 1 to %d, not %d", MOST_THREADS, threads);
-    if (pthread_mutex_init(&walk.lock, NULL) != 0)
-        return PyErr_NoMemory();
-    if (pthread_cond_init(&walk.more, NULL) != 0) {
+    if (threads < 1 || threads > MOST_THREADS) {
+        PyErr_Format(PyExc_ValueError, "threads must be 1 to %d, not %d", MOST_THREADS, threads);
+    } else if (pthread_mutex_init(&walk.lock, NULL) != 0) {
+        PyErr_NoMemory();
+    } else {
+        if (pthread_cond_init(&walk.more, NULL) != 0) {
+            PyErr_NoMemory();
+        } else {
+            Py_BEGIN_ALLOW_THREADS
+            walk_all(&walk, threads, row);
+            Py_END_ALLOW_THREADS
+            found = describe_all(&walk);
+            Py_BEGIN_ALLOW_THREADS
+            free_walk(&walk);
+            Py_END_ALLOW_THREADS
+            pthread_cond_destroy(&walk.more);
+        }
         pthread_mutex_destroy(&walk.lock);
-        return PyErr_NoMemory();
     }
-    Py_BEGIN_ALLOW_THREADS
-    if (add_node(&walk, NULL, ".") == NULL)
-        walk.no_memory = 1;
-    else
-        work_together(&walk, threads);
-    Py_END_ALLOW_THREADS
-    PyObject *found = describe_all(&walk);
-    for (size_t at = 0; at < walk.count; at++)
-        free_node(walk.nodes[at]);
-    free(walk.nodes);
-    free(walk.pending);
-    pthread_cond_destroy(&walk.more);
-    pthread_mutex_destroy(&walk.lock);
+    PyBuffer_Release(&walk.rows);
+    PyBuffer_Release(&walk.heap);
     return found;
 }
 
 static PyMethodDef methods[] = {
     {"walk", walk_tree, METH_VARARGS,
-     "walk(folder_fd, left_out, recent_ns, inotify_fd, inotify_mask, threads)\n--\n\n"
+     "walk(folder_fd, left_out, recent_ns, inotify_fd, inotify_mask, threads, rows, heap, row)\n--\n\n"
      "List a folder and all below it; the folder itself comes first, and parents before children."},
     {NULL, NULL, 0, NULL},
 };

@@ -4,23 +4,22 @@ A cache is a hint: anything odd about it (another format, Python or boot, a wron
 used, and every file is read again. It needs no fsync either: after a power cut the boot is another one.
 """
 
-import marshal
+import mmap
 import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
+from mulligan.adapters.snapshots.archive import Archive, pack
 from mulligan.adapters.snapshots.durable import make_private_folder
-from mulligan.adapters.snapshots.folder import Folder, PackedRecords
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.packs import hash_of
 from mulligan.adapters.snapshots.presence import forget_missing
 from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.adapters.snapshots.signatures import Listing
 
-_MAGIC = b"mulligan stat cache 3\n"
+_MAGIC = b"mulligan stat cache 4\n"
 _WORTH_SAVING_FILES = (
     64  # fewer files than this are read again by the next process faster than all is written down
 )
@@ -115,7 +114,7 @@ class StatCache:
 
     def _save(self, key: str, known: Remembered) -> None:
         make_private_folder(self._folder)
-        body = marshal.dumps((sorted(known.packs), _rows(known.top)))
+        body = pack(known.top, known.packs)
         with self._rooms.room() as room:
             path = room / "cache"
             path.touch(mode=0o600)
@@ -124,47 +123,13 @@ class StatCache:
 
     def _load(self, key: str) -> Remembered | None:
         try:
-            data = self._path(key).read_bytes()
-        except OSError:
+            with self._path(key).open("rb") as file:
+                data = memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
+        except (OSError, ValueError):  # ValueError: it is empty
             return None
         start = len(self._head) + 32
-        body = memoryview(data)[start:]
+        body = data[start:]
         if data[: len(self._head)] != self._head or data[len(self._head) : start] != hash_of(body):
             return None
-        packs, rows = cast("tuple[list[str], list[tuple[Any, ...]]]", marshal.loads(body))  # noqa: S302  our own file, owner-only, proved by its checksum
-        return Remembered(_folders(rows), frozenset(packs))
-
-
-def _rows(top: Folder) -> list[tuple[Any, ...]]:
-    """A tree as a flat list, each folder with the number of its parent: nesting would bound the depth."""
-    order = top.walk()
-    numbers = {id(folder): number for number, folder in enumerate(order)}
-    return [
-        (
-            -1 if folder.parent is None else numbers[id(folder.parent)],
-            folder.name,
-            *folder.listing,
-            *folder.packed_records,
-            folder.racy,
-            folder.groups,
-            folder.unheld,
-            folder.id,
-            folder.address,
-        )
-        for folder in order
-    ]
-
-
-def _folders(rows: list[tuple[Any, ...]]) -> Folder:
-    folders: list[Folder] = []
-    for number, name, names, signatures, records, count, racy, groups, unheld, identity, address in rows:
-        above: Folder | None = folders[cast("int", number)] if number >= 0 else None
-        folder = Folder(name, above)
-        folder.list_as(Listing(names, signatures))
-        folder.record_as(PackedRecords(records, count))
-        folder.racy, folder.groups, folder.unheld = racy, groups, unheld
-        folder.id, folder.address = identity, address
-        folders.append(folder)
-        if above is not None:
-            above.children[name] = folder
-    return folders[0]
+        archive = Archive(body)
+        return Remembered(archive.top(), archive.packs)

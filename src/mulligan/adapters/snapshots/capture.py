@@ -33,14 +33,16 @@ class Reading:
 
     def _attempt(self, folders: Folders, started_ns: int) -> Folder:
         self._records.started_ns = started_ns
-        scan = Scan(folders, exclusions_of(self._tree), started_ns, self._witness)
+        scan = Scan(folders, exclusions_of(self._tree), started_ns, self._witness, self._known)
         top = scan.run()
         self.inside = scan.inside
         self.links = [each for names in scan.links.values() for each in names]
         self.resolved = []
         before: dict[int, Folder | None] = {id(top): self._known}
-        order = top.walk()
+        order = top.walk_unsealed()
         for folder in order:
+            if folder.sealed:
+                continue
             old = before[id(folder)]
             for name, child in folder.children.items():
                 before[id(child)] = old.children.get(name) if old else None
@@ -50,6 +52,8 @@ class Reading:
 
     def _resolve(self, folders: Folders, folder: Folder, old: Folder | None) -> None:
         """Learn a folder's records, identity and address; its children are resolved already."""
+        if folder.sealed:
+            return
         if old is not None and self._unchanged(folder, old):
             folder.take_over(old)
             count_files(folder)
@@ -71,7 +75,7 @@ class Reading:
             and folder.looks_like(old)
             and folder.groups == old.groups
             and folder.unheld.keys() == old.unheld.keys()
-            and old.recorded == folder.held
+            and old.complete
             and all(child.address == old.children[name].address for name, child in folder.children.items())
         )
 
@@ -110,7 +114,7 @@ def unheld_in(top: Folder) -> tuple[Unheld, ...]:
     """All that was found but cannot be held, sorted by path."""
     found = [
         Unheld(path_of(folder, name), reason)
-        for folder in top.walk()
+        for folder in top.walk_unsealed()
         if folder.unheld
         for name, reason in folder.unheld.items()
     ]

@@ -206,7 +206,7 @@ class _Comparison:
     def _find_kept_links(self, difference: Difference, present: Folder) -> None:
         if not self._wanted_groups:
             return
-        for folder in present.walk():
+        for folder in present.walk_unsealed():
             for name, group in folder.groups.items():
                 if group in self._wanted_groups and (id(folder), name) not in self._touched:
                     difference.kept_links.setdefault(group, (folder, name))

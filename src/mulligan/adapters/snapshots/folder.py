@@ -1,43 +1,35 @@
 """Folders of a tree as they were found, and what was learned of them."""
 
-import marshal
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING
 
 from mulligan.adapters.snapshots.signatures import Listing, listing_of
 
-
-class PackedRecords(NamedTuple):
-    """The records of a folder in one piece."""
-
-    data: bytes
-    count: int
-
-    def opened(self) -> dict[str, bytes]:
-        """Records by name."""
-        return cast("dict[str, bytes]", marshal.loads(self.data))  # noqa: S302  packed by ourselves
+if TYPE_CHECKING:
+    from mulligan.adapters.snapshots.archive import Archive
 
 
 class Folder:
     """A folder as it was found. The topmost holds the tree itself, as ".".
 
-    Most folders of a large tree do not change from one look to the next, and nobody asks what is in them:
-    signatures and records stay in one piece each, as they came from the scan or the stat cache, until asked for.
-    From then on they may be changed, and are dictionaries.
+    Most folders of a large tree do not change from one look to the next, and nobody asks what is in them: what
+    came in one piece, from a scan or from the stat cache, stays so until someone asks.
     """
 
     __slots__ = (
+        "_children",
         "_listing",
-        "_packed",
         "_records",
+        "_row",
+        "_shelf",
         "_stats",
         "address",
-        "children",
         "files",
         "groups",
         "id",
         "name",
         "parent",
         "racy",
+        "sealed",
         "skipped",
         "unheld",
     )
@@ -45,15 +37,17 @@ class Folder:
     def __init__(self, name: str, parent: "Folder | None") -> None:
         self.name = name
         self.parent = parent
-        self._stats: dict[str, bytes] | None = {}
-        self._listing = _NO_LISTING  # of use while there are no `_stats`
-        self._records: dict[str, bytes] | None = {}
-        self._packed = _NO_RECORDS  # of use while there are no `_records`
+        self._stats: dict[str, bytes] | None = {}  # None: as in the listing
+        self._listing: Listing | None = None  # None: as on the shelf
+        self._records: dict[str, bytes] | None = {}  # None: as on the shelf
+        self._children: dict[str, Folder] | None = {}  # None: as on the shelf
+        self._shelf: Archive | None = None
+        self._row = 0
+        self.sealed = False  # it is as on the shelf, with all below
         self.racy: set[str] = set()  # names that must be read again next time
         self.groups: dict[str, bytes] = {}  # names that share an inode -> first path
         self.unheld: dict[str, str] = {}  # names that cannot be held -> why
         self.skipped = False  # has something excluded in it
-        self.children: dict[str, Folder] = {}
         self.id = b""
         self.address = b""  # empty: not known
         self.files = 0  # below here, folders not counted
@@ -62,37 +56,57 @@ class Folder:
     def stats(self) -> dict[str, bytes]:
         """The signatures of what can be held, by name."""
         if self._stats is None:
-            self._stats, self._listing = self._listing.opened(), _NO_LISTING
+            self._stats, self._listing = self.listing.opened(), None
         return self._stats
+
+    @property
+    def listing(self) -> Listing:
+        """All signatures in one piece."""
+        if self._stats is not None:
+            return listing_of(self._stats)
+        if self._listing is None:
+            assert self._shelf is not None
+            return self._shelf.listing(self._row)
+        return self._listing
+
+    @property
+    def held(self) -> int:
+        """How many names have a signature."""
+        if self._stats is not None:
+            return len(self._stats)
+        if self._listing is None:
+            assert self._shelf is not None
+            return self._shelf.held(self._row)
+        return self._listing.count
 
     @property
     def records(self) -> dict[str, bytes]:
         """Records as in trees, by name; empty until captured."""
         if self._records is None:
-            self._records, self._packed = self._packed.opened(), _NO_RECORDS
+            assert self._shelf is not None
+            self._records = self._shelf.records(self._row)
         return self._records
 
     @property
-    def listing(self) -> Listing:
-        """All signatures in one piece."""
-        return self._listing if self._stats is None else listing_of(self._stats)
-
-    @property
-    def packed_records(self) -> PackedRecords:
-        """All records in one piece."""
+    def complete(self) -> bool:
+        """Tell whether every name has a record."""
         if self._records is None:
-            return self._packed
-        return PackedRecords(marshal.dumps(self._records), len(self._records))
+            assert self._shelf is not None
+            return self._shelf.is_complete(self._row)
+        return len(self._records) == self.held
 
     @property
-    def held(self) -> int:
-        """How many names have a signature."""
-        return self._listing.count if self._stats is None else len(self._stats)
+    def children(self) -> "dict[str, Folder]":
+        """The folders in this one, by name."""
+        if self._children is None:
+            assert self._shelf is not None
+            self._children = self._shelf.children(self._row, self)
+        return self._children
 
     @property
-    def recorded(self) -> int:
-        """How many names have a record."""
-        return self._packed.count if self._records is None else len(self._records)
+    def shelf(self) -> "tuple[Archive, int] | None":
+        """Where this folder stands with all below, exactly as it is."""
+        return (self._shelf, self._row) if self._shelf is not None and self.sealed else None
 
     @property
     def guarded(self) -> bool:
@@ -101,27 +115,33 @@ class Folder:
 
     def start_anew(self) -> None:
         """Forget what was found, before the folder is listed."""
-        self._stats, self.racy, self.unheld, self.children = {}, set(), {}, {}
+        self._stats, self._listing, self.racy, self.unheld, self._children = {}, None, set(), {}, {}
         self.skipped = False
 
     def list_as(self, listing: Listing) -> None:
         """Take signatures in one piece."""
         self._stats, self._listing = None, listing
 
-    def record_as(self, packed: PackedRecords) -> None:
-        """Take records in one piece."""
-        self._records, self._packed = None, packed
+    def put_away(self, shelf: "Archive", row: int, *, has_children: bool) -> None:
+        """Be what stands on a shelf."""
+        self._stats = self._listing = self._records = None
+        self._children = None if has_children else {}
+        self._shelf, self._row, self.sealed = shelf, row, True
+
+    def unseal(self) -> None:
+        """Take note that this is about to be changed."""
+        self.sealed = False
 
     def looks_like(self, other: "Folder") -> bool:
         """Tell whether both hold the same names with the same signatures."""
-        if self._stats is None and other._stats is None and self._listing == other._listing:  # noqa: SLF001  its own class
+        if self._stats is None and self.listing == other.listing:
             return True
         return self.held == other.held and self.stats == other.stats
 
     def take_over(self, other: "Folder") -> None:
         """Be known as another is, which has not changed; what both hold is kept once."""
-        self._stats, self._listing = other._stats, other._listing  # noqa: SLF001  its own class
-        self._records, self._packed = other._records, other._packed  # noqa: SLF001  its own class
+        self._stats, self._listing, self._records = other._stats, other._listing, other._records  # noqa: SLF001  its own class
+        self._shelf, self._row = other._shelf, other._row  # noqa: SLF001  its own class
         self.id, self.address = other.id, other.address
 
     def walk(self) -> "list[Folder]":
@@ -131,6 +151,10 @@ class Folder:
             found.extend(folder.children.values())
         return found
 
-
-_NO_LISTING = Listing(b"", b"")
-_NO_RECORDS = PackedRecords(b"", 0)
+    def walk_unsealed(self) -> "list[Folder]":
+        """This folder and all below, parents before children; nothing below those that are sealed."""
+        found: list[Folder] = [self]
+        for folder in found:
+            if not folder.sealed:
+                found.extend(folder.children.values())
+        return found

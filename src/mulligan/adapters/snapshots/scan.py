@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from mulligan.adapters.snapshots import inotify, walking
+from mulligan.adapters.snapshots.archive import NOTHING, Archive
 from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.places import Folders, path_of
 from mulligan.adapters.snapshots.signatures import (
@@ -113,7 +114,16 @@ def exclusions_of(tree: WorkingTree) -> Exclusions:
 class Scan:
     """One look at a whole tree."""
 
-    def __init__(self, folders: Folders, exclusions: Exclusions, started_ns: int, witness: Witness) -> None:
+    def __init__(
+        self,
+        folders: Folders,
+        exclusions: Exclusions,
+        started_ns: int,
+        witness: Witness,
+        known: Folder | None = None,
+    ) -> None:
+        """`known` is the tree as it was read before."""
+        self._known = known
         self._folders = folders
         self._exclusions = exclusions
         self._witness = witness
@@ -163,12 +173,17 @@ class Scan:
             return [top]
         witness, folders, left = self._witness, list[Folder](), list[Folder]()
         home, threads = os.fsencode(PROJECT_HOME), walking.THREADS
-        found = walking.walk(fd, home, self._recent_ns, witness.queue, inotify.WANTED, threads)
-        for parent, name, names, signatures, marked, size, watch, skipped in found:
+        archive, number = self._known_place(top)
+        known = archive.rows, archive.heap, number
+        found = walking.walk(fd, home, self._recent_ns, witness.queue, inotify.WANTED, threads, *known)
+        for parent, name, names, signatures, marked, size, watch, skipped, row in found:
             folder = folders[parent].children[name] if folders else top
             folders.append(folder)
             if watch:
                 witness.queued(folder, watch)
+            if row >= 0:
+                archive.seal(row, folder)
+                continue
             if names is None:
                 left.append(folder)
                 continue
@@ -178,6 +193,17 @@ class Scan:
             for each, signature in marked:
                 self._mark(folder, each, fields_of(signature))
         return left
+
+    def _known_place(self, folder: Folder) -> tuple[Archive, int]:
+        """Where a folder stands in the stat cache; nowhere where each folder must be told to a witness."""
+        known = self._known_as(folder) if self._witness.queue < 0 else None
+        return (known and known.shelf) or (NOTHING, -1)
+
+    def _known_as(self, folder: Folder) -> Folder | None:
+        if folder.parent is None:
+            return self._known
+        around = self._known_as(folder.parent)
+        return around and around.children.get(folder.name)
 
     def _list_by_hand(self, folder: Folder, excluded: Exclusions) -> bool:
         try:

@@ -13,7 +13,7 @@ _FINE_GRAIN_NS = 20_000_000  # two ticks of the slowest kernel clock that stamps
 _SECOND_NS = 1_000_000_000
 _LAYOUT = struct.Struct("<IIQqqqQ")  # _walk.c packs the same
 _MASKS = (0xFFFFFFFF, 0xFFFFFFFF, (1 << 64) - 1, (1 << 63) - 1, (1 << 63) - 1, (1 << 63) - 1, (1 << 64) - 1)
-_LENGTH = _LAYOUT.size
+SIGNATURE_LENGTH = _LAYOUT.size
 
 
 def signature(st: os.stat_result) -> bytes:
@@ -65,13 +65,16 @@ class Listing(NamedTuple):
     @property
     def count(self) -> int:
         """How many names there are."""
-        return len(self.signatures) // _LENGTH
+        return len(self.signatures) // SIGNATURE_LENGTH
 
     def opened(self) -> dict[str, bytes]:
         """Signatures by name."""
         if not self.signatures:
             return {}
-        parts = [self.signatures[at : at + _LENGTH] for at in range(0, len(self.signatures), _LENGTH)]
+        parts = [
+            self.signatures[at : at + SIGNATURE_LENGTH]
+            for at in range(0, len(self.signatures), SIGNATURE_LENGTH)
+        ]
         return dict(zip(os.fsdecode(self.names).split("\0"), parts, strict=True))
 
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from mulligan.adapters.snapshots._walk import Listed, NotListed
 
-    Walk: TypeAlias = Callable[[int, bytes, int, int, int, int], list[Listed | NotListed]]
+    Walk: TypeAlias = Callable[
+        [int, bytes, int, int, int, int, memoryview, memoryview, int], list[Listed | NotListed]
+    ]
 
 walk: "Walk | None"
 try:
-    from mulligan.adapters.snapshots._walk import walk as walk
+    from mulligan.adapters.snapshots._walk import walk
 except ImportError as exc:
     walk, why_not = None, str(exc)
 else:
