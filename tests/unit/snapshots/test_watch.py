@@ -172,6 +172,7 @@ def test_nothing_is_opened_where_nothing_changed(world: World, monkeypatch: pyte
     assert capture.size_bytes == 0
 
 
+@pytest.mark.parametrize("walker", ["in Python"], indirect=True)  # what it interrupts is Python
 def test_a_tree_that_changes_while_it_is_looked_at_is_looked_at_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

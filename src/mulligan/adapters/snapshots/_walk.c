@@ -490,26 +490,30 @@ static PyObject *list_marked(const Node *node)
     return marked;
 }
 
-/* (number of the parent, name, names, signatures, marked, bytes, watch, skipped, row): all from `names` to
-   `skipped` but the watch is None for a folder that was not listed, and for one that is told by its row alone,
-   with all below. */
+/* What a folder holds: (names, signatures, marked, bytes, skipped). */
+static PyObject *describe_content(const Node *node)
+{
+    PyObject *names, *signatures, *marked = list_marked(node);
+    if (marked == NULL || !pack_held(node, &names, &signatures)) {
+        Py_XDECREF(marked);
+        return NULL;
+    }
+    return Py_BuildValue("(NNNLN)", names, signatures, marked, node->size, PyBool_FromLong(node->skipped));
+}
+
+/* (number of the parent, name, watch, row, content): no content where the folder was not listed, or where the
+   row tells all of it; the row is -1 where it does not. */
 static PyObject *describe(const Node *node)
 {
     Py_ssize_t parent = node->parent ? (Py_ssize_t)node->parent->number : -1;
     PyObject *name = PyUnicode_DecodeFSDefault(node->name);
-    if (name == NULL)
-        return NULL;
-    if (!node->listed || node->whole)
-        return Py_BuildValue("(nNOOOOiOL)", parent, name, Py_None, Py_None, Py_None, Py_None, node->watch, Py_None,
-                             node->whole ? node->known : -1LL);
-    PyObject *names, *signatures, *marked = list_marked(node);
-    if (marked == NULL || !pack_held(node, &names, &signatures)) {
-        Py_XDECREF(marked);
-        Py_DECREF(name);
+    PyObject *content = node->listed && !node->whole ? describe_content(node) : Py_NewRef(Py_None);
+    if (name == NULL || content == NULL) {
+        Py_XDECREF(name);
+        Py_XDECREF(content);
         return NULL;
     }
-    return Py_BuildValue("(nNNNNLiNL)", parent, name, names, signatures, marked, node->size, node->watch,
-                         PyBool_FromLong(node->skipped), -1LL);
+    return Py_BuildValue("(nNiLN)", parent, name, node->watch, node->whole ? node->known : -1LL, content);
 }
 
 /* Find what is whole with all below, and number what is to be told; gives how much that is. */

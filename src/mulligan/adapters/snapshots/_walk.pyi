@@ -1,7 +1,9 @@
 from typing import TypeAlias
 
-Listed: TypeAlias = tuple[int, str, bytes, bytes, list[tuple[str, bytes]], int, int, bool, int]
-NotListed: TypeAlias = tuple[int, str, None, None, None, None, int, None, int]
+# names, signatures, those of which more is to be noted, bytes, whether something was left out
+Content: TypeAlias = tuple[bytes, bytes, list[tuple[str, bytes]], int, bool]
+# number of the parent, name, watch, row in the archive (-1: none tells all), content
+Found: TypeAlias = tuple[int, str, int, int, Content | None]
 
 def walk(
     folder_fd: int,
@@ -14,4 +16,4 @@ def walk(
     heap: memoryview,
     row: int,
     /,
-) -> list[Listed | NotListed]: ...
+) -> list[Found]: ...

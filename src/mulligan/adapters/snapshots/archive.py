@@ -117,7 +117,7 @@ def pack(top: Folder, packs: Iterable[str]) -> bytes:
         name, listing = os.fsencode(folder.name), folder.listing
         rest = marshal.dumps((folder.records, folder.racy, folder.groups, folder.unheld))
         pieces = (name, *listing, rest)
-        lengths = (len(name), len(listing.names), listing.count, _flags(folder), len(rest))
+        lengths = (len(name), len(listing.names), listing.held, _flags(folder), len(rest))
         known = (folder.id, folder.address) if folder.address else (_UNKNOWN, _UNKNOWN)
         rows.append(_ROW.pack(ends[id(folder)], *lengths, at, folder.files, *known))
         heap.extend(pieces)

@@ -129,7 +129,7 @@ class StatCache:
             return None
         start = len(self._head) + 32
         body = data[start:]
-        if data[: len(self._head)] != self._head or data[len(self._head) : start] != hash_of(body):
+        if bytes(data[:start]) != self._head + hash_of(body):
             return None
         archive = Archive(body)
         return Remembered(archive.top(), archive.packs)

@@ -77,7 +77,7 @@ class Folder:
         if self._listing is None:
             assert self._shelf is not None
             return self._shelf.held(self._row)
-        return self._listing.count
+        return self._listing.held
 
     @property
     def records(self) -> dict[str, bytes]:

@@ -171,12 +171,14 @@ class Scan:
             fd = self._folders.fd(top)
         except OSError:
             return [top]
-        witness, folders, left = self._witness, list[Folder](), list[Folder]()
+        witness = self._witness
+        folders: list[Folder] = []
+        left: list[Folder] = []
         home, threads = os.fsencode(PROJECT_HOME), walking.THREADS
         archive, number = self._known_place(top)
         known = archive.rows, archive.heap, number
         found = walking.walk(fd, home, self._recent_ns, witness.queue, inotify.WANTED, threads, *known)
-        for parent, name, names, signatures, marked, size, watch, skipped, row in found:
+        for parent, name, watch, row, content in found:
             folder = folders[parent].children[name] if folders else top
             folders.append(folder)
             if watch:
@@ -184,11 +186,11 @@ class Scan:
             if row >= 0:
                 archive.seal(row, folder)
                 continue
-            if names is None:
+            if content is None:
                 left.append(folder)
                 continue
+            names, signatures, marked, size, folder.skipped = content
             folder.list_as(Listing(names, signatures))
-            folder.skipped = skipped
             self.size_bytes += size
             for each, signature in marked:
                 self._mark(folder, each, fields_of(signature))

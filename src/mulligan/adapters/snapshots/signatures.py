@@ -63,7 +63,7 @@ class Listing(NamedTuple):
     signatures: bytes
 
     @property
-    def count(self) -> int:
+    def held(self) -> int:
         """How many names there are."""
         return len(self.signatures) // SIGNATURE_LENGTH
 

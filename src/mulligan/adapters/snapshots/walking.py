@@ -8,18 +8,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from mulligan.adapters.snapshots._walk import Listed, NotListed
+    from mulligan.adapters.snapshots._walk import Found
 
-    Walk: TypeAlias = Callable[
-        [int, bytes, int, int, int, int, memoryview, memoryview, int], list[Listed | NotListed]
-    ]
+    Walk: TypeAlias = Callable[[int, bytes, int, int, int, int, memoryview, memoryview, int], list[Found]]
 
-walk: "Walk | None"
+walk: "Walk | None" = None
+why_not = ""
 try:
-    from mulligan.adapters.snapshots._walk import walk
+    from mulligan.adapters.snapshots import _walk
 except ImportError as exc:
-    walk, why_not = None, str(exc)
+    why_not = str(exc)
 else:
-    why_not = ""
+    walk = _walk.walk
 
 THREADS = min(4, os.cpu_count() or 1)  # they wait for memory and for locks of the kernel: more bring no more
