@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.snapshots import cache
+from mulligan.adapters.snapshots.folder import Folder
+from mulligan.adapters.snapshots.objects import Objects
+from mulligan.adapters.snapshots.presence import forget_missing
+from mulligan.adapters.snapshots.repack import ENOUGH_TO_JOIN
 from mulligan.adapters.snapshots.signatures import is_racy
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from tests.snapshot_world import Watcher, age, bring_back, new_store, take, tree_at
+from tests.snapshot_world import Watcher, age, bring_back, history, new_store, take, tree_at
 
 
 @pytest.fixture
@@ -156,3 +161,22 @@ def test_what_a_comparison_reads_is_not_taken_for_stored(tmp_path: Path, tree: P
     assert store.compare(snapshot, tree_at(tree))
     second = take(store, tree)
     assert store.verify([second], quick=False, observer=Watcher()) == {}
+
+
+def test_after_packs_were_joined_one_process_looks_for_all_objects_and_no_other(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    age(tree)
+    take(new_store(tmp_path / "store"), tree)
+    history(new_store(tmp_path / "store"), tree, ENOUGH_TO_JOIN + 1)  # joins them, and saves nothing
+    looks: list[Folder] = []
+
+    def counting(top: Folder, objects: Objects) -> bool:
+        looks.append(top)
+        return forget_missing(top, objects)
+
+    monkeypatch.setattr(cache, "forget_missing", counting)
+    first = take(new_store(tmp_path / "store"), tree)
+    assert len(looks) == 1
+    assert take(new_store(tmp_path / "store"), tree) == first
+    assert len(looks) == 1

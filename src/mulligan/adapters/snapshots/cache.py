@@ -65,6 +65,8 @@ class StatCache:
         if not known.packs <= packs:  # packs are joined and swept: what they held may be elsewhere, or gone
             forgotten = forget_missing(known.top, objects)
             known = Remembered(known.top, packs)
+            if key not in self._trees:  # written down anew, so that the next process need not look again
+                self._unsaved[key] = (known.top.files, 0)
         self._trees[key] = known
         return Recalled(top=known.top, forgotten=forgotten)
 
