@@ -26,7 +26,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #ifdef __linux__
+#include <linux/magic.h>
 #include <sys/inotify.h>
+#include <sys/vfs.h>
 #endif
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -75,6 +77,7 @@ typedef struct Node {
     int listed;
     long long known; /* row in the archive; -1: none */
     int whole;       /* as it is known; at the end: with all below */
+    int same_names;  /* its own times tell that it holds the names that are known */
 } Node;
 
 /* One folder of the archive. */
@@ -92,6 +95,8 @@ typedef struct {
     int queue;            /* inotify; -1: nothing is watched */
     uint32_t mask;
     Py_buffer rows, heap; /* of the archive; empty: nothing is known */
+    int stamps_folders;   /* the filesystem is one that stamps a folder whenever a name in it comes or goes */
+    dev_t device;         /* of that filesystem */
     pthread_mutex_t lock; /* over all that follows, and over `dir` and `unopened` of nodes */
     pthread_cond_t more;
     Node **nodes; /* parents before children */
@@ -267,6 +272,48 @@ static int by_name(const void *left, const void *right)
     return strcmp(a->name.start, b->name.start); /* as unsigned bytes, which is how Python orders bytes */
 }
 
+/* Note a name of a folder; 0 where there is no memory. */
+static int add_entry(Node *node, const char *name, size_t length)
+{
+    if (!grow((void **)&node->text, &node->text_room, node->text_used + length + 1, 1) ||
+        !grow((void **)&node->entries, &node->room, node->count + 1, sizeof *node->entries)) {
+        errno = ENOMEM;
+        return 0;
+    }
+    Entry *entry = &node->entries[node->count++];
+    memset(entry, 0, sizeof *entry);
+    entry->name.at = node->text_used;
+    entry->length = length;
+    memcpy(node->text + node->text_used, name, length);
+    node->text_used += length;
+    node->text[node->text_used++] = '\0';
+    return 1;
+}
+
+/* Let entries know their names, which do not move any more. */
+static void settle_names(Node *node)
+{
+    for (size_t at = 0; at < node->count; at++)
+        node->entries[at].name.start = node->text + node->entries[at].name.at;
+}
+
+/* Take in the names that are known of a folder; 0 where there is no memory, or nothing known. */
+static int recall_names(const Walk *walk, Node *node)
+{
+    Row row;
+    if (!read_row(walk, node->known, &row) || !row.plain)
+        return errno = EAGAIN, 0;
+    const char *name = (const char *)row.names, *end = name + row.names_length;
+    for (size_t at = 0; at < row.count; at++) {
+        const char *next = memchr(name, '\0', (size_t)(end - name));
+        if (!add_entry(node, name, (size_t)((next ? next : end) - name)))
+            return 0;
+        name = next ? next + 1 : end;
+    }
+    settle_names(node);
+    return 1;
+}
+
 /* Take in the names of an open folder; 0 where they cannot be read, or there is no memory (errno tells). */
 static int read_names(const Walk *walk, Node *node)
 {
@@ -279,23 +326,12 @@ static int read_names(const Walk *walk, Node *node)
             node->skipped = 1;
             continue;
         }
-        size_t length = strlen(name);
-        if (!grow((void **)&node->text, &node->text_room, node->text_used + length + 1, 1) ||
-            !grow((void **)&node->entries, &node->room, node->count + 1, sizeof *node->entries)) {
-            errno = ENOMEM;
+        if (!add_entry(node, name, strlen(name)))
             return 0;
-        }
-        Entry *entry = &node->entries[node->count++];
-        memset(entry, 0, sizeof *entry);
-        entry->name.at = node->text_used;
-        entry->length = length;
-        memcpy(node->text + node->text_used, name, length + 1);
-        node->text_used += length + 1;
     }
     if (errno != 0)
         return 0;
-    for (size_t at = 0; at < node->count; at++)
-        node->entries[at].name.start = node->text + node->entries[at].name.at;
+    settle_names(node);
     if (node->count > 1)
         qsort(node->entries, node->count, sizeof *node->entries, by_name);
     return 1;
@@ -320,7 +356,7 @@ static int list(const Walk *walk, Node *node)
 {
     if (walk->queue >= 0)
         set_watch(walk, node);
-    if (!read_names(walk, node))
+    if (!(node->same_names ? recall_names(walk, node) : read_names(walk, node)))
         return errno;
     int fd = dirfd(node->dir);
     for (size_t at = 0; at < node->count; at++)
@@ -347,6 +383,34 @@ static DIR *open_folder(int parent, const char *name)
 
 /* --- all folders --------------------------------------------------------------------------------------- */
 
+/* Where a folder's own signature is what it was, and was old enough then, so are the names in it, if only its
+   filesystem stamps folders: reading them again would be a fifth of the walk. */
+static void find_filesystem(Walk *walk)
+{
+#ifdef __linux__
+    struct statfs fs;
+    struct stat st;
+    if (fstatfs(walk->top, &fs) != 0 || fstat(walk->top, &st) != 0)
+        return;
+    walk->device = st.st_dev;
+    switch ((unsigned long)fs.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case TMPFS_MAGIC:
+        walk->stamps_folders = 1;
+    }
+#else
+    (void)walk;
+#endif
+}
+
+static int keeps_stamps(const Walk *walk, const Entry *entry)
+{
+    return walk->stamps_folders && get(entry->signature + SIGNATURE - 8, 8) == (uint64_t)walk->device;
+}
+
 /* Note the folders in a folder, to be looked at next. With the lock. */
 static void go_on_below(Walk *walk, Node *node)
 {
@@ -356,10 +420,13 @@ static void go_on_below(Walk *walk, Node *node)
         const Entry *entry = &node->entries[each];
         if (!entry->folder)
             continue;
-        if (add_node(walk, node, entry->name.start, known_below(walk, &at, end, entry)) == NULL)
+        Node *below = add_node(walk, node, entry->name.start, known_below(walk, &at, end, entry));
+        if (below == NULL) {
             walk->no_memory = 1;
-        else
+        } else {
+            below->same_names = below->known >= 0 && node->whole && keeps_stamps(walk, entry);
             node->unopened++;
+        }
     }
 }
 
@@ -554,6 +621,7 @@ static PyObject *describe_all(const Walk *walk)
 
 static void walk_all(Walk *walk, int threads, long long row)
 {
+    find_filesystem(walk);
     if (add_node(walk, NULL, ".", row) == NULL)
         walk->no_memory = 1;
     else
