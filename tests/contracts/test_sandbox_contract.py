@@ -1,16 +1,18 @@
 """What every kind of sandbox promises; each brings a world in which a real thing can be made and changed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
-from mulligan.domain.ids import PlanId
+from mulligan.domain.ids import CheckpointId, PlanId
+from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Resource, ResourceType
 from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
-from mulligan.ports import SandboxKind
+from mulligan.ports import SandboxKind, SandboxOrder
 from tests.snapshot_world import Watcher, new_store, picture, removed, restored
 
 PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
@@ -23,7 +25,17 @@ class World:
     kind: SandboxKind
     resource: Resource
     location: Path
+    sandboxes: Path
     file: str
+
+    def order(self, name: str = "data") -> SandboxOrder:
+        return SandboxOrder(
+            plan_id=PLAN,
+            resource=replace(self.resource, name=name),
+            location=self.location,
+            path=self.sandboxes / PLAN / folder_name(name),
+            excluded=frozenset(),
+        )
 
 
 def _directory_world(tmp_path: Path) -> World:
@@ -41,18 +53,15 @@ def _directory_world(tmp_path: Path) -> World:
         project_home=home,
         user_home=tmp_path / "users" / "me",
     )
-    return World(kind, _resource("data"), location, "sub/file")
-
-
-def _resource(name: str) -> Resource:
-    return Resource(
-        name=name,
+    resource = Resource(
+        name="data",
         type=ResourceType.FS_DIRECTORY,
         location="real",
         strategy=None,
         from_revision=None,
         create=False,
     )
+    return World(kind, resource, location, home / "sandboxes", "sub/file")
 
 
 WORLDS: dict[str, Callable[[Path], World]] = {"directory": _directory_world}
@@ -65,7 +74,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
 
 def test_a_sandbox_looks_like_the_real_thing_and_is_apart_from_it(world: World) -> None:
     world.kind.check(world.resource, world.location)
-    sandbox, capture = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    sandbox, capture = world.kind.create(world.order(), Watcher())
     assert capture.unheld == ()
     assert capture.snapshot == sandbox.base
     assert world.kind.exists(sandbox)
@@ -75,20 +84,20 @@ def test_a_sandbox_looks_like_the_real_thing_and_is_apart_from_it(world: World) 
 
 
 def test_only_the_owner_can_get_at_a_sandbox(world: World) -> None:
-    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    sandbox, _ = world.kind.create(world.order(), Watcher())
     assert Path(sandbox.path).parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_making_it_again_completes_it(world: World) -> None:
-    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    sandbox, _ = world.kind.create(world.order(), Watcher())
     (Path(sandbox.path) / world.file).unlink()
-    again, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    again, _ = world.kind.create(world.order(), Watcher())
     assert again == sandbox
     assert picture(Path(sandbox.path)) == picture(world.location)
 
 
 def test_going_back_and_forward(world: World) -> None:
-    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    sandbox, _ = world.kind.create(world.order(), Watcher())
     first = world.kind.capture(sandbox, Watcher())
     assert first.snapshot.same_as(sandbox.base)
     assert first.size_bytes == 0
@@ -104,7 +113,7 @@ def test_going_back_and_forward(world: World) -> None:
 
 
 def test_going_back_and_forward_under_a_watch(world: World) -> None:
-    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    sandbox, _ = world.kind.create(world.order(), Watcher())
     with world.kind.watch(sandbox):
         first = world.kind.capture(sandbox, Watcher()).snapshot
         (Path(sandbox.path) / world.file).write_text("changed")
@@ -115,8 +124,44 @@ def test_going_back_and_forward_under_a_watch(world: World) -> None:
     assert world.kind.capture(sandbox, Watcher()).snapshot == second
 
 
+def test_what_belongs_to_other_resources_is_neither_copied_nor_touched(world: World) -> None:
+    (world.location / "data.db").write_text("theirs")
+    order = replace(world.order(), excluded=frozenset({"data.db"}))
+    sandbox, _ = world.kind.create(order, Watcher())
+    mine = Path(sandbox.path) / "data.db"
+    assert not mine.exists()
+    mine.write_text("of another resource")
+    assert world.kind.capture(sandbox, Watcher()).snapshot.same_as(sandbox.base)
+    (Path(sandbox.path) / world.file).write_text("changed")
+    world.kind.restore(sandbox, sandbox.base, Watcher())
+    assert mine.read_text() == "of another resource"
+    assert (Path(sandbox.path) / world.file).read_text() == "real"
+
+
+def test_a_fork_starts_from_any_snapshot_and_is_apart_from_its_parent(world: World) -> None:
+    parent, _ = world.kind.create(world.order(), Watcher())
+    (Path(parent.path) / world.file).write_text("changed")
+    snapshot = world.kind.capture(parent, Watcher()).snapshot
+    (Path(parent.path) / world.file).write_text("changed again")
+    fork = world.kind.fork(world.order("fork"), parent, snapshot, Watcher())
+    assert fork.base == snapshot
+    assert (Path(fork.path) / world.file).read_text() == "changed"
+    (Path(fork.path) / world.file).write_text("of the fork")
+    assert (Path(parent.path) / world.file).read_text() == "changed again"
+    assert world.kind.capture(fork, Watcher()).snapshot != snapshot
+
+
+def test_checkpoints_are_published_and_taken_back(world: World) -> None:
+    sandbox, _ = world.kind.create(world.order(), Watcher())
+    checkpoint_id = CheckpointId("01JZZZZZZZZZZZZZZZZZZZZZZC")
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    assert world.kind.publish(sandbox, checkpoint_id, sandbox.base, None, at)
+    world.kind.retire(sandbox, ())
+    world.kind.retire(sandbox, ())
+
+
 def test_removing_it_twice_is_fine(world: World) -> None:
-    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    sandbox, _ = world.kind.create(world.order(), Watcher())
     world.kind.remove(sandbox)
     assert not world.kind.exists(sandbox)
     world.kind.remove(sandbox)
@@ -124,7 +169,7 @@ def test_removing_it_twice_is_fine(world: World) -> None:
 
 
 def test_a_missing_sandbox_is_refused(world: World) -> None:
-    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    sandbox, _ = world.kind.create(world.order(), Watcher())
     world.kind.remove(sandbox)
     with pytest.raises(SandboxMissing):
         world.kind.capture(sandbox, Watcher())
@@ -137,7 +182,7 @@ def test_a_missing_sandbox_is_refused(world: World) -> None:
 
 
 def test_an_export_goes_into_a_new_folder_only(world: World, tmp_path: Path) -> None:
-    sandbox, _ = world.kind.create(PLAN, world.resource, world.location, Watcher())
+    sandbox, _ = world.kind.create(world.order(), Watcher())
     world.kind.export(sandbox.base, tmp_path / "out", Watcher())
     assert picture(tmp_path / "out") == picture(world.location)
     with pytest.raises(TargetExists):
@@ -148,14 +193,14 @@ def test_an_export_goes_into_a_new_folder_only(world: World, tmp_path: Path) -> 
 
 
 def test_a_survey_counts_the_real_thing(world: World) -> None:
-    survey = world.kind.survey(world.resource, world.location, Watcher())
+    survey = world.kind.survey(world.order(), Watcher())
     assert (survey.files, survey.size_bytes) == (2, 4)
 
 
 @pytest.mark.parametrize("name", ["../../escape", "a/b", "", ".", "..", "Größe", "x" * 500, "\udcff", "App"])
 def test_resources_may_be_called_anything(world: World, tmp_path: Path, name: str) -> None:
-    sandbox, _ = world.kind.create(PLAN, _resource(name), world.location, Watcher())
-    other, _ = world.kind.create(PLAN, _resource(name + "'"), world.location, Watcher())
+    sandbox, _ = world.kind.create(world.order(name), Watcher())
+    other, _ = world.kind.create(world.order(name + "'"), Watcher())
     home = tmp_path / "project" / ".mulligan" / "sandboxes" / PLAN
     assert Path(sandbox.path).parent == Path(other.path).parent == home
     assert Path(sandbox.path).resolve() == Path(sandbox.path)
@@ -164,7 +209,8 @@ def test_resources_may_be_called_anything(world: World, tmp_path: Path, name: st
 
 def test_a_location_that_is_a_symlink_means_what_it_points_to(world: World, tmp_path: Path) -> None:
     (tmp_path / "alias").symlink_to(world.location)
-    sandbox, _ = world.kind.create(PLAN, world.resource, tmp_path / "alias", Watcher())
+    order = replace(world.order(), location=tmp_path / "alias")
+    sandbox, _ = world.kind.create(order, Watcher())
     assert picture(Path(sandbox.path)) == picture(world.location)
 
 

@@ -49,10 +49,11 @@ class CheckpointService:
             # Held until the rows are committed: the sweep must not delete an old object this capture reused.
             with self._store.hold():
                 captures = self._manager.capture(run)
+                checkpoints = self._checkpoints(run, captures)
                 unheld = _untold(run, captures)
                 with self._database.writing_as(run.claim) as db:
                     events = self._recorder.write(db, run.plan, run.pending)
-                    group = self._group(db, run, reason, captures)
+                    group = self._group(db, run, reason, checkpoints)
                     db.checkpoints.add(group)
                     plan = replace(_at(run.progressed(), group), messages=(*run.plan.messages, *unheld))
                     db.plans.save(plan)
@@ -89,9 +90,8 @@ class CheckpointService:
         )
 
     def _group(
-        self, db: Transaction, run: Run, reason: Reason, captures: Sequence[Capture]
+        self, db: Transaction, run: Run, reason: Reason, checkpoints: Sequence[Checkpoint]
     ) -> CheckpointGroup:
-        pairs = list(zip(run.sandboxes, captures, strict=True))
         return CheckpointGroup(
             group_id=GroupId(self._ids.new()),
             plan_id=run.plan.plan_id,
@@ -102,18 +102,24 @@ class CheckpointService:
             parent_group_id=run.plan.current_group_id,
             superseded=False,
             state=run.state,
-            state_hash=state_hash(run.state, [(s.resource, c.snapshot) for s, c in pairs]),
-            checkpoints=tuple(self._checkpoint(run, s, c) for s, c in pairs),
+            state_hash=state_hash(run.state, [(c.resource, c.snapshot) for c in checkpoints]),
+            checkpoints=tuple(checkpoints),
             created_at=self._clock.now(),
         )
 
+    def _checkpoints(self, run: Run, captures: Sequence[Capture]) -> list[Checkpoint]:
+        return [self._checkpoint(run, s, c) for s, c in zip(run.sandboxes, captures, strict=True)]
+
     def _checkpoint(self, run: Run, sandbox: Sandbox, capture: Capture) -> Checkpoint:
-        modified = not capture.snapshot.same_as(run.snapshots.get(sandbox.resource))
+        checkpoint_id, before = CheckpointId(self._ids.new()), run.latest.get(sandbox.resource)
+        modified = before is None or not capture.snapshot.same_as(before.snapshot)
         return Checkpoint(
-            checkpoint_id=CheckpointId(self._ids.new()),
+            checkpoint_id=checkpoint_id,
             resource=sandbox.resource,
             snapshot=capture.snapshot,
-            sandbox_ref=capture.snapshot.id,
+            sandbox_ref=self._manager.publish(
+                sandbox, checkpoint_id, capture.snapshot, before, self._clock.now()
+            ),
             filesystem_path=sandbox.path,
             size_bytes=capture.size_bytes + run.added_bytes.get(sandbox.resource, 0) if modified else 0,
             modified=modified,

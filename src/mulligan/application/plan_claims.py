@@ -8,11 +8,11 @@ from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.settings_source import SettingsSource
 from mulligan.application.sweep_service import SweepService
+from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.plan import Plan, State
-from mulligan.domain.snapshot import Snapshot
 from mulligan.ports import Claim, Clock, Database, Observer, PlanLocks, Toolbox
 
 
@@ -63,13 +63,25 @@ class PlanClaims:
             yield run
             self._sweeps.after_work(run)
 
+    @contextmanager
+    def look(self, plan_id: PlanId, observer: Observer) -> Generator[Run]:
+        """Keep others from working on the plan, and change nothing: to see what opening it would do."""
+        with self._locks.hold(plan_id):
+            with self._database.reading() as db:
+                plan = db.plans.get(plan_id)
+            yield self._run(Claim(plan_id=plan_id, fence=plan.fence), plan, observer)
+
+    def take_over(self, plan_id: PlanId) -> None:
+        """End the process that works on the plan, or at least its right to."""
+        self._locks.take_over(plan_id)
+
     def _run(self, claim: Claim, plan: Plan, observer: Observer) -> Run:
         with self._database.reading() as db:
             sandboxes = tuple(db.sandboxes.list(plan.plan_id))
-            snapshots: dict[str, Snapshot] = {}
+            latest: dict[str, Checkpoint] = {}
             if plan.current_group_id is not None:
                 group = db.checkpoints.get(plan.current_group_id)
-                snapshots = {c.resource: c.snapshot for c in group.checkpoints}
+                latest = {c.resource: c for c in group.checkpoints}
         progress = plan.progress
         return Run(
             claim=claim,
@@ -81,7 +93,7 @@ class PlanClaims:
             outputs=dict(progress.outputs),
             memory=progress.memory,
             decisions=list(progress.decisions),
-            snapshots=snapshots,
+            latest=latest,
             added_bytes={},
             pending=[],
             pruned=0,

@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import TypeAlias
 
 from mulligan.config import Settings
-from mulligan.domain.checkpoint import CheckpointGroup, PlanState
+from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, PlanState
 from mulligan.domain.decision import Decision
 from mulligan.domain.event import EventType
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.plan import Plan
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Capture, Snapshot
+from mulligan.domain.resource import Sandbox, Strategy
+from mulligan.domain.snapshot import Capture
 from mulligan.domain.step import StepRecord
 from mulligan.domain.tool import ToolCall
 from mulligan.ports import Claim, Observer
@@ -46,8 +46,8 @@ class Run:
     outputs: dict[str, Json]
     memory: JsonObject
     decisions: list[JsonObject]
-    snapshots: dict[
-        str, Snapshot
+    latest: dict[
+        str, Checkpoint
     ]  # of the group last recorded or restored, by resource; empty before the first
     added_bytes: dict[str, int]  # by making the sandboxes
     pending: list[Record]
@@ -55,6 +55,11 @@ class Run:
     told: list[str]  # what the caller must know of this run, such as processes that a tool left running
     # What the sandboxes hold, where nothing can have changed them since it was captured.
     still: tuple[Capture, ...] | None
+
+    @property
+    def in_place(self) -> bool:
+        """Whether some sandbox is the real thing itself: anyone may change it at any time."""
+        return any(sandbox.strategy is Strategy.IN_PLACE for sandbox in self.sandboxes)
 
     @property
     def state(self) -> PlanState:
@@ -73,13 +78,13 @@ class Run:
         self.outputs = dict(group.state.outputs)
         self.memory = group.state.memory
         self.decisions = list(group.state.decisions)
-        self.snapshots = {c.resource: c.snapshot for c in group.checkpoints}
+        self.latest = {c.resource: c for c in group.checkpoints}
         self.pending = []
 
     def recorded(self, plan: Plan, group: CheckpointGroup) -> None:
         """Take over that everything pending was recorded together with this group."""
         self.plan = plan
-        self.snapshots = {c.resource: c.snapshot for c in group.checkpoints}
+        self.latest = {c.resource: c for c in group.checkpoints}
         self.added_bytes = {}
         self.pending = []
 

@@ -6,6 +6,7 @@ So a checkpoint never waits for a sweep of its own, and what is on disk stays in
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,7 +76,10 @@ class SweepService:
         """Free all that nothing refers to, while plans run; a dry run only counts."""
         self._refuse_foreign_database()
         removed = self._remove_orphans(dry_run=dry_run)  # folder -> bytes
-        trees = [tree for sandbox in self._sandboxes() for tree in self._kinds.of(sandbox).trees(sandbox)]
+        sandboxes = self._sandboxes()
+        if not dry_run:
+            self._retire_idle(sandboxes)
+        trees = [tree for sandbox in sandboxes for tree in self._kinds.of(sandbox).trees(sandbox)]
         left = self._store.clear_leftovers(trees, dry_run=dry_run)
         swept = self._store.sweep(self._live, dry_run=dry_run, observer=observer)
         return SweepReport(
@@ -107,6 +111,7 @@ class SweepService:
         """Free the bytes of groups that this run pruned. What stops it is told, and does not stop the plan."""
         try:
             self._refuse_foreign_database()
+            self._retire(run.sandboxes)
             swept = self._store.sweep(self._live, dry_run=False, observer=run.observer)
         except PlanTakenOver:
             raise
@@ -117,6 +122,22 @@ class SweepService:
             return None
         run.pruned = 0
         return swept
+
+    def _retire_idle(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Take back what was published of pruned checkpoints, each plan's while nobody works on it."""
+        for sandbox in sandboxes:
+            with suppress(PlanBusy), self._locks.hold(sandbox.plan_id):
+                self._retire([sandbox])
+
+    def _retire(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Take back what was published of checkpoints that are no more; their plan is held by this process.
+
+        A checkpoint is published before its row is written: with anyone else at work it would be taken back.
+        """
+        for sandbox in sandboxes:
+            with self._database.reading() as db:
+                kept = db.checkpoints.ids(sandbox.plan_id)
+            self._kinds.of(sandbox).retire(sandbox, kept)
 
     def _live(self) -> set[Snapshot]:
         """All snapshots that a row names now."""

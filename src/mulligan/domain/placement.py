@@ -1,12 +1,16 @@
 """Where resources may lie: rules over locations as they are written, before any file is looked at."""
 
+import hashlib
 import posixpath
+import re
+from collections.abc import Iterable
 
 from mulligan.domain.resource import Resource, ResourceType
 
 PROJECT_HOME = ".mulligan"
 
 _SIDECARS = ("-wal", "-shm", "-journal")  # files that belong to a SQLite database
+_PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 def location_within(project: str, location: str) -> str | None:
@@ -40,7 +44,7 @@ def overlap(first: Resource, second: Resource) -> str | None:
     if first.location == second.location:
         return f"has the same location as {second.name!r}"
     for outer, inner in ((first, second), (second, first)):
-        if outer.type is ResourceType.SQLITE and inner.location in _sidecars(outer):
+        if outer.type is ResourceType.SQLITE and inner.location in sidecars(outer.location):
             return f"takes a file that belongs to a database: {outer.name!r} and {inner.name!r} overlap"
         database_in_folder = inner.type is ResourceType.SQLITE and outer.type is not ResourceType.SQLITE
         if _holds(outer.location, inner.location) and not database_in_folder:
@@ -48,8 +52,41 @@ def overlap(first: Resource, second: Resource) -> str | None:
     return None
 
 
-def _sidecars(database: Resource) -> tuple[str, ...]:
-    return tuple(database.location + suffix for suffix in _SIDECARS)
+def sidecars(database: str) -> tuple[str, ...]:
+    """The files that SQLite keeps beside a database file while it is in use."""
+    return tuple(database + suffix for suffix in _SIDECARS)
+
+
+def outer_of(database: Resource, resources: Iterable[Resource]) -> Resource | None:
+    """The resource in whose folder a database lies; None: it lies by itself."""
+    if database.type is not ResourceType.SQLITE:
+        return None
+    return next((r for r in resources if r != database and _holds(r.location, database.location)), None)
+
+
+def lie_together(one: str, other: str) -> bool:
+    """Whether one of two absolute paths is the other, or lies inside it."""
+    return posixpath.commonpath([one, other]) in (one, other)
+
+
+def path_inside(outer: Resource, inner: Resource) -> str:
+    """Where the inner resource lies, relative to the outer one."""
+    return posixpath.relpath(inner.location, outer.location)
+
+
+def left_out(outer: Resource, resources: Iterable[Resource]) -> frozenset[str]:
+    """What a resource leaves to the databases inside it: their files, relative to it."""
+    databases = [path_inside(outer, r) for r in resources if outer_of(r, [outer]) is outer]
+    return frozenset(path for database in databases for path in (database, *sidecars(database)))
+
+
+def folder_name(resource: str) -> str:
+    """A name for a resource's folder that is safe in any filesystem; resources may be called anything."""
+    if _PLAIN_NAME.fullmatch(resource):
+        return resource
+    digest = hashlib.sha256(resource.encode("utf-8", "surrogatepass")).hexdigest()
+    readable = re.sub(r"[^a-z0-9_-]+", "-", resource.lower()).strip("-")[:32]
+    return f"{readable or 'resource'}-{digest[:16]}"
 
 
 def _holds(outer: str, inner: str) -> bool:

@@ -47,3 +47,6 @@ class Sandbox:
     location: str  # absolute path of the real thing
     path: str  # absolute path of the working copy
     base: Snapshot  # what the real thing was when the sandbox was made
+    excluded: tuple[str, ...]  # paths inside it, relative, that belong to other resources of the plan
+    branch: str | None  # git-checkout only: what was checked out when the sandbox was made
+    git_dir: str | None  # git-checkout only: the bare repository in which each checkpoint is a commit

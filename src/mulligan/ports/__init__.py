@@ -21,6 +21,7 @@ from mulligan.ports.storage import (
     SandboxFolders,
     SandboxKind,
     SandboxKinds,
+    SandboxOrder,
     SnapshotStore,
     WorkingTree,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "SandboxFolders",
     "SandboxKind",
     "SandboxKinds",
+    "SandboxOrder",
     "SandboxRepository",
     "SnapshotStore",
     "StepHost",

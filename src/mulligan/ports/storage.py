@@ -3,10 +3,12 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from mulligan.domain.ids import PlanId
+from mulligan.domain.checkpoint import Checkpoint
+from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Capture, Damage, Leftovers, PathChange, Root, Snapshot, Survey, Swept
 from mulligan.domain.tree_difference import StoredContent, TreeDifference
@@ -20,6 +22,18 @@ class WorkingTree:
     path: Path
     cache_key: str  # names the stat cache of this tree; one tree, one key
     excluded: frozenset[str]  # paths inside it, relative, that are neither captured nor touched
+    real: bool  # a user's own: what a restore writes there is durable before it replaces anything
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxOrder:
+    """A sandbox that is to be made: of what, and where."""
+
+    plan_id: PlanId
+    resource: Resource
+    location: Path  # of the real thing
+    path: Path  # where the working copy is to stand
+    excluded: frozenset[str]  # paths inside it, relative, that belong to other resources of the plan
 
 
 class SnapshotStore(Protocol):
@@ -117,14 +131,16 @@ class SandboxKind(Protocol):
         """Refuse a real thing that this kind cannot work on."""
         ...
 
-    def survey(self, resource: Resource, location: Path, observer: Observer) -> Survey:
+    def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
         """Count what a sandbox would copy."""
         ...
 
-    def create(
-        self, plan_id: PlanId, resource: Resource, location: Path, observer: Observer
-    ) -> tuple[Sandbox, Capture]:
+    def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
         """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
+        ...
+
+    def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
+        """Make a working copy of one of the parent's snapshots, which is its base; repeatable like `create`."""
         ...
 
     def exists(self, sandbox: Sandbox) -> bool:
@@ -137,6 +153,24 @@ class SandboxKind(Protocol):
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy durably."""
+        ...
+
+    def publish(
+        self,
+        sandbox: Sandbox,
+        checkpoint_id: CheckpointId,
+        snapshot: Snapshot,
+        after: Checkpoint | None,
+        at: datetime,
+    ) -> str:
+        """Give a checkpoint the name that other programs know it by, its `sandbox_ref`, before a row has it.
+
+        `after` is the checkpoint of this sandbox that it follows.
+        """
+        ...
+
+    def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
+        """Take back what was published of all checkpoints but those kept, after their rows are gone."""
         ...
 
     def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:

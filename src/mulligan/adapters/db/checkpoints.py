@@ -1,6 +1,6 @@
 """Rows of checkpoint groups and their checkpoints."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import cast
 
 from mulligan.adapters.db.columns import is_text, json_object, json_text, time_text, time_value
@@ -31,6 +31,7 @@ _CHECKPOINTS_OF = "SELECT * FROM checkpoints WHERE group_id = ? ORDER BY positio
 _GROUPS = "SELECT * FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq"
 _LIVE_GROUPS = "SELECT * FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 ORDER BY seq"
 _CHECKPOINTS = "SELECT * FROM checkpoints WHERE plan_id = ? ORDER BY seq, position"
+_IDS = "SELECT checkpoint_id FROM checkpoints WHERE plan_id = ?"
 _COUNT = "SELECT COUNT(*) FROM checkpoint_groups WHERE plan_id = ?"
 _COUNT_LIVE = "SELECT COUNT(*) FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0"
 _FIRST = """
@@ -175,6 +176,10 @@ class SqlCheckpointRepository:
         """How many groups the plan has."""
         row = self._db.row(_COUNT if superseded else _COUNT_LIVE, (plan_id,))
         return int(row[0]) if row else 0
+
+    def ids(self, plan_id: PlanId) -> Collection[CheckpointId]:
+        """The ids of all the plan's checkpoints."""
+        return frozenset(CheckpointId(row[0]) for row in self._db.rows(_IDS, (plan_id,)))
 
     def summaries(self, plan_id: PlanId) -> Sequence[GroupSummary]:
         """What retention needs to know of all groups, oldest first."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mulligan.adapters.db.columns import json_object, json_text, time_text, time_value
+from mulligan.adapters.db.columns import json_object, json_text, json_texts, texts_json, time_text, time_value
 from mulligan.adapters.db.connection import Connection, Row
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import GroupId, IntentId, PlanId
@@ -43,8 +43,9 @@ _ADD_EVENT = "INSERT INTO events (plan_id, seq, type, data_json, created_at) VAL
 _EVENTS = "SELECT * FROM events WHERE plan_id = ? ORDER BY seq"
 
 _ADD_SANDBOX = """
-INSERT INTO sandboxes (plan_id, resource, position, type, strategy, location, path, base)
-VALUES (?, ?, (SELECT COUNT(*) FROM sandboxes WHERE plan_id = ?), ?, ?, ?, ?, ?)
+INSERT INTO sandboxes (plan_id, resource, position, type, strategy, location, path, base,
+    excluded_json, branch, git_dir)
+VALUES (?, ?, (SELECT COUNT(*) FROM sandboxes WHERE plan_id = ?), ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _SANDBOXES = "SELECT * FROM sandboxes WHERE plan_id = ? ORDER BY position"
 _ALL_SANDBOXES = "SELECT * FROM sandboxes ORDER BY plan_id, position"
@@ -178,6 +179,9 @@ class SqlSandboxRepository:
                 sandbox.location,
                 sandbox.path,
                 sandbox.base.to_text(),
+                texts_json(sandbox.excluded),
+                sandbox.branch,
+                sandbox.git_dir,
             ),
         )
 
@@ -203,4 +207,7 @@ def _sandbox(row: Row) -> Sandbox:
         location=row["location"],
         path=row["path"],
         base=Snapshot.from_text(row["base"]),
+        excluded=json_texts(row["excluded_json"]),
+        branch=row["branch"],
+        git_dir=row["git_dir"],
     )

@@ -1,18 +1,17 @@
 """Sandboxes of folders: the folder is captured, and the snapshot restored into a folder of the plan's own."""
 
-import hashlib
-import re
+from collections.abc import Collection
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.domain.ids import PlanId
+from mulligan.domain.checkpoint import Checkpoint
+from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Capture, PathChange, Snapshot, Survey
 from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
-from mulligan.ports import Observer, SnapshotStore, WorkingTree
-
-_PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+from mulligan.ports import Observer, SandboxOrder, SnapshotStore, WorkingTree
 
 
 class DirectorySandboxes:
@@ -34,26 +33,18 @@ class DirectorySandboxes:
         if reason:
             raise ResourceUnsuitable(resource=resource.name, path=str(location), reason=reason)
 
-    def survey(self, resource: Resource, location: Path, observer: Observer) -> Survey:
+    def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
         """Count what a sandbox would copy."""
-        return self._store.survey(_real_tree(location), observer)
+        return self._store.survey(real_tree(order.location, order.excluded), observer)
 
-    def create(
-        self, plan_id: PlanId, resource: Resource, location: Path, observer: Observer
-    ) -> tuple[Sandbox, Capture]:
+    def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
         """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
-        capture = self._store.capture(_real_tree(location), observer)
-        sandbox = Sandbox(
-            plan_id=plan_id,
-            resource=resource.name,
-            type=self.type,
-            strategy=self.strategy,
-            location=str(location),
-            path=str(self._home / plan_id / _folder_name(resource.name)),
-            base=capture.snapshot,
-        )
-        self._store.restore(capture.snapshot, _tree(sandbox), observer)
-        return sandbox, capture
+        capture = self._store.capture(real_tree(order.location, order.excluded), observer)
+        return self._make(order, capture.snapshot, observer), capture
+
+    def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
+        """Make a working copy of one of the parent's snapshots."""
+        return self._make(order, snapshot, observer)
 
     def exists(self, sandbox: Sandbox) -> bool:
         """Tell whether the working copy is there, and not a symlink in its place or in that of the plan's folder."""
@@ -64,32 +55,46 @@ class DirectorySandboxes:
         """Have looking at the working copy cost what changed."""
         # A step is over when all its processes are, so nothing keeps a file of the sandbox mapped from one
         # step to the next: the munmap that ends each map is an event, and the next map makes its own.
-        return self._store.watch(_tree(sandbox), others_at_work=False)
+        return self._store.watch(self._tree(sandbox), others_at_work=False)
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy durably."""
         self._must_exist(sandbox)
-        return self._store.capture(_tree(sandbox), observer)
+        return self._store.capture(self._tree(sandbox), observer)
+
+    def publish(
+        self,
+        sandbox: Sandbox,
+        checkpoint_id: CheckpointId,
+        snapshot: Snapshot,
+        after: Checkpoint | None,
+        at: datetime,
+    ) -> str:
+        """Nobody else reads the store: the snapshot's own id is its name."""
+        return snapshot.id
+
+    def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
+        """Nothing was published."""
 
     def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
         """What a restore would do; touches nothing."""
         self._must_exist(sandbox)
-        return self._store.compare(snapshot, _tree(sandbox))
+        return self._store.compare(snapshot, self._tree(sandbox))
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
-        return self._store.restore(snapshot, _tree(sandbox), observer)
+        return self._store.restore(snapshot, self._tree(sandbox), observer)
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """The working copy's tree, and the real folder's."""
-        return (_tree(sandbox), _real_tree(Path(sandbox.location)))
+        return (self._tree(sandbox), real_tree(Path(sandbox.location), frozenset(sandbox.excluded)))
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder."""
         if target.exists() or target.is_symlink():
             raise TargetExists(path=str(target))
-        tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset())
+        tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset(), real=False)
         try:
             self._store.restore(snapshot, tree, observer)
         finally:
@@ -98,7 +103,15 @@ class DirectorySandboxes:
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy; one that is gone already is fine."""
         remove_tree(Path(sandbox.path), self._home)
-        self._store.forget_tree(_tree(sandbox))
+        self._store.forget_tree(self._tree(sandbox))
+
+    def _tree(self, sandbox: Sandbox) -> WorkingTree:
+        return _copy(sandbox)
+
+    def _make(self, order: SandboxOrder, base: Snapshot, observer: Observer) -> Sandbox:
+        sandbox = sandbox_of(order, base, Strategy.FILESYSTEM_COPY)
+        self._store.restore(base, _copy(sandbox), observer)
+        return sandbox
 
     def _must_exist(self, sandbox: Sandbox) -> None:
         if not self.exists(sandbox):
@@ -122,20 +135,32 @@ class DirectorySandboxes:
         return ""
 
 
-def _tree(sandbox: Sandbox) -> WorkingTree:
-    key = f"sandbox {sandbox.plan_id} {sandbox.resource}"
-    return WorkingTree(path=Path(sandbox.path), cache_key=key, excluded=frozenset())
+def sandbox_of(order: SandboxOrder, base: Snapshot, strategy: Strategy) -> Sandbox:
+    """The sandbox of a folder."""
+    return Sandbox(
+        plan_id=order.plan_id,
+        resource=order.resource.name,
+        type=ResourceType.FS_DIRECTORY,
+        strategy=strategy,
+        location=str(order.location),
+        path=str(order.path),
+        base=base,
+        excluded=tuple(sorted(order.excluded)),
+        branch=None,
+        git_dir=None,
+    )
 
 
-def _real_tree(location: Path) -> WorkingTree:
+def _copy(sandbox: Sandbox) -> WorkingTree:
+    return WorkingTree(
+        path=Path(sandbox.path),
+        cache_key=f"sandbox {sandbox.plan_id} {sandbox.resource}",
+        excluded=frozenset(sandbox.excluded),
+        real=False,
+    )
+
+
+def real_tree(location: Path, excluded: frozenset[str]) -> WorkingTree:
+    """A user's own folder."""
     real = location.resolve()  # the user may name a folder by a symlink; below it none is followed
-    return WorkingTree(path=real, cache_key=f"real {real}", excluded=frozenset())
-
-
-def _folder_name(resource: str) -> str:
-    """A name that is safe in any filesystem; resources may be called anything."""
-    if _PLAIN_NAME.fullmatch(resource):
-        return resource
-    digest = hashlib.sha256(resource.encode("utf-8", "surrogatepass")).hexdigest()
-    readable = re.sub(r"[^a-z0-9_-]+", "-", resource.lower()).strip("-")[:32]
-    return f"{readable or 'resource'}-{digest[:16]}"
+    return WorkingTree(path=real, cache_key=f"real {real}", excluded=excluded, real=True)
