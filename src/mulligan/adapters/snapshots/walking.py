@@ -8,9 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from mulligan.adapters.snapshots._walk import Found
+    from mulligan.adapters.snapshots import _walk
 
-    Walk: TypeAlias = Callable[[int, bytes, int, int, int, int, memoryview, memoryview, int], list[Found]]
+    Walk: TypeAlias = Callable[
+        [int, bytes, int, int, int, int, memoryview, memoryview, int], list[_walk.Found]
+    ]
 
 walk: "Walk | None" = None
 why_not = ""
