@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots import cache
+from mulligan.adapters.snapshots import cache, capture
+from mulligan.adapters.snapshots.capture import make_object
 from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.presence import forget_missing
+from mulligan.adapters.snapshots.records import Records
 from mulligan.adapters.snapshots.repack import ENOUGH_TO_JOIN
 from mulligan.adapters.snapshots.signatures import is_racy
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
@@ -180,3 +182,26 @@ def test_after_packs_were_joined_one_process_looks_for_all_objects_and_no_other(
     assert len(looks) == 1
     assert take(new_store(tmp_path / "store"), tree) == first
     assert len(looks) == 1
+
+
+def test_folders_that_a_capture_after_a_restore_made_are_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = tmp_path / "tree"
+    for number in range(100):
+        (tree / f"{number}").mkdir(parents=True)
+        (tree / f"{number}" / "file").write_text(f"{number}")
+    snapshot = take(new_store(tmp_path / "store"), tree)
+    copy = tmp_path / "copy"
+    bring_back(new_store(tmp_path / "store"), snapshot, copy)
+    age(copy)
+    take(new_store(tmp_path / "store"), copy)
+    made: list[str] = []
+
+    def counting(folder: Folder, records: Records) -> None:
+        made.append(folder.name)
+        make_object(folder, records)
+
+    monkeypatch.setattr(capture, "make_object", counting)
+    assert take(new_store(tmp_path / "store"), copy) == snapshot
+    assert made == []

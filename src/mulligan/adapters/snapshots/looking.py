@@ -1,6 +1,6 @@
 """Looking at a tree: through its watch where that can be relied on, else by scanning all of it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from mulligan.adapters.snapshots.capture import Reading
 from mulligan.adapters.snapshots.folder import Folder
@@ -28,7 +28,7 @@ class Looking:
         self._known = known
         self._watch = watch
         self._records = Records(sink, observer)
-        self._touched: Iterable[Folder] = ()
+        self._touched: Collection[Folder] = ()  # folders whose objects were made
         self.inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
         self.look = Look(watched=False, reason=UNWATCHED)
 
@@ -36,6 +36,11 @@ class Looking:
     def files_read(self) -> int:
         """How many files were read."""
         return self._records.files_read
+
+    @property
+    def folders_made(self) -> int:
+        """How many folders became objects."""
+        return len(self._touched)
 
     @property
     def bytes_read(self) -> int:
@@ -48,7 +53,7 @@ class Looking:
         if watch is None:
             reading = Reading(self._tree, self._known, self._records, Nobody())
             top = reading.run(now_ns)
-            self.inside = reading.inside
+            self.inside, self._touched = reading.inside, reading.resolved
             return top
         maps = shared_writable_maps() if watch.others_at_work else Maps(frozenset(), frozenset())
         self._suspect_mapped(watch, maps, self._known)
