@@ -155,6 +155,17 @@ def test_what_a_new_process_did_not_take_apart_can_be_restored_and_saved(tmp_pat
     assert capture(tmp_path / "fresh", tree) == first
 
 
+def test_without_the_extension_it_is_told_why() -> None:
+    """In a process of its own: what is imported stays imported."""
+    code = (
+        "import sys; sys.modules['mulligan.adapters.snapshots._walk'] = None;"
+        "from mulligan.adapters.snapshots import walking; print(walking.walk, walking.why_not)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert told.startswith("None ")
+    assert "_walk" in told
+
+
 @IN_C
 def test_unchanged_folders_are_told_by_one_row(tmp_path: Path, tree: Path) -> None:
     capture(tmp_path / "store", tree)
@@ -174,6 +185,25 @@ def test_unchanged_folders_are_told_by_one_row(tmp_path: Path, tree: Path) -> No
 def _archive(cache: Path) -> Archive:
     data = cache.read_bytes()
     return Archive(memoryview(data)[data.index(b"\n") + 1 + 64 :])
+
+
+@IN_C
+def test_folders_with_something_odd_are_listed_in_c_as_well(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.link(tree / "folder 1" / "1" / "1", tree / "folder 1" / "linked")
+    os.mkfifo(tree / "folder 2" / "2" / "fifo")
+    first = capture(tmp_path / "store", tree)
+    by_hand: list[str] = []
+    listing = Scan.list_folder
+
+    def noting(self: Scan, folder: Folder, excluded: Any) -> None:
+        by_hand.append(folder.name)
+        listing(self, folder, excluded)
+
+    monkeypatch.setattr(Scan, "list_folder", noting)
+    assert capture(tmp_path / "store", tree) == first
+    assert by_hand == []
 
 
 @IN_C

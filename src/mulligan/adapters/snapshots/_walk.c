@@ -5,7 +5,7 @@
    back as not listed, and scan.py lists it by hand. So every rule about failures is in one place, in Python.
 
    Where the tree was known before (archive.py has the format), folders that are still as they were, with all
-   below, are told by their rows alone. That an entry is younger than the grain of timestamps, or has several
+   below, are told by their rows alone, and the names in a folder that was not touched are taken from its row. That an entry is younger than the grain of timestamps, or has several
    links, or cannot be held, is for scan.py to judge: a folder with such an entry is never told by its row.
 
    Folders are opened by name from their open parents and never through a symlink. The lists are made by several
@@ -297,14 +297,11 @@ static void settle_names(Node *node)
         node->entries[at].name.start = node->text + node->entries[at].name.at;
 }
 
-/* Take in the names that are known of a folder; 0 where there is no memory, or nothing known. */
-static int recall_names(const Walk *walk, Node *node)
+/* Take in the names that are known of a folder; 0 where there is no memory. */
+static int recall_names(Node *node, const Row *row)
 {
-    Row row;
-    if (!read_row(walk, node->known, &row) || !row.plain)
-        return errno = EAGAIN, 0;
-    const char *name = (const char *)row.names, *end = name + row.names_length;
-    for (size_t at = 0; at < row.count; at++) {
+    const char *name = (const char *)row->names, *end = name + row->names_length;
+    for (size_t at = 0; at < row->count; at++) {
         const char *next = memchr(name, '\0', (size_t)(end - name));
         if (!add_entry(node, name, (size_t)((next ? next : end) - name)))
             return 0;
@@ -356,7 +353,9 @@ static int list(const Walk *walk, Node *node)
 {
     if (walk->queue >= 0)
         set_watch(walk, node);
-    if (!(node->same_names ? recall_names(walk, node) : read_names(walk, node)))
+    Row row;
+    int recall = node->same_names && read_row(walk, node->known, &row) && row.plain;
+    if (!(recall ? recall_names(node, &row) : read_names(walk, node)))
         return errno;
     int fd = dirfd(node->dir);
     for (size_t at = 0; at < node->count; at++)
