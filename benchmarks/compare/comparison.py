@@ -19,7 +19,14 @@ from benchmarks.compare.works import WORKS, WORKS_ON_TREES
 from benchmarks.compare.works.bench import Bench
 from benchmarks.trees import Repository, make_repository
 
-_WORK_FILES = {"status": 0, "rollback": 10_000, "first-step": 10_000, "verify": 10_000, "executor": 1_000}
+_WORK_FILES = {
+    "status": 0,
+    "rollback": 10_000,
+    "first-step": 10_000,
+    "verify": 10_000,
+    "executor": 1_000,
+    "many-checkpoints": 10_000,  # checkpoints
+}
 _ALWAYS = "git"  # the measure of all others
 _FIRST_RUNS = 3
 _LARGE = 20_000  # files: from here on a first snapshot is taken once

@@ -138,6 +138,20 @@ TARGETS: tuple[Target, ...] = (
         at_most=3,
     ),
     Target(
+        work="listing 10,000 checkpoints",
+        against="itself at 1,000",
+        ours="many-checkpoints.list@10000",
+        theirs="many-checkpoints.list, a tenth@10000",
+        at_most=10,
+    ),
+    Target(
+        work="pruning 10,000 checkpoints to 50",
+        against="itself at 1,000",
+        ours="many-checkpoints.prune to 50@10000",
+        theirs="many-checkpoints.prune to 50, a tenth@10000",
+        at_most=10,
+    ),
+    Target(
         work="plan status --format json as a process",
         against="python -c pass",
         ours="status.mulligan",

@@ -1,5 +1,7 @@
 """Plan locks as `flock` on one file per plan: the system lets go of them when the process dies."""
 
+from __future__ import annotations
+
 import fcntl
 import json
 import os
@@ -9,10 +11,13 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mulligan.domain.ids import PlanId
 from mulligan.errors import PlanBusy
-from mulligan.ports import Clock, LockHolder
+
+if TYPE_CHECKING:
+    from mulligan.ports import Clock, LockHolder
 
 # A look at who holds a lock takes it for an instant; a claimant waits that instant out.
 _TRIES = 20
@@ -145,6 +150,8 @@ def _lock(fd: int, tries: int, kind: int) -> bool:
 
 def _read_holder(fd: int) -> LockHolder:
     """Read who wrote the file; the holder writes it right after it got the lock."""
+    from mulligan.ports import LockHolder  # here: most plans are held by nobody
+
     for _ in range(_TRIES):
         text = os.pread(fd, 4096, 0)
         try:

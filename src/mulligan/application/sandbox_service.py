@@ -24,7 +24,7 @@ from mulligan.domain.placement import (
 )
 from mulligan.domain.plan import Phase, PlanDefinition, State
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Capture, Survey
+from mulligan.domain.store_report import Capture, Survey
 from mulligan.errors import LocationTaken, ResourceUnsuitable
 from mulligan.ports import (
     Clock,

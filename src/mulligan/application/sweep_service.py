@@ -15,7 +15,8 @@ from mulligan.application.run import Entry, Run
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Snapshot, Swept
+from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.store_report import Swept
 from mulligan.errors import DatabaseForeign, MulliganError, PlanBusy, PlanTakenOver
 from mulligan.ports import (
     Clock,

@@ -3,7 +3,6 @@
 import importlib
 import signal
 import time
-import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -115,6 +114,8 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as exc:  # a name too long for the system, for one; work is translated where it is done
         answer = Answer(data=None, error=_system_error(exc))
     except Exception as exc:  # noqa: BLE001 - a script gets its document and an exit code from a bug too
+        import traceback
+
         traceback.print_exc()
         answer = Answer(data=None, error=InternalError(reason=f"{type(exc).__name__}: {exc}"))
     try:

@@ -11,7 +11,7 @@ import pytest
 
 from mulligan.adapters.snapshots import walking, watch
 from mulligan.adapters.snapshots.inotify import Inotify
-from mulligan.adapters.snapshots.packs import PackFile
+from mulligan.adapters.snapshots.pack_file import PackFile
 from mulligan.errors import RestoreFailed, SystemFailed
 from tests.snapshot_world import Watcher, tree_at
 from tests.watched_world import World

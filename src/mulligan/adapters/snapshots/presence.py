@@ -1,6 +1,6 @@
 """What the stat cache knows of a tree stands on objects: where packs went, those that went with them are found."""
 
-from mulligan.adapters.snapshots.contents import CHUNKED_ABOVE, chunk_ids
+from mulligan.adapters.snapshots.chunks import CHUNKED_ABOVE, chunk_ids
 from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.trees import EntryKind, decode, stored_at
