@@ -11,7 +11,8 @@ from mulligan.adapters.snapshots.chunks import CHUNK, CHUNKED_ABOVE, pieces
 from mulligan.adapters.snapshots.objects import Sink
 from mulligan.adapters.snapshots.packs import Kind
 from mulligan.adapters.snapshots.places import Place, path_of
-from mulligan.adapters.snapshots.scan import Gone, signature
+from mulligan.adapters.snapshots.scan import Gone
+from mulligan.adapters.snapshots.signatures import signature
 from mulligan.adapters.snapshots.trees import Attributes, Entry
 from mulligan.errors import TreeUnsteady
 

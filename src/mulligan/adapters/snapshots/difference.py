@@ -8,8 +8,10 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.places import Place, path_of
-from mulligan.adapters.snapshots.scan import Exclusions, Folder, exclusions_of, inode_and_links, is_left_out
+from mulligan.adapters.snapshots.scan import Exclusions, exclusions_of, is_left_out
+from mulligan.adapters.snapshots.signatures import inode_and_links
 from mulligan.adapters.snapshots.trees import (
     Entry,
     EntryKind,
@@ -206,7 +208,7 @@ class _Comparison:
     def _find_kept_links(self, difference: Difference, present: Folder) -> None:
         if not self._wanted_groups:
             return
-        for folder in present.walk():
+        for folder in present.walk_unsealed():
             for name, group in folder.groups.items():
                 if group in self._wanted_groups and (id(folder), name) not in self._touched:
                     difference.kept_links.setdefault(group, (folder, name))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.snapshots.pack_file import PackFile
 
 _OPEN_PACKS = 32
+_FEW_SEARCHES = 512  # searching packs takes microseconds, a table of all their objects a tenth of a second
 _LOOKS = (
     5  # at a folder that another process is changing: a listing made meanwhile may miss an object that moves
 )
@@ -44,7 +45,10 @@ class Objects:
         self._lock = Lock()
         self._packs: dict[str, Pack] = {}
         self._damaged: dict[str, str] = {}  # pack name -> what is wrong with it
-        self._where: dict[bytes, Pack] = {}
+        self._where: dict[bytes, Pack] | None = (
+            None  # None: so few were asked for that the packs are searched
+        )
+        self._searches = 0
         self._files: OrderedDict[str, int] = OrderedDict()
         self._settled = True
 
@@ -73,7 +77,7 @@ class Objects:
 
     def contains(self, object_id: bytes) -> bool:
         """Tell whether the object is here, as far as is known without looking again."""
-        return object_id in self._where
+        return self._place(object_id) is not None
 
     def length(self, object_id: bytes) -> int:
         """How long an object is, as its pack says; SnapshotDamaged where it is missing."""
@@ -130,11 +134,24 @@ class Objects:
     def _find(self, object_id: bytes) -> Pack:
         """The pack of an object; another process may have written or moved it since we last looked."""
         for _ in range(_LOOKS):
-            pack = self._where.get(object_id)
+            pack = self._place(object_id)
             if pack is not None:
                 return pack
             self.refresh()
         raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
+
+    def _place(self, object_id: bytes) -> Pack | None:
+        where = self._where
+        if where is None and self._searches < _FEW_SEARCHES:
+            self._searches += 1
+            return next((pack for pack in list(self._packs.values()) if object_id in pack), None)
+        if where is None:
+            with self._lock:
+                where = dict[bytes, Pack]()
+                for pack in self._packs.values():
+                    where.update(pack.places())
+                self._where = where
+        return where.get(object_id)
 
     def _read(self, pack: Pack, object_id: bytes) -> bytes:
         with self._lock:  # held over the read: another thread must not close the file under it
@@ -142,7 +159,7 @@ class Objects:
 
     def _others(self, pack: Pack, object_id: bytes) -> list[Pack]:
         """Further packs that hold an object: captures at the same time may both have stored it."""
-        return [other for other in self.packs() if other is not pack and object_id in other.ids]
+        return [other for other in self.packs() if other is not pack and object_id in other]
 
     def _refresh(self) -> None:
         for _ in range(_LOOKS):
@@ -177,10 +194,11 @@ class Objects:
 
     def _take(self, pack: Pack) -> None:
         self._packs[pack.name] = pack
-        self._where.update(pack.places())
+        if self._where is not None:
+            self._where.update(pack.places())
 
     def _drop(self, names: Iterable[str]) -> None:
-        homeless: set[bytes] = set()
+        where, homeless = self._where, set[bytes]()
         for name in list(names):
             pack = self._packs.pop(name, None)
             if pack is None:
@@ -188,13 +206,16 @@ class Objects:
             fd = self._files.pop(name, None)
             if fd is not None:
                 os.close(fd)
-            homeless.update(object_id for object_id in pack.ids if self._where[object_id] is pack)
+            if where is not None:
+                homeless.update(object_id for object_id in pack.ids if where[object_id] is pack)
+        if where is None:
+            return
         for object_id in homeless:
-            del self._where[object_id]
+            del where[object_id]
         # The same object may stand in a pack that came before and was hidden by the one that went.
         for other in self._packs.values() if homeless else ():
             for object_id in homeless.intersection(other.ids):
-                self._where[object_id] = other
+                where[object_id] = other
 
     def _file(self, pack: Pack) -> int:
         fd = self._files.get(pack.name)

@@ -13,6 +13,7 @@ import os
 import struct
 from bisect import bisect_left
 from enum import IntEnum
+from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
@@ -66,7 +67,7 @@ def size_of_pack(stored_bytes: int, count: int) -> int:
 
 def trailer_of(offset: int, count: int, index: bytes) -> bytes:
     """What stands at the end of a pack."""
-    checksum = hash_of(HEADER + struct.pack("<QI", offset, count) + index)
+    checksum = blake3(HEADER + struct.pack("<QI", offset, count)).update(index).digest()
     return _TRAILER.pack(offset, count, checksum, _END)
 
 
@@ -91,12 +92,21 @@ class Pack:
             index = file.read(size - offset - _TRAILER.size)
         if trailer_of(offset, count, index) != trailer:
             raise self._damaged("its index is not what was written")
-        self.ids: tuple[bytes, ...] = struct.unpack(f"{ID_LENGTH}s" * count, index[: ID_LENGTH * count])
+        self._ids = index[: ID_LENGTH * count]
         self._rows = index[ID_LENGTH * count :]
+        self._count = count
+
+    @cached_property
+    def ids(self) -> tuple[bytes, ...]:
+        """The ids of all objects, sorted. Few who open a pack ask for them all."""
+        return struct.unpack(f"{ID_LENGTH}s" * self._count, self._ids)
+
+    def __contains__(self, object_id: bytes) -> bool:
+        return self._id_at(self._position(object_id)) == object_id
 
     def row(self, object_id: bytes) -> Row:
         """Where an object of this pack stands."""
-        return Row(*ROW.unpack_from(self._rows, bisect_left(self.ids, object_id) * ROW.size))
+        return Row(*ROW.unpack_from(self._rows, self._position(object_id) * ROW.size))
 
     def places(self) -> dict[bytes, "Pack"]:
         """Every id of the pack, with the pack."""
@@ -113,6 +123,12 @@ class Pack:
         stored = os.pread(fd, row.stored, row.offset)
         self._proved(object_id, row, stored)
         return row, stored
+
+    def _position(self, object_id: bytes) -> int:
+        return bisect_left(range(self._count), object_id, key=self._id_at)
+
+    def _id_at(self, position: int) -> bytes:
+        return self._ids[position * ID_LENGTH : (position + 1) * ID_LENGTH]
 
     def _proved(self, object_id: bytes, row: Row, stored: bytes) -> bytes:
         data = stored if row.coding == Coding.RAW else _expand(stored, row.raw)

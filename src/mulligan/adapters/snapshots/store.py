@@ -11,6 +11,7 @@ from mulligan.adapters.snapshots.capture import unheld_in
 from mulligan.adapters.snapshots.chunks import pieces
 from mulligan.adapters.snapshots.difference import Difference, compare_trees
 from mulligan.adapters.snapshots.durable import make_private_folder
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.level import Level
 from mulligan.adapters.snapshots.locking import alone, alone_if_free
 from mulligan.adapters.snapshots.looking import UNWATCHED, Looking
@@ -22,7 +23,7 @@ from mulligan.adapters.snapshots.refusals import translated
 from mulligan.adapters.snapshots.repack import join_small_packs
 from mulligan.adapters.snapshots.restore import Restoring
 from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.adapters.snapshots.scan import Folder, Nobody, Scan, exclusions_of, until_steady
+from mulligan.adapters.snapshots.scan import Nobody, Scan, exclusions_of, until_steady
 from mulligan.adapters.snapshots.sweep import Sweep
 from mulligan.adapters.snapshots.trees import EntryKind
 from mulligan.adapters.snapshots.verify import Verification
@@ -76,7 +77,7 @@ class PackedSnapshotStore(PackedTrees):
                 return scans[-1].run()
 
             top = until_steady(attempt)
-            files = sum(len(folder.stats) - len(folder.children) for folder in top.walk())
+            files = sum(folder.held - len(folder.children) for folder in top.walk())
         observer.progress("files counted", files, files)
         return Survey(files=files, size_bytes=scans[-1].size_bytes)
 
@@ -100,7 +101,8 @@ class PackedSnapshotStore(PackedTrees):
                     tree.cache_key,
                     top,
                     self._objects.pack_names(),
-                    files_read=looking.files_read,
+                    # After a restore files are known and folders are not: making those again costs as much.
+                    files_read=looking.files_read + looking.folders_made,
                     bytes_read=looking.bytes_read,
                 )
         finally:
