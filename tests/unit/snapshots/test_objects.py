@@ -195,3 +195,13 @@ def test_where_syncfs_is_missing_everything_is_synced(
 def test_a_failing_syncfs_is_an_error() -> None:
     with pytest.raises(OSError, match="Bad file descriptor"):
         durable.sync_filesystem(-1)
+
+
+def test_a_store_that_is_dropped_keeps_no_file_open(tmp_path: Path, rooms: Rooms) -> None:
+    objects = Objects(tmp_path / "store")
+    (wanted,) = _store(objects, rooms, b"wanted")
+    before = len(os.listdir("/proc/self/fd"))
+    assert objects.read(wanted) == b"wanted"
+    assert len(os.listdir("/proc/self/fd")) == before + 1
+    del objects
+    assert len(os.listdir("/proc/self/fd")) == before

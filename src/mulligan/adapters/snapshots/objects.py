@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
+from weakref import finalize
 
 from mulligan.adapters.snapshots.durable import sync_folder
 from mulligan.adapters.snapshots.packs import Kind, Pack, hash_of
@@ -50,6 +51,7 @@ class Objects:
         )
         self._searches = 0
         self._files: OrderedDict[str, int] = OrderedDict()
+        finalize(self, _close, self._files)  # a program may open and drop any number of projects
         self._settled = True
 
     def refresh(self) -> None:
@@ -230,3 +232,8 @@ class Objects:
     def _why_missing(self) -> str:
         hurt = ", ".join(f"pack {name}: {why}" for name, why in sorted(self._damaged.items()))
         return f"it is missing ({hurt})" if hurt else "it is missing"
+
+
+def _close(files: Mapping[str, int]) -> None:
+    for fd in files.values():
+        os.close(fd)
