@@ -39,4 +39,4 @@ def test_a_lost_database_beside_a_full_store_is_no_new_project(tmp_path: Path, h
 def test_a_project_that_was_only_begun_is_not_lost(tmp_path: Path) -> None:
     project_in(tmp_path)
     (tmp_path / ".mulligan" / "mulligan.db").write_bytes(b"")
-    assert project_in(tmp_path).plans() == []
+    assert list(project_in(tmp_path).plans()) == []

@@ -77,14 +77,14 @@ def test_one_that_lives_on_and_wakes_can_do_nothing(
     assert status.state is State.COMPLETE
     sandbox = Path(status.sandboxes[0].path)
     before = {path.name: (path.read_text(), path.stat().st_mtime_ns) for path in sandbox.iterdir()}
-    log = project_in(tmp_path).log("p")
+    log = list(project_in(tmp_path).log("p"))
     hung.send_signal(signal.SIGCONT)
     out, _ = hung.communicate(timeout=PATIENCE)
     assert json.loads(out)["error"]["kind"] == "plan_taken_over"
     assert hung.returncode == 3
     after = {path.name: (path.read_text(), path.stat().st_mtime_ns) for path in sandbox.iterdir()}
     assert after == before
-    assert project_in(tmp_path).log("p") == log
+    assert list(project_in(tmp_path).log("p")) == log
     assert project_in(tmp_path).status("p").state is State.COMPLETE
 
 

@@ -5,10 +5,11 @@ The fields are named as in the JSON output.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from mulligan.application.listing import Listing
 
 if TYPE_CHECKING:
     from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
@@ -48,11 +49,12 @@ class CheckpointQueries:
         """Read from this."""
         self._database = database
 
-    def list(self, plan_id: PlanId, *, superseded: bool) -> Sequence[CheckpointView]:
-        """The plan's checkpoints, newest last."""
+    def list(self, plan_id: PlanId, *, superseded: bool, limit: int | None) -> Listing[CheckpointView]:
+        """The plan's checkpoints, newest last; those of the newest groups where there are more than `limit`."""
         with self._database.reading() as db:
-            groups = db.checkpoints.list(plan_id, superseded=superseded)
-        return [view for group in groups for view in views_of(group)]
+            groups = db.checkpoints.list(plan_id, superseded=superseded, limit=limit)
+            older = 0 if limit is None else db.checkpoints.count(plan_id, superseded=superseded) - len(groups)
+        return Listing((view for group in groups for view in views_of(group)), older=older)
 
     def find(self, word: str) -> FoundCheckpoint:
         """The checkpoint or group that a word means; `first` and `latest` are of the newest plan."""

@@ -14,6 +14,7 @@ from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
 from mulligan.errors import SnapshotDamaged, SystemFailed
 
 if TYPE_CHECKING:
+    from mulligan.application.listing import Listing
     from mulligan.domain.checkpoint import CheckpointGroup
     from mulligan.domain.event import Event
     from mulligan.domain.history_tree import TreeNode
@@ -149,11 +150,14 @@ class Queries:
             messages=(*plan.messages, *hurt),
         )
 
-    def plans(self, state: State | None) -> list[PlanLine]:
-        """All plans, oldest first."""
+    def plans(self, state: State | None, limit: int | None) -> Listing[PlanLine]:
+        """The plans, oldest first; of more than `limit` the newest."""
+        from mulligan.application.listing import Listing
+
         with self._database.reading() as db:
-            found = db.plans.list(state)
-        return [
+            found = db.plans.list(state, limit=limit)
+            older = 0 if limit is None else db.plans.count(state) - len(found)
+        lines = [
             PlanLine(
                 plan_id=plan.plan_id,
                 name=plan.name,
@@ -165,11 +169,16 @@ class Queries:
             )
             for plan in found
         ]
+        return Listing(lines, older=older)
 
-    def log(self, plan_id: PlanId) -> Sequence[Event]:
-        """All that happened to a plan, in order."""
+    def log(self, plan_id: PlanId, limit: int | None) -> Listing[Event]:
+        """What happened to a plan, in order; of more than `limit` entries the newest."""
+        from mulligan.application.listing import Listing
+
         with self._database.reading() as db:
-            return db.events.list(plan_id)
+            found = db.events.list(plan_id, limit=limit)
+            older = 0 if limit is None else db.events.count(plan_id) - len(found)
+        return Listing(found, older=older)
 
     def tree(self, plan_id: PlanId, *, superseded: bool) -> TreeNode:
         """A plan's decisions and checkpoints as a tree; with or without what was left behind."""

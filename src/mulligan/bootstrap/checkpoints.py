@@ -10,6 +10,7 @@ from mulligan.application.checkpoint_queries import CheckpointView, views_of
 
 if TYPE_CHECKING:
     from mulligan.application.checkpoint_library import ExportedFolder, Verification
+    from mulligan.application.listing import Listing
     from mulligan.application.prune_service import Pruning
     from mulligan.bootstrap.services import Services
     from mulligan.domain.diff import Diff
@@ -24,10 +25,12 @@ class Checkpoints:
         self._services = services
         self._observer = observer
 
-    def list(self, plan: str, *, superseded: bool = False) -> Sequence[CheckpointView]:
-        """A plan's checkpoints, newest last."""
+    def list(
+        self, plan: str, *, superseded: bool = False, limit: int | None = None
+    ) -> Listing[CheckpointView]:
+        """A plan's checkpoints, newest last; of more than `limit` groups those of the newest."""
         plan_id = self._services.queries.plan_id(plan)
-        return self._services.checkpoint_queries.list(plan_id, superseded=superseded)
+        return self._services.checkpoint_queries.list(plan_id, superseded=superseded, limit=limit)
 
     def show(self, checkpoint: str) -> Sequence[CheckpointView]:
         """One checkpoint, or those of a group."""

@@ -11,6 +11,7 @@ from mulligan.config import Entry, Source, parse_value, setting_named
 from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
+    from mulligan.application.listing import Listing
     from mulligan.application.plan_executor import Execution
     from mulligan.application.plan_resume_service import ResumePreview
     from mulligan.application.queries import PlanLine, PlanStatus
@@ -100,13 +101,13 @@ class Project:
         """Where a plan stands."""
         return self._services.queries.status(self._plan_id(plan), None)
 
-    def plans(self, state: State | None = None) -> Sequence[PlanLine]:
-        """All plans, oldest first."""
-        return self._services.queries.plans(state)
+    def plans(self, state: State | None = None, *, limit: int | None = None) -> Listing[PlanLine]:
+        """The plans, oldest first; of more than `limit` the newest."""
+        return self._services.queries.plans(state, limit)
 
-    def log(self, plan: str) -> Sequence[Event]:
-        """All that happened to a plan, in order."""
-        return self._services.queries.log(self._plan_id(plan))
+    def log(self, plan: str, *, limit: int | None = None) -> Listing[Event]:
+        """What happened to a plan, in order; of more than `limit` entries the newest."""
+        return self._services.queries.log(self._plan_id(plan), limit)
 
     def tree(self, plan: str, *, superseded: bool = False) -> TreeNode:
         """A plan's decisions and checkpoints as a tree; superseded ones on request."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.commands import command, everywhere
+from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.times import local_time
@@ -32,11 +32,17 @@ def group() -> None:
 @command(group, "list", example="mulligan checkpoint list upgrade-api --all", codes=_READS)
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
 @click.option("--all", "superseded", is_flag=True, help="Superseded ones too.")
-def list_checkpoints(invocation: Invocation, plan: str, superseded: bool) -> Answer:
-    """List a plan's checkpoints, newest last; the newest plan unless named."""
-    views = invocation.project().checkpoints.list(plan, superseded=superseded)
+@newest
+def list_checkpoints(invocation: Invocation, plan: str, superseded: bool, limit: int | None) -> Answer:
+    """List a plan's checkpoints, newest last; the newest plan unless named.
+
+    With --limit those of the newest N groups: one for each resource of the plan.
+    """
+    views = invocation.project().checkpoints.list(plan, superseded=superseded, limit=limit)
     return Answer(
-        data={"checkpoints": views}, blocks=[_table(views)] if views else [Line("no checkpoints yet")]
+        data={"checkpoints": views},
+        blocks=[_table(views)] if views else [Line("no checkpoints yet")],
+        messages=not_shown(views.older, "groups"),
     )
 
 

@@ -36,6 +36,21 @@ def command(
     return declare
 
 
+def newest(function: Any) -> Any:
+    """Add the option of lists that may be long."""
+    return click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Only the newest N; how many are left out is told.",
+    )(function)
+
+
+def not_shown(older: int, of_what: str) -> list[str]:
+    """What an answer says of what a limit left out."""
+    return [f"{older:,} older {of_what} not shown"] if older else []
+
+
 def everywhere(function: Any) -> Any:
     """Add the options that stand before or after any command."""
     for option in (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.commands import command, everywhere
+from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.times import local_time
@@ -89,9 +89,10 @@ def status(invocation: Invocation, plan: str) -> Answer:
 
 @command(group, "list", example="mulligan plan list --state errored", codes=_READS)
 @click.option("--state", type=click.Choice([s.value for s in State]), help="Only plans in this state.")
-def list_plans(invocation: Invocation, state: str | None) -> Answer:
-    """List all plans, oldest first."""
-    plans = invocation.project().plans(State(state) if state else None)
+@newest
+def list_plans(invocation: Invocation, state: str | None, limit: int | None) -> Answer:
+    """List the plans, oldest first."""
+    plans = invocation.project().plans(State(state) if state else None, limit=limit)
     rows = tuple(
         (
             p.plan_id,
@@ -103,17 +104,22 @@ def list_plans(invocation: Invocation, state: str | None) -> Answer:
         for p in plans
     )
     blocks = [Table(("PLAN", "NAME", "STATE", "STEPS", "UPDATED"), rows)] if rows else [Line("no plans yet")]
-    return Answer(data={"plans": plans}, blocks=blocks)
+    return Answer(data={"plans": plans}, blocks=blocks, messages=not_shown(plans.older, "plans"))
 
 
 @command(group, "log", example="mulligan plan log upgrade-api", codes=_READS)
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
-def log(invocation: Invocation, plan: str) -> Answer:
-    """Show all that happened to a plan, in order; the newest one unless named."""
-    events = invocation.project().log(plan)
+@newest
+def log(invocation: Invocation, plan: str, limit: int | None) -> Answer:
+    """Show what happened to a plan, in order; the newest one unless named."""
+    events = invocation.project().log(plan, limit=limit)
     rows = tuple((str(e.seq), local_time(e.created_at), e.type.value, _event_text(e)) for e in events)
     shown = [{"seq": e.seq, "type": e.type, "created_at": e.created_at, "data": e.data} for e in events]
-    return Answer(data={"events": shown}, blocks=[Table(("SEQ", "TIME", "EVENT", ""), rows)])
+    return Answer(
+        data={"events": shown},
+        blocks=[Table(("SEQ", "TIME", "EVENT", ""), rows)],
+        messages=not_shown(events.older, "entries"),
+    )
 
 
 @command(group, "tree", example="mulligan plan tree upgrade-api --show-superseded", codes=_READS)

@@ -44,8 +44,12 @@ class PlanRepository(Protocol):
         """The plan that an id, unique prefix, unique name or `latest` means; else PlanNotFound or Ambiguous."""
         ...
 
-    def list(self, state: State | None) -> Sequence[Plan]:
-        """All plans, oldest first."""
+    def list(self, state: State | None, *, limit: int | None = None) -> Sequence[Plan]:
+        """The plans, oldest first; of more than `limit` the newest."""
+        ...
+
+    def count(self, state: State | None) -> int:
+        """How many plans there are."""
         ...
 
     def next_seqs(self, plan_id: PlanId, count: int) -> Iterator[int]:
@@ -144,8 +148,10 @@ class CheckpointRepository(Protocol):
         """
         ...
 
-    def list(self, plan_id: PlanId, *, superseded: bool) -> Sequence[CheckpointGroup]:
-        """The plan's groups, oldest first; with or without superseded ones."""
+    def list(
+        self, plan_id: PlanId, *, superseded: bool, limit: int | None = None
+    ) -> Sequence[CheckpointGroup]:
+        """The plan's groups, oldest first, with or without superseded ones; of more than `limit` the newest."""
         ...
 
     def newest_between_steps(self, plan_id: PlanId) -> CheckpointGroup | None:
@@ -228,8 +234,12 @@ class EventRepository(Protocol):
         """Write one entry."""
         ...
 
-    def list(self, plan_id: PlanId) -> Sequence[Event]:
-        """The plan's log in order."""
+    def list(self, plan_id: PlanId, *, limit: int | None = None) -> Sequence[Event]:
+        """The plan's log in order; of more than `limit` entries the newest."""
+        ...
+
+    def count(self, plan_id: PlanId) -> int:
+        """How many entries the plan's log has."""
         ...
 
 

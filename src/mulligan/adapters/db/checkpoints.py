@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, cast
 
-from mulligan.adapters.db.columns import is_text, json_object, json_text, time_text, time_value
+from mulligan.adapters.db.columns import ALL, is_text, json_object, json_text, time_text, time_value
 from mulligan.adapters.db.states import state_from_text, state_to_text
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, Reason
 from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
@@ -32,9 +32,11 @@ INSERT INTO checkpoints (
 """
 _GROUP = "SELECT * FROM checkpoint_groups WHERE group_id = ?"
 _CHECKPOINTS_OF = "SELECT * FROM checkpoints WHERE group_id = ? ORDER BY position"
-_GROUPS = "SELECT * FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq"
-_LIVE_GROUPS = "SELECT * FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 ORDER BY seq"
-_CHECKPOINTS = "SELECT * FROM checkpoints WHERE plan_id = ? ORDER BY seq, position"
+_GROUPS = "SELECT * FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq DESC LIMIT ?"
+_LIVE_GROUPS = """
+SELECT * FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 ORDER BY seq DESC LIMIT ?
+"""
+_CHECKPOINTS_SINCE = "SELECT * FROM checkpoints WHERE plan_id = ? AND seq >= ? ORDER BY seq, position"
 _IDS = "SELECT checkpoint_id FROM checkpoints WHERE plan_id = ?"
 _COUNT = "SELECT COUNT(*) FROM checkpoint_groups WHERE plan_id = ?"
 _COUNT_LIVE = "SELECT COUNT(*) FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0"
@@ -162,12 +164,15 @@ class SqlCheckpointRepository:
         checkpoint = next((c for c in group.checkpoints if c.checkpoint_id == only), None)
         return FoundCheckpoint(group=group, checkpoint=checkpoint)
 
-    def list(self, plan_id: PlanId, *, superseded: bool) -> Sequence[CheckpointGroup]:
-        """The plan's groups, oldest first."""
+    def list(
+        self, plan_id: PlanId, *, superseded: bool, limit: int | None = None
+    ) -> Sequence[CheckpointGroup]:
+        """The plan's groups, oldest first; of more than `limit` the newest."""
+        statement = _GROUPS if superseded else _LIVE_GROUPS
+        groups = self._db.rows(statement, (plan_id, ALL if limit is None else limit))[::-1]
         members: dict[str, list[Row]] = {}
-        for row in self._db.rows(_CHECKPOINTS, (plan_id,)):
+        for row in self._db.rows(_CHECKPOINTS_SINCE, (plan_id, groups[0]["seq"] if groups else 0)):
             members.setdefault(row["group_id"], []).append(row)
-        groups = self._db.rows(_GROUPS if superseded else _LIVE_GROUPS, (plan_id,))
         return [self._group(row, members[row["group_id"]]) for row in groups]
 
     def newest_between_steps(self, plan_id: PlanId) -> CheckpointGroup | None:

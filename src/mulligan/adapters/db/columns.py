@@ -7,6 +7,8 @@ from typing import cast
 
 from mulligan.domain.json_value import Json, JsonObject
 
+ALL = 2**62  # a LIMIT that leaves nothing out, in SQLite and PostgreSQL alike
+
 
 def is_text(word: str) -> bool:
     """Whether a column can hold this; bytes that are not UTF-8 come as surrogates, which none can."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mulligan.adapters.db.columns import json_object, json_text, time_text, time_value
+from mulligan.adapters.db.columns import ALL, json_object, json_text, time_text, time_value
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import GroupId, IntentId, PlanId
 from mulligan.domain.intent import Intent, IntentKind
@@ -43,7 +43,8 @@ _CLOSE_INTENT = "DELETE FROM intents WHERE intent_id = ?"
 _INTENTS = "SELECT * FROM intents WHERE plan_id = ? ORDER BY seq"
 
 _ADD_EVENT = "INSERT INTO events (plan_id, seq, type, data_json, created_at) VALUES (?, ?, ?, ?, ?)"
-_EVENTS = "SELECT * FROM events WHERE plan_id = ? ORDER BY seq"
+_EVENTS = "SELECT * FROM events WHERE plan_id = ? ORDER BY seq DESC LIMIT ?"
+_COUNT_EVENTS = "SELECT COUNT(*) FROM events WHERE plan_id = ?"
 
 
 class SqlHistoryRepository:
@@ -139,8 +140,8 @@ class SqlEventRepository:
             (event.plan_id, event.seq, event.type, json_text(event.data), time_text(event.created_at)),
         )
 
-    def list(self, plan_id: PlanId) -> Sequence[Event]:
-        """The plan's log in order."""
+    def list(self, plan_id: PlanId, *, limit: int | None = None) -> Sequence[Event]:
+        """The plan's log in order; of more than `limit` entries the newest."""
         return [
             Event(
                 plan_id=plan_id,
@@ -149,5 +150,10 @@ class SqlEventRepository:
                 data=json_object(row["data_json"]),
                 created_at=time_value(row["created_at"]),
             )
-            for row in self._db.rows(_EVENTS, (plan_id,))
+            for row in self._db.rows(_EVENTS, (plan_id, ALL if limit is None else limit))[::-1]
         ]
+
+    def count(self, plan_id: PlanId) -> int:
+        """How many entries the plan's log has."""
+        row = self._db.row(_COUNT_EVENTS, (plan_id,))
+        return int(row[0]) if row else 0

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from mulligan.adapters.db.columns import (
+    ALL,
     is_text,
     json_object,
     json_text,
@@ -37,8 +38,10 @@ _GET = "SELECT * FROM plans WHERE plan_id = ?"
 _BY_PREFIX = "SELECT * FROM plans WHERE plan_id LIKE ? ORDER BY ordinal LIMIT 10"
 _BY_NAME = "SELECT * FROM plans WHERE name = ? ORDER BY ordinal LIMIT 10"
 _LATEST = "SELECT * FROM plans WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
-_ALL = "SELECT * FROM plans ORDER BY ordinal"
-_IN_STATE = "SELECT * FROM plans WHERE state = ? ORDER BY ordinal"
+_LIST = "SELECT * FROM plans ORDER BY ordinal DESC LIMIT ?"
+_LIST_IN_STATE = "SELECT * FROM plans WHERE state = ? ORDER BY ordinal DESC LIMIT ?"
+_COUNT = "SELECT COUNT(*) FROM plans"
+_COUNT_IN_STATE = "SELECT COUNT(*) FROM plans WHERE state = ?"
 _NEXT_SEQS = "UPDATE plans SET seq = seq + ? WHERE plan_id = ? RETURNING seq"
 _RAISE_FENCE = "UPDATE plans SET fence = fence + ? WHERE plan_id = ? RETURNING fence"
 _NAMES = "SELECT DISTINCT name FROM plans ORDER BY name LIMIT 1000"
@@ -141,10 +144,18 @@ class SqlPlanRepository:
             )
         return self._plan(rows[0])
 
-    def list(self, state: State | None) -> Sequence[Plan]:
-        """All plans, oldest first."""
-        rows = self._db.rows(_ALL) if state is None else self._db.rows(_IN_STATE, (state,))
-        return [self._plan(row) for row in rows]
+    def list(self, state: State | None, *, limit: int | None = None) -> Sequence[Plan]:
+        """The plans, oldest first; of more than `limit` the newest."""
+        most = ALL if limit is None else limit
+        rows = (
+            self._db.rows(_LIST, (most,)) if state is None else self._db.rows(_LIST_IN_STATE, (state, most))
+        )
+        return [self._plan(row) for row in rows[::-1]]
+
+    def count(self, state: State | None) -> int:
+        """How many plans there are."""
+        row = self._db.row(_COUNT) if state is None else self._db.row(_COUNT_IN_STATE, (state,))
+        return int(row[0]) if row else 0
 
     def next_seqs(self, plan_id: PlanId, count: int) -> Iterator[int]:
         """The plan's next sequence numbers, in order."""
