@@ -44,7 +44,7 @@ from typing import ClassVar
 
 
 def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower()
 
 
 class _Blank(dict[str, object]):

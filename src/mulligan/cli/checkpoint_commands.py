@@ -101,7 +101,7 @@ def verify(invocation: Invocation, checkpoint: str | None, quick: bool) -> Answe
     return Answer(data=result, blocks=lines, error=error)
 
 
-@command(group, "restore", example="mulligan checkpoint restore latest --to /tmp/look", codes=(0, 1, 2, 3))
+@command(group, "restore", example="mulligan checkpoint restore latest --to ../look", codes=(0, 1, 2, 3))
 @click.argument("checkpoint", metavar="ID")
 @click.option(
     "--to", "target", required=True, type=click.Path(path_type=Path), metavar="DIR", help="A new folder."
@@ -139,7 +139,7 @@ def prune(invocation: Invocation, plan: str, keep: int | None, dry_run: bool) ->
     return Answer(data=result, blocks=[*lines, *_freed(result)])
 
 
-@command(group, "delete", example="mulligan checkpoint delete 01KQ3F", codes=(0, 1, 2, 3))
+@command(group, "delete", example="mulligan checkpoint delete draft", codes=(0, 1, 2, 3))
 @click.argument("checkpoint", metavar="ID")
 def delete(invocation: Invocation, checkpoint: str) -> Answer:
     """Delete a checkpoint with its group, and free its bytes; refused for what must stay."""

@@ -153,7 +153,7 @@ def diff(
 @command(
     group,
     "rollback",
-    example='mulligan plan rollback upgrade-api "before release"',
+    example='mulligan plan rollback --dry-run upgrade-api "before release"',
     codes=(0, 1, 2, 3),
 )
 @click.argument("plan", metavar="PLAN_ID")

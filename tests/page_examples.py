@@ -1,0 +1,156 @@
+"""The examples of the reference pages, and a project to run them in.
+
+A fence of `sh` is a script that must succeed, one of `console` a session whose output must be the one shown (ids,
+times and sizes apart). What stands behind the language, which no reader sees, tells what an example needs:
+`after="COMMAND"` is run before it, `exit=N` is how it ends, `not-run="REASON"` leaves it alone.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+REFERENCE = ROOT / "docs" / "reference"
+PATIENCE = 60  # seconds
+
+# What every example finds: a plan that was executed, and the same once more as a file.
+PROJECT = {
+    "VERSION": "1.0\n",
+    "api.txt": "GET /v1/users\n",
+    "upgrade.yaml": """\
+name: upgrade-api
+steps:
+  - name: bump
+    tool: write_file
+    args: {path: VERSION, content: "2.0\\n"}
+    checkpoint: draft
+  - name: choose a parser
+    decision: {question: Which parser?, chosen: lark, alternatives: [ply], rationale: Error messages}
+  - name: rewrite
+    tool: shell
+    args: {command: sed -i s/v1/v2/ api.txt}
+  - name: milestone
+    checkpoint: before release
+""",
+}
+_FENCE = re.compile(
+    r"^```(?P<language>sh|console)(?P<needs>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+# What differs from run to run: only its shape is compared.
+_FLEETING = (
+    (re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b"), "ID"),
+    (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d[ T][\d:.]+(\+[\d:]+|Z)?"), "TIME"),
+    (re.compile(r"\b\d+(\.\d+)?( ms\b| bytes\b| B\b)"), r"N\2"),
+    (re.compile(r'("duration_ms": )\d+'), r"\1N"),
+    (re.compile(r"(?<=\s)/\S*(?=/\.mulligan)"), "/PROJECT"),
+    (re.compile(r" +"), " "),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """A fence of a page that can be run."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+    after: tuple[str, ...]
+    exit_code: int
+    not_run: str | None
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def examples_of(page: Path) -> list[Example]:
+    """All that a page says can be run."""
+    text = page.read_text(encoding="utf-8")
+    return [_example(page.name, text, found) for found in _FENCE.finditer(text)]
+
+
+def _example(page: str, text: str, found: "re.Match[str]") -> Example:
+    needs: dict[str, list[str]] = {}
+    for word in shlex.split(found["needs"]):
+        name, _, value = word.partition("=")
+        needs.setdefault(name, []).append(value)
+    unknown = set(needs) - {"after", "exit", "not-run"}
+    assert not unknown, f"{page}: an example needs {unknown}, and nobody knows what that is"
+    return Example(
+        page=page,
+        line=text.count("\n", 0, found.start()) + 1,
+        language=found["language"],
+        text=found["text"],
+        after=tuple(needs.get("after", ())),
+        exit_code=int(needs.get("exit", ["0"])[0]),
+        not_run=needs["not-run"][0] if "not-run" in needs else None,
+    )
+
+
+class ExampleProject:
+    """A project as the examples expect it, and a shell in it."""
+
+    def __init__(self, root: Path) -> None:
+        """Make it below `root`, and execute its plan."""
+        self.folder = root / "project"
+        self.folder.mkdir()
+        (root / "home").mkdir()
+        self._environment = {
+            "HOME": str(root / "home"),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+            "LANG": "C.UTF-8",
+            "MULLIGAN_SANDBOX_ISOLATE": "off",
+            **{name: os.environ[name] for name in os.environ if name.startswith(("COVERAGE_", "PYTHONPATH"))},
+        }
+        for name, text in PROJECT.items():
+            (self.folder / name).write_text(text)
+        self.succeed("mulligan plan execute upgrade.yaml")
+
+    def succeed(self, script: str) -> str:
+        """Run a script that must succeed; gives all it printed."""
+        code, printed = self.shell(script)
+        assert code == 0, f"{script}\nended with {code}:\n{printed}"
+        return printed
+
+    def shell(self, script: str) -> tuple[int, str]:
+        """Run a script; gives its exit code and all it printed."""
+        done = subprocess.run(
+            ["sh", "-ec", script],
+            cwd=self.folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE,
+            check=False,
+        )
+        return done.returncode, done.stdout.decode()
+
+    def perform(self, example: Example) -> str:
+        """Run an example; gives what it should show, if it shows something."""
+        for command in example.after:
+            self.shell(command)
+        if example.language == "sh":
+            code, printed = self.shell(example.text)
+            assert code == example.exit_code, f"{example} ended with {code}:\n{printed}"
+            return example.text
+        shown: list[str] = []
+        code = 0
+        for command in re.findall(r"^\$ (.*)\n", example.text, re.MULTILINE):
+            assert code == 0, f"{example}: the session goes on after exit code {code}"
+            code, printed = self.shell(command)
+            shown.append(f"$ {command}\n{printed}")
+        assert code == example.exit_code, f"{example} ended with {code}:\n{''.join(shown)}"
+        return "".join(shown)
+
+
+def lasting(text: str) -> str:
+    """What of an output is the same in every run."""
+    for pattern, word in _FLEETING:
+        text = pattern.sub(word, text)
+    return text

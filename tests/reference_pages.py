@@ -1,0 +1,207 @@
+"""Writes the parts of the reference pages that the program itself knows best.
+
+    python -m tests.reference_pages
+
+rewrites the commands in `cli.md`, the kinds of errors in `json.md`, and every output in a `console` example that is
+no longer what the program prints. `tests/test_docs_*.py` fail while something is stale.
+"""
+
+import ast
+import re
+import string
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+from mulligan import errors
+from mulligan.cli.main import program
+from mulligan.errors import MulliganError
+from tests.page_examples import REFERENCE, ROOT, ExampleProject, examples_of, lasting
+
+HINT = "run `python -m tests.reference_pages` and look at the difference"
+_PART = "<!-- {name}: written by `python -m tests.reference_pages` -->\n"
+_END = "<!-- end -->\n"
+_EVERYWHERE = {"format", "project", "settings", "help"}
+
+# Facts that an error is given as one mapping, so that the code does not show their names.
+BESIDES = {
+    "plan_file_invalid": {"nearest"},
+    "setting_invalid": {"nearest"},
+    "step_failed": {"checkpoint", "tool"},
+}
+
+# What the example in a command's help needs to have been done before it.
+BEFORE = {
+    "plan resume": "mulligan plan rollback --yes upgrade-api draft",
+}
+
+
+def commands() -> dict[str, click.Command]:
+    """Every command of the program by its words, in the order of its help."""
+    return dict(_leaves(program, ""))
+
+
+def _leaves(group: click.Group, words: str) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _leaves(command, f"{words}{name} ")
+        else:
+            yield words + name, command
+
+
+def example_of(command: click.Command) -> str:
+    """The example in a command's help."""
+    return (command.epilog or "").partition("Example:\n  ")[2].partition("\n")[0]
+
+
+def codes_of(command: click.Command) -> list[int]:
+    """The exit codes in a command's help."""
+    listed = (command.epilog or "").partition("Exit codes:\n")[2]
+    return [int(code) for code in re.findall(r"^ +(\d+) ", listed, re.MULTILINE)]
+
+
+def the_commands() -> str:
+    """Each command with its usage, options, example and exit codes."""
+    return "\n".join(_command_section(words, command) for words, command in commands().items())
+
+
+def _command_section(words: str, command: click.Command) -> str:
+    context = click.Context(command, info_name=f"mulligan {words}")
+    usage = " ".join(command.collect_usage_pieces(context))
+    needs = f' after="{BEFORE[words]}"' if words in BEFORE else ""
+    parts = [f"## {words}", f"`mulligan {words} {usage}`", _prose(command.help or "")]
+    options = [p for p in command.params if isinstance(p, click.Option) and p.name not in _EVERYWHERE]
+    if options:
+        rows = "".join(f"| {_spelled(option)} | {_cell(option.help or '')} |\n" for option in options)
+        parts.append(f"| option | |\n|---|---|\n{rows}".rstrip())
+    parts += [
+        f"```sh{needs}\n{example_of(command)}\n```",
+        "Exit codes: " + ", ".join(str(code) for code in codes_of(command)) + ".",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _spelled(option: click.Option) -> str:
+    value = "" if option.is_flag else f" {option.metavar or _values(option)}"
+    needed = ", required" if option.required else ""
+    return ", ".join(f"`{name}{value}`" for name in option.opts) + needed
+
+
+def _values(option: click.Option) -> str:
+    if isinstance(option.type, click.Choice):
+        return "\\|".join(str(choice) for choice in option.type.choices)
+    return option.type.name.upper()
+
+
+def _prose(text: str) -> str:
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n")).strip()
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def kinds() -> dict[str, type[MulliganError]]:
+    """Every kind of error that can be met: those that are raised, and those that have no finer ones."""
+    raised = facts_given()
+    found = [cls for cls in vars(errors).values() if isinstance(cls, type) and issubclass(cls, MulliganError)]
+    return {cls.kind: cls for cls in found if cls.kind in raised or not cls.__subclasses__()}
+
+
+def facts_given() -> dict[str, set[str]]:
+    """The facts that the code gives to each kind of error it makes."""
+    return {kind: facts for _, kind, facts in made_errors()}
+
+
+def made_errors() -> list[tuple[Path, str, set[str]]]:
+    """Each place in the code that makes an error: its file, the kind, all facts that this kind is given anywhere."""
+    names = {cls.__name__: cls for cls in vars(errors).values() if isinstance(cls, type)}
+    facts: dict[str, set[str]] = {}
+    places: list[tuple[Path, str]] = []
+    for file in sorted((ROOT / "src" / "mulligan").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name(id=name)) if issubclass(names.get(name, int), MulliganError):
+                    given = {word.arg for word in node.keywords if word.arg}
+                case ast.Raise(exc=ast.Name(id=name)) if issubclass(names.get(name, int), MulliganError):
+                    given = set[str]()
+                case _:
+                    continue
+            kind = names[name].kind
+            places.append((file, kind))
+            facts.setdefault(kind, set()).update(given - {"hint"})
+    return [(file, kind, facts[kind]) for file, kind in places]
+
+
+def the_errors() -> str:
+    """Each kind of error with its exit code, what happened, and its facts."""
+    given = facts_given()
+    lines = ["| kind | exit code | what happened | facts |", "|---|---|---|---|"]
+    for kind, cls in sorted(kinds().items(), key=lambda item: (item[1].exit_code, item[0])):
+        named = _named_in(cls.message) | _named_in(cls.hint) | BESIDES.get(kind, set())
+        facts = sorted(given.get(kind, set()) | named)
+        told = ", ".join(f"`{fact}`" for fact in facts)
+        lines.append(f"| `{kind}` | {cls.exit_code} | {_cell(cls.__doc__ or '')} | {told} |")
+    return "\n".join(lines) + "\n"
+
+
+def _named_in(template: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name}
+
+
+# Which part of which page is written from what.
+PARTS: dict[tuple[str, str], Callable[[], str]] = {
+    ("cli.md", "commands"): the_commands,
+    ("json.md", "errors"): the_errors,
+}
+
+
+def with_part(text: str, name: str, content: str) -> str:
+    """A page's text with one of its parts written anew."""
+    start, end = _PART.format(name=name), _END
+    assert text.count(start) == 1, f"a page lacks the line {start!r}"
+    before, _, rest = text.partition(start)
+    _, _, after = rest.partition(end)
+    return f"{before}{start}\n{content}\n{end}{after}"
+
+
+def _rewrite_parts() -> Iterator[str]:
+    for (page, name), write in PARTS.items():
+        file = REFERENCE / page
+        old = file.read_text(encoding="utf-8")
+        new = with_part(old, name, write())
+        if new != old:
+            file.write_text(new, encoding="utf-8")
+            yield f"{page}: {name}"
+
+
+def _rewrite_outputs() -> Iterator[str]:
+    for page in sorted(REFERENCE.glob("*.md")):
+        for example in examples_of(page):
+            if example.language != "console" or example.not_run:
+                continue
+            with tempfile.TemporaryDirectory(prefix="mulligan-docs-") as root:
+                shown = (
+                    ExampleProject(Path(root)).perform(example).replace(f"{root}/project", "/home/you/api")
+                )
+            if lasting(shown) != lasting(example.text):
+                text = page.read_text(encoding="utf-8")
+                page.write_text(text.replace(example.text, shown, 1), encoding="utf-8")
+                yield f"{example}: output"
+
+
+def main() -> int:
+    """Rewrite what is stale, and say what it was."""
+    changed = [*_rewrite_parts(), *_rewrite_outputs()]
+    sys.stdout.write("".join(f"rewritten: {each}\n" for each in changed) or "nothing was stale\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,219 @@
+"""What the reference says of answers is what the program answers: every command, every field, every fact."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mulligan.cli.main import run
+from mulligan.domain.event import EventType
+from tests.answer_shapes import Field, differences, never_seen, sections, shapes, shapes_of_commands
+from tests.commands.program import ask
+from tests.page_examples import PROJECT
+from tests.reference_pages import commands
+
+# Fields that nothing in this version gives a value.
+ALWAYS_NULL = {
+    "a-plan: parent_plan_id",
+    "a-plan: sandboxes.branch",
+    "a-plan: sandboxes.git_dir",
+}
+
+FILES = {
+    **PROJECT,
+    "several.yaml": """\
+name: several
+resources: {texts: {type: fs-directory, location: texts}, images: {type: fs-directory, location: images}}
+config: {max_checkpoints_per_plan: 4}
+steps:
+  - {tool: write_file, args: {path: a.txt, content: changed}}
+  - {tool: shell, resource: images, args: {command: mkdir new; mv old renamed; echo oh > b.txt; sleep 100 &}}
+  - {tool: python, args: {function: "helper:help"}}
+""",
+    "texts/helper.py": "def help(context):\n    context.log('some words')\n",
+    "images/old": "".join(f"line {number}\n" for number in range(50)),
+    "failing.yaml": """\
+name: failing
+steps:
+  - {name: good, tool: write_file, args: {path: good, content: good}}
+  - {name: bad, tool: shell, args: {command: "echo mess > mess; false"}}
+""",
+    "keeping.yaml": """\
+name: keeping
+rollback_policy: {on_failure: keep}
+steps:
+  - {name: bad, tool: shell, args: {command: "echo mess > mess; false"}}
+""",
+    "mended.yaml": """\
+name: failing
+steps:
+  - {name: good, tool: write_file, args: {path: good, content: good}}
+  - {name: bad, tool: shell, args: {command: "true"}}
+""",
+}
+# Every command at least once, one after the other in one project; those that must fail with their exit code.
+RUNS = """
+init
+plan create upgrade.yaml
+plan execute upgrade-api
+plan status
+plan status nothing                                         # 3
+plan rollback upgrade-api draft                             # 3
+plan rollback --dry-run upgrade-api draft
+plan rollback --yes upgrade-api draft
+plan resume --dry-run upgrade-api
+plan resume upgrade-api
+plan resume upgrade-api                                     # 3
+plan tree --show-superseded
+plan diff
+plan execute several.yaml
+plan diff several
+plan log several
+checkpoint list several
+checkpoint show latest
+checkpoint create several --label all
+plan execute failing.yaml                                   # 1
+plan status failing
+-c sandbox.checkpoint.auto-create-on=[] plan execute keeping.yaml   # 1
+plan resume --dry-run keeping
+plan resume keeping                                         # 1
+plan resume failing --plan mended.yaml
+plan log failing
+plan list
+plan list --state errored
+plan cancel failing --reason enough
+plan log failing
+plan rollback --yes failing first                           # 3
+plan log upgrade-api
+checkpoint create upgrade-api --label "tests pass"
+checkpoint show draft
+checkpoint diff draft "tests pass"
+checkpoint diff {checkpoint} latest
+checkpoint list upgrade-api --all
+checkpoint list upgrade-api --limit 1
+checkpoint restore draft --to restored
+checkpoint restore draft --to restored                      # 3
+checkpoint verify
+checkpoint prune upgrade-api --keep 3 --dry-run
+checkpoint prune upgrade-api --keep 3
+checkpoint delete "tests pass"                              # 3
+checkpoint delete "before release"
+gc --dry-run
+gc
+config list
+config get max_checkpoints_per_plan
+config set sandbox.strategie auto                           # 2
+config set sandbox.strategy copy                            # 2
+config set sandbox.cleanup manual
+config unset sandbox.cleanup
+plan execute texts/helper.py                                # 2
+plan frobnicate                                             # 2
+-c no=1 gc                                                  # 2
+"""
+
+
+class _Answers:
+    """All answers, and what of the reference they showed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.known: dict[str, Field] = shapes()
+        self.seen: set[int] = set()
+        self.run: set[str] = set()
+        self.events: list[dict[str, Any]] = []
+        self.errors: list[dict[str, Any]] = []
+        self.problems: list[str] = []
+        self.checkpoint = ""  # the newest that was shown
+        self._folder = folder
+        self._data = shapes_of_commands()
+
+    def ask(self, line: str, code: int) -> None:
+        answer = ask(self._folder, *shlex.split(line.format(checkpoint=self.checkpoint)))
+        assert answer["exit_code"] == code, (line, answer)
+        self._hold_against(line, answer, ["the-envelope"])
+        if "error" in answer:
+            self.errors.append(answer["error"])
+        if answer["data"] is not None:
+            self.run.add(answer["command"])
+            self.checkpoint = answer["data"].get("checkpoint_id", self.checkpoint)
+            self._hold_against(line, answer["data"], self._data.get(answer["command"], []))
+            self.events += answer["data"].get("events", []) if answer["command"] == "plan log" else []
+
+    def _hold_against(self, line: str, value: Any, allowed: list[str]) -> None:
+        problems = [f"json.md tells no shape for `{line}`"]
+        for anchor in allowed:
+            shape, seen = self.known[anchor], set[int]()
+            found = list(differences(value, shape, self.known, seen))
+            if not found:
+                self.seen |= seen
+                return
+            problems += [f"{line} as {anchor}: {each}" for each in found]
+        self.problems += problems[1:] or problems
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> _Answers:
+    folder = tmp_path_factory.mktemp("project")
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    answers = _Answers(folder)
+    for line in RUNS.strip().splitlines():
+        words, _, code = line.partition("#")
+        answers.ask(words, int(code or 0))
+    _damage(folder)
+    answers.ask("checkpoint verify", 1)
+    return answers
+
+
+def _damage(folder: Path) -> None:
+    for pack in (folder / ".mulligan" / "store" / "packs").glob("*"):
+        data = bytearray(pack.read_bytes())
+        data[len(data) // 4] ^= 0xFF
+        pack.chmod(0o600)
+        pack.write_bytes(data)
+
+
+def test_every_command_is_told_and_was_asked(answers: _Answers) -> None:
+    """A new command gets a row and a shape in `json.md`, and a line in RUNS."""
+    assert sorted(shapes_of_commands()) == sorted(commands())
+    assert sorted(answers.run) == sorted(commands())
+
+
+def test_answers_have_the_fields_that_are_told_and_no_others(answers: _Answers) -> None:
+    assert answers.problems == []
+
+
+def test_every_field_that_is_told_was_there(answers: _Answers) -> None:
+    assert set(never_seen(answers.known, answers.seen)) == ALWAYS_NULL
+
+
+def test_events_have_the_data_that_is_told(answers: _Answers) -> None:
+    rows = re.findall(r"^\| `(\w+)` \| [^|]*\| ([^|]*) \|$", sections()["a-log"], re.MULTILINE)
+    told = {type: set(re.findall(r"`(\w+)`", data)) for type, data in rows if type in set(EventType)}
+    assert sorted(told) == sorted(EventType)
+    found: dict[str, set[str]] = {}
+    for event in answers.events:
+        found.setdefault(event["type"], set()).update(event["data"])
+    assert found == told
+
+
+def test_errors_have_no_facts_but_those_that_are_told(answers: _Answers) -> None:
+    rows = re.findall(r"^\| `(\w+)` \| \d+ \| [^|]+ \| ([^|]*) \|$", sections()["errors"], re.MULTILINE)
+    told = {kind: set(re.findall(r"`(\w+)`", facts)) for kind, facts in rows}
+    assert len(answers.errors) > 5
+    for error in answers.errors:
+        assert set(error) - told[error["kind"]] == {"kind", "message", "hint"}, error
+
+
+def test_yaml_is_the_same_document(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    documents: list[dict[str, Any]] = []
+    for format in ("json", "yaml"):
+        assert run(["init", str(tmp_path), "--format", format]) == 0
+        documents.append(yaml.safe_load(capfdbinary.readouterr().out))  # JSON is YAML too
+    as_json, as_yaml = documents
+    assert as_json.pop("timing").keys() == as_yaml.pop("timing").keys()
+    assert as_json["data"].pop("new") != as_yaml["data"].pop("new")
+    assert as_json == as_yaml
