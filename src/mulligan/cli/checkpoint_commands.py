@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import click
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
+from mulligan.cli.encode import encode
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.times import local_time
 from mulligan.errors import SnapshotDamaged
@@ -171,7 +173,15 @@ def _table(views: Sequence[CheckpointView]) -> Table:
 def _in_full(view: CheckpointView) -> list[Line]:
     names = [f for f in view.__dataclass_fields__ if f != "checkpoint_id"]
     lines = [Line(f"checkpoint {view.checkpoint_id}", title=True)]
-    return lines + [Line(f"  {name}: {getattr(view, name)}") for name in names]
+    return lines + [Line(f"  {name}: {_told(getattr(view, name))}") for name in names]
+
+
+def _told(value: object) -> str:
+    """A value as documents have it; none at all as a dash."""
+    plain = encode(value)
+    return (
+        "-" if plain is None else plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    )
 
 
 def _one_or_all(views: Sequence[CheckpointView]) -> object:

@@ -1,0 +1,93 @@
+"""The page on checkpoints tells every trigger, type, field, reason to stay and error, as the program has them."""
+
+import re
+from dataclasses import fields
+
+import pytest
+
+from mulligan.application.checkpoint_queries import CheckpointView
+from mulligan.config.registry import SETTINGS
+from mulligan.domain.checkpoint import CheckpointType
+from mulligan.domain.ids import GroupId
+from mulligan.domain.retention import GroupSummary, plan_retention
+from mulligan.domain.trigger import trigger_words
+from tests.page_examples import REFERENCE, ROOT
+from tests.reference_pages import kinds, made_errors
+
+PAGE = (REFERENCE / "checkpointing.md").read_text(encoding="utf-8")
+# Rooms whose errors a user of checkpoints can meet, and those of their errors that other pages tell.
+ROOMS = ("application/", "adapters/snapshots/", "adapters/db/", "adapters/locks.py", "cli/invocation.py")
+ELSEWHERE = {"tool_failed", "not_built_yet", "resource_unsuitable"}
+
+
+def _section(heading: str) -> str:
+    return PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def _first_cells(text: str) -> set[str]:
+    cells = re.findall(r"^\| (`[^|]+`) \|", text, re.MULTILINE)
+    return {word for cell in cells for word in re.findall(r"`([^`]+)`", cell)}
+
+
+def test_every_trigger_and_every_type_has_its_row() -> None:
+    told = _section("When one is taken")
+    assert _first_cells(told) - {"checkpoint_type"} == {type.value for type in CheckpointType}
+    assert {word for word in trigger_words() if f"`{word}`" not in told} == set()
+
+
+def test_every_field_of_a_checkpoint_is_told() -> None:
+    assert _first_cells(_section("What a checkpoint holds")) == {
+        field.name for field in fields(CheckpointView)
+    }
+
+
+def test_the_defaults_are_those_of_the_settings() -> None:
+    defaults = {setting.key: setting.default for setting in SETTINGS}
+    limit = defaults["sandbox.checkpoint.max-checkpoints-per-plan"]
+    assert f"`sandbox.checkpoint.max-checkpoints-per-plan` ({limit}; at least 2)" in " ".join(PAGE.split())
+    triggers = defaults["sandbox.checkpoint.auto-create-on"]
+    assert isinstance(triggers, list | tuple)
+    *others, last = (f"`{trigger}`" for trigger in triggers)
+    assert f"a list of triggers, {', '.join(others)} and {last} unless" in " ".join(PAGE.split())
+
+
+def test_every_reason_to_stay_is_told() -> None:
+    """Seven groups of which the rule keeps each for another reason."""
+    groups = [
+        GroupSummary(
+            group_id=GroupId(name),
+            attempt=1 if name in "ab" else 2,
+            superseded=False,
+            labelled=name == "c",
+            between_steps=name == "d",
+        )
+        for name in "abcdefg"
+    ]
+    verdict = plan_retention(groups, limit=7, needed=frozenset({GroupId("e")}))
+    reasons = {kept.reason for kept in verdict.keep}
+    assert len(reasons) == len(groups)
+    assert {reason for reason in reasons if f"`{reason}`" not in _section("Retention")} == set()
+
+
+ERRORS = re.findall(r"^\| (\d+) \| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", _section("Errors"), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("code", "kind", "when", "remedy"), ERRORS, ids=[row[1] for row in ERRORS])
+def test_errors_end_in_the_exit_code_that_is_told(code: str, kind: str, when: str, remedy: str) -> None:
+    assert kinds()[kind].exit_code == int(code)
+    assert when.strip()
+    assert remedy.strip()
+
+
+def test_every_error_of_these_rooms_is_told() -> None:
+    """A new kind of error gets a row, with what to do, or is told by another page."""
+    met = {
+        kind
+        for file, kind, _ in made_errors()
+        if _room(file.relative_to(ROOT / "src" / "mulligan").as_posix())
+    }
+    assert met - ELSEWHERE - {kind for _, kind, _, _ in ERRORS} == set()
+
+
+def _room(file: str) -> bool:
+    return file.startswith(ROOMS)
