@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 PATIENCE = 60  # seconds
+SHOWN_AS = "/home/you/api"  # where the pages have the project
 
 # What every example finds: a plan that was executed, and the same once more as a file.
 PROJECT = {
@@ -47,7 +48,6 @@ _FLEETING = (
     (re.compile(r"\b\d{4}-\d\d-\d\d[ T][\d:.]+(\+[\d:]+|Z)?"), "TIME"),
     (re.compile(r"\b\d+(\.\d+)?( ms\b| bytes\b| B\b)"), r"N\2"),
     (re.compile(r'("duration_ms": )\d+'), r"\1N"),
-    (re.compile(r"(?<=\s)/\S*(?=/\.mulligan)"), "/PROJECT"),
     (re.compile(r" +"), " "),
 )
 
@@ -110,6 +110,17 @@ class ExampleProject:
         for name, text in PROJECT.items():
             (self.folder / name).write_text(text)
         self.succeed("mulligan plan execute upgrade.yaml")
+        self._made = self._files()
+
+    @property
+    def used(self) -> bool:
+        """Whether something was changed since it was made: the next example needs another."""
+        return self._files() != self._made
+
+    def _files(self) -> dict[str, tuple[int, int]]:
+        """Size and time of everything but what SQLite keeps beside a database while it is open."""
+        around = (path for path in self.folder.parent.rglob("*") if not path.name.endswith(("-wal", "-shm")))
+        return {str(p): (p.lstat().st_size, p.lstat().st_mtime_ns) for p in around if not p.is_dir()}
 
     def succeed(self, script: str) -> str:
         """Run a script that must succeed; gives all it printed."""
@@ -129,7 +140,7 @@ class ExampleProject:
             timeout=PATIENCE,
             check=False,
         )
-        return done.returncode, done.stdout.decode()
+        return done.returncode, done.stdout.decode().replace(str(self.folder), SHOWN_AS)
 
     def perform(self, example: Example) -> str:
         """Run an example; gives what it should show, if it shows something."""
