@@ -2,11 +2,12 @@
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
 from behave import given, then, when
-from world import PATIENCE
+from world import PATIENCE, PROGRAM
 
 
 @given("the plan is being executed and holds")
@@ -105,3 +106,22 @@ def _(context):
 @then("the process that works on it is alive")
 def _(context):
     os.kill(context.world.running.pid, 0)
+
+
+@when('the rollback to "{word}" is killed while it restores the {count:d} files of "{folder}"')
+def _(context, word, count, folder):
+    world = context.world
+    place = world.sandbox() / folder
+    assert not place.exists()
+    world.running = subprocess.Popen(
+        [PROGRAM, "plan", "rollback", "--yes", world.plan, word],
+        cwd=world.folder,
+        env=world.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    end = time.monotonic() + PATIENCE
+    while not place.exists() or not any(place.iterdir()):
+        assert time.monotonic() < end, "the rollback restores nothing"
+    world.signal(signal.SIGKILL)
+    assert 0 < len(list(place.iterdir())) < count, "the kill came too late"

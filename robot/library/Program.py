@@ -112,6 +112,13 @@ class Program:
         file.write_text(content)
 
     @keyword
+    def write_user_file(self, content: str) -> None:
+        """Write the user's own file of settings."""
+        file = self.root / "home" / ".config" / "mulligan" / "config.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+
+    @keyword
     def set_variable_of_environment(self, name: str, value: str | None = None) -> None:
         """Set an environment variable for the commands that follow; without a value, unset it."""
         self.variables.pop(name, None)
