@@ -7,7 +7,7 @@ from datetime import datetime
 from mulligan.application.run import Run
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.ids import CheckpointId
-from mulligan.domain.resource import Sandbox
+from mulligan.domain.resource import ResourceType, Sandbox
 from mulligan.domain.snapshot import Capture, PathChange, Snapshot
 from mulligan.errors import MulliganError, RestoreFailed, RestoreIncomplete, SandboxMissing
 from mulligan.ports import SandboxKinds
@@ -60,8 +60,9 @@ class CheckpointManager:
         """Make every sandbox exactly what the group holds. Cut off anywhere, running it again completes it."""
         self.require(run.sandboxes)
         run.still = None
-        changes: dict[str, tuple[PathChange, ...]] = {}
-        for sandbox in run.sandboxes:
+        changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
+        # Folders before the databases that stand inside them.
+        for sandbox in sorted(run.sandboxes, key=lambda s: s.type is ResourceType.SQLITE):
             snapshot = group.checkpoint_of(sandbox.resource).snapshot
             changes[sandbox.resource] = self._kinds.of(sandbox).restore(sandbox, snapshot, run.observer)
         return changes

@@ -301,13 +301,23 @@ class Services:
 
     @cached_property
     def _kinds(self) -> "LocalSandboxKinds":
+        from mulligan.adapters.sandboxes.database_copy import BUSY_LIMIT
         from mulligan.adapters.sandboxes.directory import DirectorySandboxes
         from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+        from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes
 
         directories = DirectorySandboxes(
             store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
         )
-        return LocalSandboxKinds([directories])
+        databases = SqliteSandboxes(
+            store=self._store,
+            home=self.home / "sandboxes",
+            project_home=self.home,
+            now_ns=time.time_ns,
+            boot_id=_boot_id(),
+            busy_limit=BUSY_LIMIT,
+        )
+        return LocalSandboxKinds([directories, databases])
 
     @cached_property
     def _recorder(self) -> "Recorder":

@@ -1,0 +1,343 @@
+"""Sandboxes of SQLite databases: copied and captured through SQLite, put in place as a file.
+
+A snapshot of a database holds one file under the database's own name, or none where there is no database.
+What a step made unreadable for SQLite is kept byte for byte instead, so that there is a way back from it.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Collection, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.database_copy import MAGIC, DatabaseCopies, NoDatabase, problem_in
+from mulligan.adapters.sandboxes.database_files import DatabaseFiles, is_settled
+from mulligan.adapters.sandboxes.exporting import export_files
+from mulligan.adapters.sandboxes.known_states import KnownState
+from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.domain.checkpoint import Checkpoint
+from mulligan.domain.ids import CheckpointId, PlanId
+from mulligan.domain.placement import folder_name, sidecars
+from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.snapshot import Capture, ChangeAction, PathChange, Snapshot, Survey, Unheld
+from mulligan.errors import ResourceUnsuitable, RestoreFailed, SandboxMissing, SystemFailed
+from mulligan.ports import Observer, SandboxOrder, SnapshotStore, Unobserved, WorkingTree
+
+_WORTH_A_NAP = 4 << 20  # bytes; waiting until a file's stamp is trusted takes less than reading it again
+_NAP = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    """A database as a folder that the store can take."""
+
+    tree: WorkingTree
+    unheld: tuple[Unheld, ...]
+
+
+class SqliteSandboxes:
+    """Makes working copies of databases, each in a folder of its own or inside another resource's sandbox."""
+
+    type = ResourceType.SQLITE
+    strategy = Strategy.FILESYSTEM_COPY
+
+    def __init__(
+        self,
+        *,
+        store: SnapshotStore,
+        home: Path,
+        project_home: Path,
+        now_ns: Callable[[], int],
+        boot_id: str,
+        busy_limit: float,
+    ) -> None:
+        """`home` is the folder for sandboxes; others may keep a database locked for `busy_limit` seconds."""
+        self._store = store
+        self._home = home
+        self._project_home = project_home
+        self._now_ns = now_ns
+        self._boot_id = boot_id
+        self._copies = DatabaseCopies(now_ns, busy_limit)
+
+    def check(self, resource: Resource, location: Path) -> None:
+        """Refuse a real thing that is no database, or one that no plan may work on."""
+        if reason := self._unsuitable(resource, location.resolve()):
+            raise ResourceUnsuitable(resource=resource.name, path=str(location), reason=reason)
+
+    def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
+        """Count what a sandbox would copy."""
+        database, wal, _journal = _real(order).look()
+        size = sum(stamp[4] for stamp in (database, wal) if stamp is not None)
+        return Survey(files=int(database is not None), size_bytes=size)
+
+    def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
+        """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
+        files, name = _real(order), order.path.name
+        with self._workshop(order.plan_id, order.resource.name) as shop:
+            tree = _folder(shop, "out")
+            try:
+                if files.look()[0] is not None:
+                    self._copies.copy(files, tree.path / name, _folder(shop, "room").path, observer)
+                    if problem := problem_in(tree.path / name):
+                        raise NoDatabase(problem)
+                elif not order.resource.create:
+                    raise NoDatabase("it is not there any more")
+            except NoDatabase as exc:
+                raise ResourceUnsuitable(
+                    resource=order.resource.name,
+                    path=str(order.location),
+                    reason=f"SQLite cannot read it: {exc}",
+                    hint="mend the database (`sqlite3 FILE .recover` saves what can be read), then try again",
+                ) from exc
+            capture = self._capture(tree, observer)
+        return self._make(order, capture.snapshot, observer), capture
+
+    def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
+        """Make a working copy of one of the parent's snapshots."""
+        return self._make(order, snapshot, observer)
+
+    def exists(self, sandbox: Sandbox) -> bool:
+        """Tell whether the folder around the working copy is there: a step may remove the database itself."""
+        root = self._files(sandbox).root
+        return root.is_dir() and not root.is_symlink() and not root.parent.is_symlink()
+
+    def watch(self, sandbox: Sandbox) -> AbstractContextManager[None]:
+        """Nothing to set up: one look at three files tells whether a database changed."""
+        return nullcontext()
+
+    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
+        """Store the working copy durably; one that nobody touched is not read again."""
+        self._must_exist(sandbox)
+        files = self._files(sandbox)
+        stamps = files.look()
+        if (known := self._known(sandbox)) is not None:
+            return Capture(snapshot=known, size_bytes=0, files=int(stamps[0] is not None), unheld=())
+        with self._staged(sandbox, observer) as staged:
+            capture = self._capture(staged.tree, observer)
+        if staged.unheld:
+            return Capture(
+                snapshot=capture.snapshot,
+                size_bytes=capture.size_bytes,
+                files=capture.files,
+                unheld=staged.unheld,
+            )
+        self._memory(sandbox).remember(stamps, capture.snapshot)
+        return capture
+
+    def publish(
+        self,
+        sandbox: Sandbox,
+        checkpoint_id: CheckpointId,
+        snapshot: Snapshot,
+        after: Checkpoint | None,
+        at: datetime,
+    ) -> str:
+        """Nobody else reads the store: the snapshot's own id is its name."""
+        return snapshot.id
+
+    def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
+        """Nothing was published."""
+
+    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+        """What a restore would do, in words of the database's own folder; touches nothing."""
+        self._must_exist(sandbox)
+        return self._changes(sandbox, snapshot)
+
+    def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
+        """Make the working copy exactly what the snapshot holds; idempotent."""
+        self._must_exist(sandbox)
+        changes = self._changes(sandbox, snapshot)
+        if changes:
+            self._put(sandbox, snapshot, observer)
+        return changes
+
+    def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
+        """None: what is remembered of a database lies beside its sandbox."""
+        return ()
+
+    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
+        """Write the database into a new folder."""
+        export_files(self._store, snapshot, target, observer)
+
+    def remove(self, sandbox: Sandbox) -> None:
+        """Remove the working copy; one that is gone already is fine."""
+        files = self._files(sandbox)
+        if self.exists(sandbox):
+            with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+                files.remove(shop)
+        if files.root.name == folder_name(sandbox.resource):  # not another resource's
+            remove_tree(files.root, self._home)
+        self._memory(sandbox).forget()
+
+    def _make(self, order: SandboxOrder, base: Snapshot, observer: Observer) -> Sandbox:
+        sandbox = Sandbox(
+            plan_id=order.plan_id,
+            resource=order.resource.name,
+            type=self.type,
+            strategy=self.strategy,
+            location=str(order.location),
+            path=str(order.path),
+            base=base,
+            excluded=(),
+            branch=None,
+            git_dir=None,
+        )
+        _make_private(self._files(sandbox).root)
+        self.restore(sandbox, base, observer)
+        return sandbox
+
+    def _changes(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+        """What differs from the snapshot; where something does, all of the snapshot is read and verified."""
+        known = self._known(sandbox)
+        if known is None:
+            with self._staged(sandbox, Unobserved()) as staged:
+                return self._store.compare(snapshot, staged.tree)
+        if known.same_as(snapshot):
+            return ()
+        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+            self._store.compare(snapshot, nothing := _folder(shop, "nothing"))
+            self._store.forget_tree(nothing)
+        return tuple(
+            PathChange(found.path, ChangeAction.REMOVED if found.new is None else ChangeAction.RESTORED)
+            for found in self._store.difference(known.roots[0], snapshot.roots[0])
+            if found.of_files
+        )
+
+    def _put(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
+        """Put the snapshot's file, or none, in the place of what is there."""
+        files = self._files(sandbox)
+        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+            tree = _folder(shop, "in")
+            self._store.restore(snapshot, tree, observer)
+            self._store.forget_tree(tree)
+            try:
+                files.replace_from(tree.path, shop)
+            except OSError as exc:
+                raise RestoreFailed(path=sandbox.path, reason=exc.strerror or str(exc)) from exc
+        while (database := (stamps := files.look())[0]) is not None and database[4] >= _WORTH_A_NAP:
+            if is_settled(stamps, self._now_ns()):
+                break
+            time.sleep(_NAP)
+        self._memory(sandbox).remember(stamps, snapshot)
+
+    @contextmanager
+    def _staged(self, sandbox: Sandbox, observer: Observer) -> Generator[_Staged]:
+        """The working copy as a folder that the store can take: read by SQLite, or else byte for byte."""
+        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+            tree = _folder(shop, "out")
+            try:
+                unheld = self._stage(self._files(sandbox), tree.path, _folder(shop, "room").path, observer)
+            except OSError as exc:
+                raise SystemFailed(path=sandbox.path, reason=exc.strerror or str(exc)) from exc
+            try:
+                yield _Staged(tree, unheld)
+            finally:
+                self._store.forget_tree(tree)
+
+    def _stage(
+        self, files: DatabaseFiles, out: Path, room: Path, observer: Observer
+    ) -> tuple[Unheld, ...]:
+        found = files.stat(files.name)
+        if found is None:
+            return ()
+        if stat.S_ISREG(found.st_mode):
+            try:
+                self._copies.copy(files, out / files.name, room, observer)
+                return ()
+            except PermissionError:
+                return (Unheld(files.name, "it may not be read"),)
+            except NoDatabase as exc:
+                (out / files.name).unlink(missing_ok=True)
+                reason = f"as a database: {exc}; its bytes are kept as they are"
+        elif stat.S_ISLNK(found.st_mode):
+            reason = "as a database: a symlink stands in its place, which is kept and not followed"
+        else:
+            return (Unheld(files.name, "it is no file any more; going back removes what is there"),)
+        wal, _shm, journal = sidecars(files.name)
+        files.copy_to(out, (files.name, wal, journal))
+        if stat.S_ISREG(found.st_mode):
+            os.chmod(out / files.name, stat.S_IMODE(found.st_mode))
+        return (Unheld(files.name, reason),)
+
+    def _capture(self, tree: WorkingTree, observer: Observer) -> Capture:
+        try:
+            return self._store.capture(tree, observer)
+        finally:
+            self._store.forget_tree(tree)
+
+    def _known(self, sandbox: Sandbox) -> Snapshot | None:
+        """What the working copy is, where that is known without reading it, and the store still has it."""
+        known = self._memory(sandbox).recall(self._files(sandbox).look())
+        if known is None or self._store.verify([known], quick=True, observer=Unobserved()):
+            return None
+        return known
+
+    def _memory(self, sandbox: Sandbox) -> KnownState:
+        file = self._home / sandbox.plan_id / f".known-{folder_name(sandbox.resource)}"
+        return KnownState(file, self._now_ns, self._boot_id)
+
+    def _files(self, sandbox: Sandbox) -> DatabaseFiles:
+        """The working copy, from the sandbox's folder (its own, or that of the resource around it) on."""
+        plan = self._home / sandbox.plan_id
+        folder, *inside = Path(sandbox.path).relative_to(plan).parts
+        return DatabaseFiles(plan / folder, tuple(inside))
+
+    @contextmanager
+    def _workshop(self, plan_id: PlanId, resource: str) -> Generator[Path]:
+        """A private folder beside the sandbox, empty; one that a killed process left goes first."""
+        shop = self._home / plan_id / f".work-{folder_name(resource)}"
+        try:
+            _make_private(shop.parent)
+            remove_tree(shop, self._home)
+            shop.mkdir(mode=0o700)
+            yield shop
+        except OSError as exc:
+            raise SystemFailed(path=str(shop), reason=exc.strerror or str(exc)) from exc
+        finally:
+            remove_tree(shop, self._home)
+
+    def _must_exist(self, sandbox: Sandbox) -> None:
+        if not self.exists(sandbox):
+            raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
+
+    def _unsuitable(self, resource: Resource, real: Path) -> str:
+        """Why a plan cannot work on this; empty when it can."""
+        project = self._project_home.resolve()
+        if real.is_relative_to(project):
+            return "it is inside the project home"
+        if not real.is_relative_to(project.parent):
+            return f"it leads out of the project, to {real}"
+        if real.is_dir():
+            return "it is a folder; a database is a file"
+        files = DatabaseFiles(real.parent, (real.name,))
+        found = files.stat(files.name)
+        if found is None:
+            return "" if resource.create else "it does not exist; with `create: true` it may be missing"
+        if not stat.S_ISREG(found.st_mode):
+            return "it is no file"
+        try:
+            head = files.head(len(MAGIC))
+        except OSError as exc:
+            return f"it cannot be read: {exc.strerror}"
+        return "" if head in (b"", MAGIC) else "it is no SQLite database"
+
+
+def _real(order: SandboxOrder) -> DatabaseFiles:
+    real = order.location.resolve()  # the user may name a database by a symlink, as SQLite itself allows
+    return DatabaseFiles(real.parent, (real.name,))
+
+
+def _folder(shop: Path, name: str) -> WorkingTree:
+    path = shop / name
+    path.mkdir(mode=0o700)
+    return WorkingTree(path=path, cache_key=f"database {path}", excluded=frozenset())
+
+
+def _make_private(folder: Path) -> None:
+    if not folder.is_dir():
+        _make_private(folder.parent)
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
