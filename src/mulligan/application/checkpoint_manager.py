@@ -8,7 +8,7 @@ from mulligan.application.run import Run
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import ResourceType, Sandbox
-from mulligan.domain.snapshot import Capture, PathChange, Snapshot
+from mulligan.domain.snapshot import Capture, ChangeAction, PathChange, Snapshot
 from mulligan.errors import MulliganError, RestoreFailed, RestoreIncomplete, SandboxMissing
 from mulligan.ports import SandboxKinds
 
@@ -61,11 +61,27 @@ class CheckpointManager:
         self.require(run.sandboxes)
         run.still = None
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
-        # Folders before the databases that stand inside them.
-        for sandbox in sorted(run.sandboxes, key=lambda s: s.type is ResourceType.SQLITE):
+        for sandbox in self._in_order(run.sandboxes, group):
             snapshot = group.checkpoint_of(sandbox.resource).snapshot
             changes[sandbox.resource] = self._kinds.of(sandbox).restore(sandbox, snapshot, run.observer)
         return changes
+
+    def _in_order(self, sandboxes: Sequence[Sandbox], group: CheckpointGroup) -> list[Sandbox]:
+        """Databases that go, then folders, then the other databases.
+
+        A folder cannot go while a database of another resource stands in it, and a database cannot come
+        before the folder around it.
+        """
+        databases = [s for s in sandboxes if s.type is ResourceType.SQLITE]
+        folders = [s for s in sandboxes if s.type is not ResourceType.SQLITE]
+        nested = any(s.excluded for s in folders)
+        going = [s for s in databases if nested and self._goes(s, group)]
+        return [*going, *folders, *(s for s in databases if s not in going)]
+
+    def _goes(self, database: Sandbox, group: CheckpointGroup) -> bool:
+        snapshot = group.checkpoint_of(database.resource).snapshot
+        changes = self._kinds.of(database).compare(database, snapshot)
+        return bool(changes) and all(change.action is ChangeAction.REMOVED for change in changes)
 
     def restore_or_undo(self, run: Run, group: CheckpointGroup, before: CheckpointGroup) -> Changes:
         """Restore the group; on any failure bring every sandbox back to `before`, so that it is all or none."""

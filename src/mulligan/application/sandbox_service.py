@@ -119,7 +119,9 @@ class SandboxService:
             path = self._order(run, outer).path / path_inside(outer, resource)
         else:
             path = self._home / run.plan.plan_id / folder_name(resource.name)
-            if resource.type is ResourceType.SQLITE:  # in a folder of its own, with what SQLite puts beside it
+            if (
+                resource.type is ResourceType.SQLITE
+            ):  # in a folder of its own, with what SQLite puts beside it
                 path /= posixpath.basename(resource.location)
         return SandboxOrder(
             plan_id=run.plan.plan_id,

@@ -21,7 +21,7 @@ from mulligan.bootstrap.layered_settings import LayeredSettings
 from mulligan.bootstrap.surroundings import Surroundings
 from mulligan.config import Entry
 from mulligan.domain.resource import Resource, ResourceType
-from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration
+from mulligan.domain.tool import ToolDeclaration
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
@@ -43,26 +43,6 @@ if TYPE_CHECKING:
     from mulligan.application.sweep_service import SweepService
 
 _SQLITE = "sqlite:///"
-
-# Tools that this version knows of but cannot run; preflight refuses a plan that uses one, by name.
-LATER_TOOLS = {
-    "sql": ToolDeclaration(
-        name="sql",
-        summary="run SQL on a database resource in one transaction",
-        arguments=(
-            Argument("statements", ArgumentType.TEXT_LIST, required=False),
-            Argument("script", ArgumentType.PATH, required=False),
-        ),
-        exactly_one_of=("statements", "script"),
-        resource_types=frozenset({ResourceType.SQLITE}),
-        writes=True,
-        read_only=False,
-        checkpointable=True,
-        idempotent=False,
-        side_effects=(),
-        timeout=None,
-    ),
-}
 
 
 class SystemClock:
@@ -256,8 +236,8 @@ class Services:
 
     @property
     def known_tools(self) -> Mapping[str, ToolDeclaration]:
-        """Tools by name, those included that this version knows of but cannot run: they are refused by name."""
-        return {**LATER_TOOLS, **self.toolbox.declarations()}
+        """Tools by name."""
+        return self.toolbox.declarations()
 
     @property
     def default_resource(self) -> Resource:

@@ -87,7 +87,9 @@ class DatabaseCopies:
         if not head and not has_wal and files.stat(journal) is None:
             target.touch()  # a database that nothing was ever written to; a copy by SQLite would have a page
         elif in_wal_mode and not has_wal:
-            self._as_it_lies(files, lambda: _backup(files.path, "?mode=ro&immutable=1", target, 0.0, observer))
+            self._as_it_lies(
+                files, lambda: _backup(files.path, "?mode=ro&immutable=1", target, 0.0, observer)
+            )
         elif in_wal_mode and files.stat(shm) is None:
             self._as_it_lies(files, lambda: _recover(files, target, room, observer))
         else:

@@ -72,6 +72,10 @@ class DatabaseFiles:
                         (target / name).open("xb") as copy,
                     ):
                         shutil.copyfileobj(source, copy, 1 << 20)
+                else:
+                    continue
+                times = (found.st_atime_ns, found.st_mtime_ns)
+                os.utime(target / name, ns=times, follow_symlinks=False)
 
     def replace_from(self, new: Path, trash: Path) -> None:
         """Put the files that stand in the folder `new` in the place of those that are here.

@@ -92,6 +92,7 @@ class SqliteSandboxes:
                     reason=f"SQLite cannot read it: {exc}",
                     hint="mend the database (`sqlite3 FILE .recover` saves what can be read), then try again",
                 ) from exc
+            _stamp(tree, files)
             capture = self._capture(tree, observer)
         return self._make(order, capture.snapshot, observer), capture
 
@@ -232,14 +233,13 @@ class SqliteSandboxes:
                 unheld = self._stage(self._files(sandbox), tree.path, _folder(shop, "room").path, observer)
             except OSError as exc:
                 raise SystemFailed(path=sandbox.path, reason=exc.strerror or str(exc)) from exc
+            _stamp(tree, self._files(sandbox))
             try:
                 yield _Staged(tree, unheld)
             finally:
                 self._store.forget_tree(tree)
 
-    def _stage(
-        self, files: DatabaseFiles, out: Path, room: Path, observer: Observer
-    ) -> tuple[Unheld, ...]:
+    def _stage(self, files: DatabaseFiles, out: Path, room: Path, observer: Observer) -> tuple[Unheld, ...]:
         found = files.stat(files.name)
         if found is None:
             return ()
@@ -334,6 +334,13 @@ def _folder(shop: Path, name: str) -> WorkingTree:
     path = shop / name
     path.mkdir(mode=0o700)
     return WorkingTree(path=path, cache_key=f"database {path}", excluded=frozenset())
+
+
+def _stamp(tree: WorkingTree, files: DatabaseFiles) -> None:
+    """Give the folder a time that the database decides: what was not touched is stored no second time."""
+    found = files.stat(files.name)
+    time_ns = found.st_mtime_ns if found is not None else 0
+    os.utime(tree.path, ns=(time_ns, time_ns))
 
 
 def _make_private(folder: Path) -> None:

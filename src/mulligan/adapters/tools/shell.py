@@ -14,6 +14,7 @@ from mulligan.adapters.tools.environment import folder_of, tool_environment
 from mulligan.adapters.tools.paths import open_sandbox
 from mulligan.adapters.tools.printed import Recorded
 from mulligan.adapters.tools.processes import Command, Launchers, Outcome
+from mulligan.adapters.tools.scratch import scratch_file
 from mulligan.domain.tool import Argument, ArgumentType, ToolResult
 from mulligan.errors import ToolFailed
 from mulligan.ports import StepHost, ToolRequest
@@ -69,7 +70,7 @@ class Shell:
         if len(os.fsencode(command)) < LONGEST_ARGUMENT:
             yield ("/bin/sh", "-c", command)
             return
-        with self._scratch_file(f"{request.call_id}.sh", os.fsencode(command)) as script:
+        with scratch_file(self._scratch, f"{request.call_id}.sh", os.fsencode(command)) as script:
             yield ("/bin/sh", str(script))
 
     @contextmanager
@@ -79,23 +80,15 @@ class Shell:
             yield {
                 name: str(
                     files.enter_context(
-                        self._scratch_file(
-                            f"{request.call_id}.{number}", value.encode("utf-8", "surrogateescape")
+                        scratch_file(
+                            self._scratch,
+                            f"{request.call_id}.{number}",
+                            value.encode("utf-8", "surrogateescape"),
                         )
                     )
                 )
                 for number, (name, value) in enumerate(request.large_values.items())
             }
-
-    @contextmanager
-    def _scratch_file(self, name: str, content: bytes) -> Generator[Path]:
-        self._scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = self._scratch / name
-        try:
-            file.write_bytes(content)
-            yield file
-        finally:
-            file.unlink(missing_ok=True)
 
 
 def _working_folder(request: ToolRequest) -> Path:
