@@ -151,7 +151,9 @@ class SqliteSandboxes:
         """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
         changes = self._changes(sandbox, snapshot)
-        if changes:
+        _database, *others = self._files(sandbox).look()
+        # Equal as SQLite reads it may still mean half of it in a -wal, or a transaction to be rolled back.
+        if changes or any(stamp is not None and stamp[4] > 0 for stamp in others):
             self._put(sandbox, snapshot, observer)
         return changes
 

@@ -100,8 +100,9 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     """Run all statements in one transaction, or leave nothing."""
     guard, rows = Guard(), Rows(request["most_rows"], request["most_bytes"])
     place = ""
+    made: list[str] = []
     try:
-        path = _safe_path(request["root"], request["inside"])
+        path = _safe_path(request["root"], request["inside"], made)
         address = f"file:{quote_from_bytes(os.fsencode(path))}?mode=rwc"
         connection = sqlite3.connect(
             address, uri=True, timeout=request["busy_limit"], isolation_level=None, cached_statements=0
@@ -124,17 +125,21 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
             connection.execute("COMMIT")
             return {"rows": rows.found, "cut_off": rows.cut_off, "changes": connection.total_changes}
     except (sqlite3.Error, ValueError, OSError, Failure) as exc:
-        # Closing the connection rolled everything back.
+        # Closing the connection rolled everything back; of a database that was not there a file is left.
+        for path in reversed(made):
+            with suppress(OSError):
+                os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
         return {"failed": f"{exc}: {guard.reason}" if guard.reason else str(exc), "place": place}
 
 
-def _safe_path(root: str, inside: list[str]) -> str:
+def _safe_path(root: str, inside: list[str], made: list[str]) -> str:
     """Where the database stands, once it is sure that no symlink leads there; missing folders are made."""
     folder = os.open(root, _FOLDER)
     try:
-        for name in inside[:-1]:
+        for depth, name in enumerate(inside[:-1], start=1):
             with suppress(FileExistsError):
                 os.mkdir(name, dir_fd=folder)
+                made.append(os.path.join(root, *inside[:depth]))
             try:
                 inner = os.open(name, _FOLDER, dir_fd=folder)
             except NotADirectoryError as exc:
@@ -145,6 +150,7 @@ def _safe_path(root: str, inside: list[str]) -> str:
             found = os.stat(inside[-1], dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             found = None
+            made.append(os.path.join(root, *inside))
         if found is not None and not stat.S_ISREG(found.st_mode):
             raise Failure(f"{inside[-1]} is no file, and a symlink in its place is not followed")
     finally:

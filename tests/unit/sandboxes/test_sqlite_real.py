@@ -1,0 +1,296 @@
+"""A real database is copied as it is at one moment, whatever others do to it, and nothing is left beside it."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mulligan.errors import DatabaseBusy, ResourceUnsuitable
+from tests.databases import (
+    COMMITTER,
+    DATA,
+    LOCKER,
+    SPILLER,
+    WRITER,
+    DatabaseWorld,
+    beside,
+    content,
+    is_sound,
+    new_world,
+    program,
+    rows,
+    run_sql,
+)
+from tests.ordinary_user import as_ordinary_user
+from tests.snapshot_world import Watcher
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> DatabaseWorld:
+    return new_world(tmp_path)
+
+
+def stamps(path: Path) -> dict[str, tuple[int, int, int]]:
+    found = {name: (path.parent / name).stat() for name in beside(path)}
+    return {name: (st.st_size, st.st_mtime_ns, st.st_ino) for name, st in found.items() if "shm" not in name}
+
+
+@pytest.mark.parametrize("mode", ["delete", "truncate", "persist", "wal"])
+@pytest.mark.parametrize("page_size", [512, 4096, 65536])
+def test_a_database_that_nobody_has_open(world: DatabaseWorld, mode: str, page_size: int) -> None:
+    run_sql(
+        world.real,
+        f"PRAGMA page_size = {page_size}",
+        "PRAGMA encoding = 'UTF-16le'",
+        f"PRAGMA journal_mode = {mode}",
+        "CREATE TABLE t (a)",
+        "INSERT INTO t VALUES ('one'), (x'00ff'), (1.5), (NULL)",
+        "PRAGMA user_version = 7",
+        "PRAGMA application_id = 1234",
+    )
+    before = stamps(world.real)
+    sandbox = world.make()
+    assert stamps(world.real) == before
+    assert "app.db-shm" not in beside(world.real)
+    assert content(Path(sandbox.path)) == content(world.real)
+    assert is_sound(Path(sandbox.path))
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_a_database_that_others_write_to_all_the_time(world: DatabaseWorld, mode: str) -> None:
+    run_sql(world.real, f"PRAGMA journal_mode = {mode}", "CREATE TABLE a (n, x)", "CREATE TABLE b (n, x)")
+    with program(WRITER, world.real) as writer:
+        world = new_world(world.project.parent, busy_limit=30.0)
+        seen = [self_contained(world, name) for name in ("one", "two", "three")]
+        assert writer.poll() is None
+    assert seen == sorted(seen)
+    assert is_sound(world.real)
+
+
+def self_contained(world: DatabaseWorld, name: str) -> int:
+    """Make a sandbox; both tables have as many rows, or it would be of no moment at all."""
+    sandbox = world.make(name=name)
+    path = Path(sandbox.path)
+    assert is_sound(path)
+    assert beside(path) == ["app.db"]
+    counted = rows(path, "SELECT (SELECT count(*) FROM a), (SELECT count(*) FROM b)")[0]
+    assert counted[0] == counted[1]
+    assert isinstance(counted[0], int)
+    return counted[0]
+
+
+def test_one_that_is_locked_is_waited_for_and_then_told_with_who_holds_it(world: DatabaseWorld) -> None:
+    run_sql(world.real, "CREATE TABLE t (a)")
+    with program(LOCKER, world.real) as locker:
+        name = Path(f"/proc/{locker.pid}/comm").read_text().strip()
+        with pytest.raises(DatabaseBusy) as busy:
+            world.make()
+    assert busy.value.text == (
+        f"the database {world.real} was kept locked for 1 s by process {locker.pid} ({name})"
+    )
+    assert "let that program finish" in busy.value.next_step
+    sandbox = world.make()  # the locker is gone, and with it what it had not committed
+    assert rows(Path(sandbox.path)) == []
+
+
+def test_one_that_is_let_go_in_time_is_copied(world: DatabaseWorld) -> None:
+    run_sql(world.real, "CREATE TABLE t (a)")
+    patient = new_world(world.project.parent, busy_limit=30.0)
+    with program(LOCKER, world.real) as locker:
+        ender = subprocess.Popen(["sh", "-c", f"sleep 0.5; kill -9 {locker.pid}"])
+        sandbox = patient.make()
+        ender.wait()
+    assert rows(Path(sandbox.path)) == []
+
+
+def killed(path: Path, code: str) -> None:
+    with program(code, path):
+        pass
+
+
+def test_what_a_killed_writer_left_half_done_is_not_there_and_the_real_files_stay(
+    world: DatabaseWorld,
+) -> None:
+    run_sql(world.real, "CREATE TABLE t (a)", "INSERT INTO t VALUES ('whole')")
+    killed(world.real, SPILLER)
+    assert beside(world.real) == ["app.db", "app.db-journal"]
+    before = stamps(world.real)
+    sandbox = world.make()
+    assert rows(Path(sandbox.path)) == [("whole",)]
+    assert is_sound(Path(sandbox.path))
+    assert stamps(world.real) == before  # whoever opens it next recovers it, not we
+    assert rows(world.real) == [("whole",)]
+
+
+@pytest.mark.parametrize("shm", [True, False])
+def test_what_a_killed_writer_committed_to_the_wal_is_there(world: DatabaseWorld, *, shm: bool) -> None:
+    run_sql(world.real, "PRAGMA journal_mode = wal", "CREATE TABLE t (a)")
+    killed(world.real, COMMITTER)
+    if not shm:
+        Path(f"{world.real}-shm").unlink()
+    before, names = stamps(world.real), beside(world.real)
+    sandbox = world.make()
+    assert rows(Path(sandbox.path)) == [("in the wal",)]
+    assert beside(Path(sandbox.path))[0] == "app.db"
+    assert stamps(world.real) == before
+    assert beside(world.real) == names
+
+
+def test_one_in_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
+    def check(home: Path) -> None:
+        world = new_world(home)
+        order = replace(world.order(), location=world.project / "closed" / "app.db")
+        closed = order.location.parent
+        closed.mkdir()
+        run_sql(order.location, "PRAGMA journal_mode = wal", "CREATE TABLE t (a)", "INSERT INTO t VALUES (1)")
+        order.location.chmod(0o440)
+        closed.chmod(0o500)
+        sandbox, _ = world.kind.create(order, Watcher())
+        assert rows(Path(sandbox.path)) == [(1,)]
+        assert Path(sandbox.path).stat().st_mode & 0o777 == 0o440
+        closed.chmod(0o700)
+        order.location.chmod(0o640)
+        with closing(sqlite3.connect(order.location, isolation_level=None)) as writer:
+            writer.execute("INSERT INTO t VALUES ('in the wal')")
+            files = {each: each.read_bytes() for each in closed.iterdir() if "shm" not in each.name}
+        for path, data in files.items():  # as if the writer had been killed
+            path.write_bytes(data)
+        closed.chmod(0o500)
+        again, _ = world.kind.create(replace(order, path=order.path.parent / "2" / "app.db"), Watcher())
+        assert rows(Path(again.path)) == [(1,), ("in the wal",)]
+        assert beside(order.location) == ["app.db", "app.db-wal"]
+
+    as_ordinary_user(tmp_path, check)
+
+
+def test_one_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
+    def check(home: Path) -> None:
+        world = new_world(home)
+        run_sql(world.real, "CREATE TABLE t (a)")
+        world.real.chmod(0o200)
+        assert "it cannot be read: Permission denied" in reason(world, world.real)
+
+    as_ordinary_user(tmp_path, check)
+
+
+def test_an_empty_file_is_an_empty_database_and_stays_one(world: DatabaseWorld) -> None:
+    world.real.touch()
+    sandbox = world.make()
+    assert Path(sandbox.path).read_bytes() == b""
+    assert world.capture(sandbox).snapshot == sandbox.base
+    run_sql(Path(sandbox.path), "CREATE TABLE t (a)")
+    world.kind.restore(sandbox, sandbox.base, Watcher())
+    assert Path(sandbox.path).read_bytes() == b""
+
+
+def test_one_whose_tables_are_all_gone_again(world: DatabaseWorld) -> None:
+    run_sql(world.real, "CREATE TABLE t (a)", "DROP TABLE t", "PRAGMA user_version = 3", "VACUUM")
+    sandbox = world.make()
+    assert content(Path(sandbox.path)) == content(world.real)
+    assert world.capture(sandbox).snapshot.same_as(sandbox.base)
+
+
+@pytest.mark.parametrize("name", ["a ?#%41&b.db", "größe.db", os.fsdecode(b"\xff\xfe.db"), "it's.db"])
+def test_a_name_of_any_bytes(world: DatabaseWorld, name: str) -> None:
+    run_sql(world.real, "CREATE TABLE t (a)", "INSERT INTO t VALUES (1)")
+    odd = world.real.rename(world.project / name)
+    order = world.order()
+    order = replace(order, location=odd, path=order.path.with_name(name))
+    sandbox, _ = world.kind.create(order, Watcher())
+    assert os.fsencode(Path(sandbox.path).name) == os.fsencode(name)
+    shutil.copy(sandbox.path, world.project / "plain.db")
+    assert rows(world.project / "plain.db") == [(1,)]
+
+
+def test_equal_contents_have_equal_ids_whatever_was_done_in_between(world: DatabaseWorld) -> None:
+    run_sql(world.real, "CREATE TABLE t (a)", "INSERT INTO t VALUES (1)")
+    first = world.make(name="one")
+    run_sql(world.real, "UPDATE t SET a = 2", "UPDATE t SET a = 1")
+    second = world.make(name="two")
+    assert first.base.id == second.base.id
+    with closing(sqlite3.connect(first.path)) as connection:
+        kept = connection.execute("PRAGMA schema_version").fetchone()
+    assert [kept] == rows(world.real, "PRAGMA schema_version")
+
+
+# --- what no plan can work on ---------------------------------------------------------------------------
+
+
+def reason(world: DatabaseWorld, location: Path) -> str:
+    with pytest.raises(ResourceUnsuitable) as refused:
+        world.kind.check(DATA, location)
+    return refused.value.text
+
+
+def test_what_is_no_database_is_refused_by_name(world: DatabaseWorld, tmp_path: Path) -> None:
+    world.real.write_text("plain text, and long enough to be something else" * 10)
+    assert "it is no SQLite database" in reason(world, world.real)
+    assert "does not exist" in reason(world, world.project / "missing.db")
+    assert "`create: true`" in reason(world, world.project / "missing.db")
+    assert "a database is a file" in reason(world, world.project)
+    os.mkfifo(world.project / "fifo")
+    assert "it is no file" in reason(world, world.project / "fifo")
+    home = world.project / ".mulligan" / "mulligan.db"
+    assert "inside the project home" in reason(world, home)
+    run_sql(tmp_path / "elsewhere.db", "CREATE TABLE t (a)")
+    (world.project / "link.db").symlink_to(tmp_path / "elsewhere.db")
+    assert "leads out of the project" in reason(world, world.project / "link.db")
+
+
+def test_a_missing_database_is_fine_where_the_plan_may_create_it(world: DatabaseWorld) -> None:
+    world.kind.check(replace(DATA, create=True), world.project / "no" / "folder" / "either.db")
+    sandbox = world.make(create=True)
+    assert not Path(sandbox.path).exists()
+    assert world.kind.survey(world.order(create=True), Watcher()).files == 0
+    run_sql(Path(sandbox.path), "CREATE TABLE t (a)")
+    assert not world.capture(sandbox).snapshot.same_as(sandbox.base)
+
+
+def test_one_that_went_between_check_and_copy_is_refused(world: DatabaseWorld) -> None:
+    with pytest.raises(ResourceUnsuitable, match="not there any more"):
+        world.make()
+
+
+def filled(path: Path) -> None:
+    run_sql(path, "CREATE TABLE t (a)", "CREATE INDEX i ON t (a)")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany("INSERT INTO t VALUES (?)", [(f"row {n} " * 20,) for n in range(500)])
+
+
+def damage_inside(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[4096 * 3 : 4096 * 5] = b"\x55" * 4096 * 2
+    path.write_bytes(data)
+
+
+def damage_the_schema(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[100:300] = b"\xaa" * 200
+    path.write_bytes(data)
+
+
+def cut_short(path: Path) -> None:
+    os.truncate(path, 4096 * 4)
+
+
+def only_the_beginning(path: Path) -> None:
+    os.truncate(path, 50)
+
+
+@pytest.mark.parametrize("harm", [damage_inside, damage_the_schema, cut_short, only_the_beginning])
+def test_a_damaged_database_is_refused_before_the_first_step(
+    world: DatabaseWorld, harm: Callable[[Path], None]
+) -> None:
+    filled(world.real)
+    harm(world.real)
+    with pytest.raises(ResourceUnsuitable) as refused:
+        world.make()
+    assert "SQLite cannot read it: " in refused.value.text
+    assert ".recover" in refused.value.next_step
+    assert list((world.sandboxes / world.order().plan_id).iterdir()) == []
