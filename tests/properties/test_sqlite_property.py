@@ -22,7 +22,19 @@ VALUES = st.one_of(
     st.binary(max_size=20),
     st.sampled_from(["x" * 5000, b"\0" * 70000]),
 )
-VERBS = ("insert", "insert", "update", "delete", "create", "drop", "index", "vacuum", "version", "mode", "crash")
+VERBS = (
+    "insert",
+    "insert",
+    "update",
+    "delete",
+    "create",
+    "drop",
+    "index",
+    "vacuum",
+    "version",
+    "mode",
+    "crash",
+)
 
 
 @dataclass(frozen=True)
