@@ -1,17 +1,22 @@
 """A real database is copied as it is at one moment, whatever others do to it, and nothing is left beside it."""
 
 import os
+import resource
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Callable
-from contextlib import closing
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mulligan.errors import DatabaseBusy, ResourceUnsuitable
+from mulligan.adapters.sandboxes.database_files import DatabaseFiles
+from mulligan.adapters.sandboxes.lock_holders import holders_of
+from mulligan.errors import DatabaseBusy, ResourceUnsuitable, SystemFailed
 from tests.databases import (
     COMMITTER,
     DATA,
@@ -107,6 +112,100 @@ def test_one_that_is_let_go_in_time_is_copied(world: DatabaseWorld) -> None:
         sandbox = patient.make()
         ender.wait()
     assert rows(Path(sandbox.path)) == []
+
+
+@contextmanager
+def touched(path: Path, *, times: int) -> Generator[None]:
+    """Someone keeps changing the file's stamps, but not its content."""
+
+    def touch() -> None:
+        for _ in range(times):
+            os.utime(path)
+            time.sleep(0.002)
+
+    toucher = threading.Thread(target=touch)
+    toucher.start()
+    try:
+        yield
+    finally:
+        toucher.join()
+
+
+def test_one_that_will_not_hold_still_is_waited_for_and_then_told(world: DatabaseWorld) -> None:
+    run_sql(world.real, "PRAGMA journal_mode = wal", "CREATE TABLE t (a)", "INSERT INTO t VALUES (1)")
+    with touched(world.real, times=600), pytest.raises(DatabaseBusy, match="for 1 s by another program"):
+        world.make()
+    patient = new_world(world.project.parent, busy_limit=30.0)
+    with touched(world.real, times=100):
+        sandbox = patient.make()
+    assert rows(Path(sandbox.path)) == [(1,)]
+
+
+def test_a_change_while_it_is_read_as_it_lies_has_it_read_again(
+    world: DatabaseWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_sql(world.real, "PRAGMA journal_mode = wal", "CREATE TABLE t (a)")
+    killed(world.real, COMMITTER)
+    Path(f"{world.real}-shm").unlink()
+    honest, disturbed = DatabaseFiles.copy_to, list[str]()
+
+    def copy_to(files: DatabaseFiles, target: Path, names: tuple[str, ...]) -> None:
+        honest(files, target, names)
+        if len(disturbed) < 2:
+            disturbed.append("again")
+            os.utime(f"{files.path}-wal")
+
+    monkeypatch.setattr(DatabaseFiles, "copy_to", copy_to)
+    sandbox = world.make()
+    assert len(disturbed) == 2
+    assert rows(Path(sandbox.path)) == [("in the wal",)]
+
+
+def test_another_file_in_its_place_has_it_read_again(
+    world: DatabaseWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_sql(world.real, "CREATE TABLE t (a)")
+    run_sql(world.project / "other.db", "CREATE TABLE t (a)", "INSERT INTO t VALUES ('other')")
+    honest = DatabaseFiles.head
+
+    def head(files: DatabaseFiles, size: int) -> bytes:
+        found = honest(files, size)
+        if (world.project / "other.db").exists():
+            (world.project / "other.db").rename(files.path)
+        return found
+
+    monkeypatch.setattr(DatabaseFiles, "head", head)
+    assert rows(Path(world.make().path)) == [("other",)]
+
+
+def test_a_disk_that_is_full_is_no_damage_of_the_database(tmp_path: Path) -> None:
+    def check(home: Path) -> None:
+        world = new_world(home)
+        for mode in ("delete", "wal"):
+            run_sql(world.real, f"PRAGMA journal_mode = {mode}")
+            filled(world.real)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, resource.RLIM_INFINITY))
+            with pytest.raises(SystemFailed, match="disk"):
+                world.make()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            world.make()
+            world.real.unlink()
+
+    as_ordinary_user(tmp_path, check)
+
+
+def test_who_holds_a_lock_may_be_gone_when_asked_for_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = tmp_path.stat()
+    inode = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    (tmp_path / "locks").write_text(
+        f"1: POSIX  ADVISORY  WRITE 999999999 {inode} 0 EOF\n"
+        f"1: -> POSIX  ADVISORY  WRITE -1 {inode} 0 EOF\n"
+        "2: FLOCK  ADVISORY  WRITE 1 00:00:0 0 EOF\n\n"
+    )
+    monkeypatch.setattr("mulligan.adapters.sandboxes.lock_holders._LOCKS", tmp_path / "locks")
+    assert holders_of(found) == ("process 999999999 (gone meanwhile)",)
 
 
 def killed(path: Path, code: str) -> None:
@@ -283,7 +382,16 @@ def only_the_beginning(path: Path) -> None:
     os.truncate(path, 50)
 
 
-@pytest.mark.parametrize("harm", [damage_inside, damage_the_schema, cut_short, only_the_beginning])
+def damage_in_wal_mode(path: Path) -> None:
+    run_sql(path, "PRAGMA journal_mode = wal")
+    data = bytearray(path.read_bytes())
+    data[:10] = b"1234567890"
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    "harm", [damage_in_wal_mode, damage_inside, damage_the_schema, cut_short, only_the_beginning]
+)
 def test_a_damaged_database_is_refused_before_the_first_step(
     world: DatabaseWorld, harm: Callable[[Path], None]
 ) -> None:

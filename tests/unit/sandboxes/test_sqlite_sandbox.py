@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -26,6 +27,7 @@ from tests.databases import (
     rows,
     run_sql,
 )
+from tests.ordinary_user import as_ordinary_user
 from tests.snapshot_world import Watcher, removed, restored
 
 
@@ -110,8 +112,6 @@ def copies(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def settle(sandbox: Sandbox) -> None:
     """Make the file older than the grain of any clock."""
     os.utime(sandbox.path)
-    import time
-
     time.sleep(0.05)
 
 
@@ -252,6 +252,19 @@ def test_what_is_no_file_any_more_is_told_and_going_back_removes_it(
     capture = world.capture(sandbox)
     assert capture.unheld[0].reason == "it is no file any more; going back removes what is there"
     back(world, sandbox)
+
+
+def test_one_that_may_not_be_read_is_told_and_comes_back(tmp_path: Path) -> None:
+    def check(home: Path) -> None:
+        world = new_world(home)
+        run_sql(world.real, "CREATE TABLE t (a)", "INSERT INTO t VALUES ('base')")
+        sandbox = world.make()
+        Path(sandbox.path).chmod(0o000)
+        assert [each.reason for each in world.capture(sandbox).unheld] == ["it may not be read"]
+        world.kind.restore(sandbox, sandbox.base, Watcher())
+        assert rows(Path(sandbox.path)) == [("base",)]
+
+    as_ordinary_user(tmp_path, check)
 
 
 def test_modes_come_back(world: DatabaseWorld) -> None:

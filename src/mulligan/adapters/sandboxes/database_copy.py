@@ -13,13 +13,14 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote_from_bytes
 
-from mulligan.adapters.sandboxes.database_files import DatabaseFiles, Stamps, is_settled
+from mulligan.adapters.sandboxes.database_files import DatabaseFiles, is_settled
 from mulligan.adapters.sandboxes.lock_holders import holders_of
 from mulligan.domain.placement import sidecars
-from mulligan.errors import DatabaseBusy
+from mulligan.errors import DatabaseBusy, SystemFailed
 from mulligan.ports import Observer
 
 BUSY_LIMIT = 10.0  # seconds to wait for other programs to let go of a database
@@ -39,6 +40,8 @@ _NEEDS_RECOVERY = {
     sqlite3.SQLITE_CANTOPEN,
 }
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+# What is the system's fault and not the file's; the rest says that the file is no database, or a damaged one.
+_SYSTEM = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM}
 
 
 class NoDatabase(Exception):
@@ -47,6 +50,10 @@ class NoDatabase(Exception):
 
 class _Unsteady(Exception):
     """The files changed while they were read as they lie."""
+
+
+class _Locked(Exception):
+    """Someone else has it locked."""
 
 
 class DatabaseCopies:
@@ -64,108 +71,122 @@ class DatabaseCopies:
         where others do not let go of it.
         """
         deadline = time.monotonic() + self._busy_limit
-        found = files.stat(files.name)
+        copying = _Copying(files, target, room, observer, self._now_ns, deadline)
         while True:
             try:
-                self._copy_once(files, target, room, deadline, observer)
-                break
-            except _Unsteady as exc:
+                copying.attempt()
+                return
+            except (_Unsteady, _Locked) as exc:
                 if time.monotonic() > deadline:
-                    raise self._busy(files) from exc
+                    found = files.stat(files.name)
+                    holders = holders_of(found) if found else ()
+                    raise DatabaseBusy(
+                        database=str(files.path),
+                        seconds=self._busy_limit,
+                        holders=", ".join(holders) or "another program",
+                    ) from exc
                 time.sleep(_NAP)
-        assert found is not None
-        os.chmod(target, stat.S_IMODE(found.st_mode))
-        os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
 
-    def _copy_once(
-        self, files: DatabaseFiles, target: Path, room: Path, deadline: float, observer: Observer
-    ) -> None:
-        wal, shm, journal = sidecars(files.name)
-        head, wal_found = files.head(_HEADER), files.stat(wal)
+
+@dataclass(frozen=True, slots=True)
+class _Copying:
+    """One copy of one database."""
+
+    files: DatabaseFiles
+    target: Path
+    room: Path
+    observer: Observer
+    now_ns: Callable[[], int]
+    deadline: float
+
+    def attempt(self) -> None:
+        """Copy it in the way that its present state allows; again, where that changed on the way."""
+        before = self._stat()
+        self._content()
+        after = self._stat()
+        if (after.st_dev, after.st_ino) != (before.st_dev, before.st_ino):
+            raise _Unsteady  # another file was put in its place
+        os.chmod(self.target, stat.S_IMODE(before.st_mode))
+        os.utime(self.target, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    def _stat(self) -> os.stat_result:
+        found = self.files.stat(self.files.name)
+        if found is None:
+            raise _Unsteady
+        return found
+
+    def _content(self) -> None:
+        wal, shm, journal = sidecars(self.files.name)
+        head, wal_found = self.files.head(_HEADER), self.files.stat(wal)
         in_wal_mode = head[18:20] == bytes((_WAL, _WAL))
         has_wal = wal_found is not None and wal_found.st_size > 0
-        if not head and not has_wal and files.stat(journal) is None:
-            target.touch()  # a database that nothing was ever written to; a copy by SQLite would have a page
+        if not head and not has_wal and self.files.stat(journal) is None:
+            self.target.touch()  # nothing was ever written to it; a copy by SQLite would have a page
         elif in_wal_mode and not has_wal:
-            self._as_it_lies(
-                files, lambda: _backup(files.path, "?mode=ro&immutable=1", target, 0.0, observer)
-            )
-        elif in_wal_mode and files.stat(shm) is None:
-            self._as_it_lies(files, lambda: _recover(files, target, room, observer))
+            self._as_it_lies(lambda: self._backup(self.files.path, "?mode=ro&immutable=1"))
+        elif in_wal_mode and self.files.stat(shm) is None:
+            self._as_it_lies(self._recover)
         else:
-            self._with_locks(files, target, room, deadline, observer)
+            self._with_locks()
 
-    def _with_locks(
-        self, files: DatabaseFiles, target: Path, room: Path, deadline: float, observer: Observer
-    ) -> None:
+    def _with_locks(self) -> None:
         try:
-            _backup(files.path, "?mode=ro", target, max(deadline - time.monotonic(), 0.0), observer)
-        except sqlite3.OperationalError as exc:
-            if exc.sqlite_errorcode & 0xFF in _BUSY:
-                raise self._busy(files) from exc
-            if exc.sqlite_errorcode not in _NEEDS_RECOVERY:
-                raise NoDatabase(str(exc)) from exc
-            self._as_it_lies(files, lambda: _recover(files, target, room, observer))
+            self._backup(self.files.path, "?mode=ro")
         except sqlite3.DatabaseError as exc:
-            raise NoDatabase(str(exc)) from exc
+            if exc.sqlite_errorcode & 0xFF in _BUSY:
+                raise _Locked from exc
+            if exc.sqlite_errorcode not in _NEEDS_RECOVERY:
+                raise self._unreadable(exc) from exc
+            self._as_it_lies(self._recover)
 
-    def _as_it_lies(self, files: DatabaseFiles, read: Callable[[], None]) -> None:
+    def _as_it_lies(self, read: Callable[[], None]) -> None:
         """Read files that nobody is expected to change; _Unsteady when someone did."""
-        before = self._settled(files)
+        while not is_settled(before := self.files.look(), self.now_ns()):
+            if time.monotonic() > self.deadline:
+                raise _Unsteady
+            time.sleep(_NAP)
         failure: sqlite3.Error | None = None
         try:
             read()
         except sqlite3.DatabaseError as exc:
             failure = exc
-        if files.look() != before:
+        if self.files.look() != before:
             raise _Unsteady
         if failure is not None:
-            raise NoDatabase(str(failure)) from failure
+            raise self._unreadable(failure) from failure
 
-    def _settled(self, files: DatabaseFiles) -> Stamps:
-        while not is_settled(stamps := files.look(), self._now_ns()):
-            time.sleep(_NAP)
-        return stamps
+    def _unreadable(self, exc: sqlite3.Error) -> NoDatabase | SystemFailed:
+        if exc.sqlite_errorcode & 0xFF in _SYSTEM:
+            return SystemFailed(path=str(self.files.path), reason=str(exc))
+        return NoDatabase(str(exc))
 
-    def _busy(self, files: DatabaseFiles) -> DatabaseBusy:
-        found = files.stat(files.name)
-        holders = holders_of(found) if found else ()
-        return DatabaseBusy(
-            database=str(files.path),
-            seconds=self._busy_limit,
-            holders=", ".join(holders) or "another program",
-        )
+    def _recover(self) -> None:
+        """Copy the files, and have SQLite recover the copy as it would the database when it is opened next."""
+        for old in self.room.iterdir():
+            old.unlink()
+        wal, _shm, journal = sidecars(self.files.name)
+        self.files.copy_to(self.room, (self.files.name, wal, journal))
+        copy = self.room / self.files.name
+        copy.chmod(0o600)
+        self._backup(copy, "")
 
+    def _backup(self, source: Path, how: str) -> None:
+        self.target.unlink(missing_ok=True)
+        left = max(self.deadline - time.monotonic(), 0.0)
+        address = f"file:{quote_from_bytes(os.fsencode(source))}{how}"
+        with closing(sqlite3.connect(address, uri=True, timeout=left, isolation_level=None)) as reader:
+            # Within one transaction, or the copy would begin anew with every write of others. And it is this
+            # statement that waits for a lock: the copy itself would wait for ever.
+            reader.execute("BEGIN")
+            (cookie,) = reader.execute("PRAGMA schema_version").fetchone()
+            with closing(sqlite3.connect(self.target, isolation_level=None)) as writer:
+                writer.execute("PRAGMA journal_mode = OFF")
+                writer.execute("PRAGMA synchronous = OFF")  # it is made durable by whoever needs it
+                reader.backup(writer, pages=_PAGES_AT_ONCE, progress=self._progress)
+        _make_equal(self.target, cookie)
 
-def _recover(files: DatabaseFiles, target: Path, room: Path, observer: Observer) -> None:
-    """Copy the files, and have SQLite recover the copy as it would the database when it is opened next."""
-    for old in room.iterdir():
-        old.unlink()
-    wal, _shm, journal = sidecars(files.name)
-    files.copy_to(room, (files.name, wal, journal))
-    os.chmod(room / files.name, 0o600)
-    _backup(room / files.name, "", target, 0.0, observer)
-
-
-def _backup(source: Path, how: str, target: Path, timeout: float, observer: Observer) -> None:
-    target.unlink(missing_ok=True)
-    address = f"file:{quote_from_bytes(os.fsencode(source))}{how}"
-    with closing(sqlite3.connect(address, uri=True, timeout=timeout, isolation_level=None)) as reader:
-        # Within one transaction, or the copy would begin anew with every write of others. And it is this
-        # statement that waits for a lock: the copy itself would wait for ever.
-        reader.execute("BEGIN")
-        (cookie,) = reader.execute("PRAGMA schema_version").fetchone()
-        with closing(sqlite3.connect(target, isolation_level=None)) as writer:
-            writer.execute("PRAGMA journal_mode = OFF")
-            writer.execute("PRAGMA synchronous = OFF")  # it is made durable by whoever needs it
-            reader.backup(
-                writer,
-                pages=_PAGES_AT_ONCE,
-                progress=lambda _status, left, total: observer.progress(
-                    "database pages copied", total - left, total
-                ),
-            )
-    _make_equal(target, cookie)
+    def _progress(self, _status: int, left: int, total: int) -> None:
+        self.observer.progress("database pages copied", total - left, total)
 
 
 def _make_equal(copy: Path, cookie: int) -> None:
