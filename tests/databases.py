@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes
+from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.ids import PlanId
 from mulligan.domain.placement import folder_name
@@ -66,12 +66,14 @@ def new_world(tmp_path: Path, *, boot_id: str = "this boot", busy_limit: float =
     home.mkdir(parents=True, exist_ok=True)
     store = new_store(home / "store")
     kind = SqliteSandboxes(
-        store=store,
-        home=home / "sandboxes",
-        project_home=home,
-        now_ns=time.time_ns,
-        boot_id=boot_id,
-        busy_limit=busy_limit,
+        Workplace(
+            store=store,
+            home=home / "sandboxes",
+            project_home=home,
+            now_ns=time.time_ns,
+            boot_id=boot_id,
+            busy_limit=busy_limit,
+        )
     )
     return DatabaseWorld(project, store, kind)
 

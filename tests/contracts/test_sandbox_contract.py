@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
-from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes
+from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Resource, ResourceType, Sandbox
@@ -136,12 +136,14 @@ def _database_world(tmp_path: Path) -> World:
         connection.execute("INSERT INTO t VALUES ('real')")
     home = project / ".mulligan"
     kind = SqliteSandboxes(
-        store=new_store(home / "store"),
-        home=home / "sandboxes",
-        project_home=home,
-        now_ns=time.time_ns,
-        boot_id="this boot",
-        busy_limit=1.0,
+        Workplace(
+            store=new_store(home / "store"),
+            home=home / "sandboxes",
+            project_home=home,
+            now_ns=time.time_ns,
+            boot_id="this boot",
+            busy_limit=1.0,
+        )
     )
     resource = Resource(
         name="data",

@@ -178,23 +178,26 @@ class _Copying:
             # Within one transaction, or the copy would begin anew with every write of others. And it is this
             # statement that waits for a lock: the copy itself would wait for ever.
             reader.execute("BEGIN")
-            (cookie,) = reader.execute("PRAGMA schema_version").fetchone()
+            reader.execute("PRAGMA schema_version").fetchone()
             with closing(sqlite3.connect(self.target, isolation_level=None)) as writer:
                 writer.execute("PRAGMA journal_mode = OFF")
                 writer.execute("PRAGMA synchronous = OFF")  # it is made durable by whoever needs it
                 reader.backup(writer, pages=_PAGES_AT_ONCE, progress=self._progress)
-        _make_equal(self.target, cookie)
+        _make_equal(self.target)
 
     def _progress(self, _status: int, left: int, total: int) -> None:
         self.observer.progress("database pages copied", total - left, total)
 
 
-def _make_equal(copy: Path, cookie: int) -> None:
-    """Set what SQLite counts for every copy anew, so that equal contents have equal bytes on any machine."""
+def _make_equal(copy: Path) -> None:
+    """Set what counts writes and not what was written, so that equal contents have equal bytes on any machine.
+
+    Counters of changes and of changes of the schema, and the version of the SQLite that wrote last.
+    """
     with copy.open("r+b") as file:
-        for offset, value in ((24, 1), (40, cookie), (92, 1), (96, _KNOWS_ITS_SIZE)):
+        for offset, value in ((24, 1), (40, 1), (92, 1), (96, _KNOWS_ITS_SIZE)):
             file.seek(offset)
-            file.write((value & 0xFFFFFFFF).to_bytes(4, "big"))
+            file.write(value.to_bytes(4, "big"))
 
 
 def problem_in(database: Path) -> str | None:

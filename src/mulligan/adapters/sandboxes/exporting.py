@@ -11,7 +11,7 @@ def export_files(store: SnapshotStore, snapshot: Snapshot, target: Path, observe
     """Write them; a target that is there already, if only as a dangling symlink, is refused."""
     if target.exists() or target.is_symlink():
         raise TargetExists(path=str(target))
-    tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset())
+    tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset(), real=False)
     try:
         store.restore(snapshot, tree, observer)
     finally:

@@ -10,7 +10,7 @@ from mulligan.ports import SandboxKind
 _BY_TYPE = {
     ResourceType.GIT_CHECKOUT: (Strategy.GIT_WORKTREE, Strategy.IN_PLACE),
     ResourceType.FS_DIRECTORY: (Strategy.FILESYSTEM_COPY, Strategy.IN_PLACE),
-    ResourceType.SQLITE: (Strategy.FILESYSTEM_COPY,),
+    ResourceType.SQLITE: (Strategy.FILESYSTEM_COPY, Strategy.IN_PLACE),  # in place inside such a folder
 }
 
 
@@ -28,8 +28,8 @@ class LocalSandboxKinds:
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource: its own strategy wins over the setting, `auto` goes by its type."""
         possible = _BY_TYPE[resource.type]
-        # There is one way to copy a database: what the setting says of folders is not about it.
-        wanted = resource.strategy or (Strategy.AUTO if len(possible) == 1 else strategy)
+        # What the setting says of folders is not about databases: by themselves they are always copied.
+        wanted = resource.strategy or (Strategy.AUTO if resource.type is ResourceType.SQLITE else strategy)
         chosen = possible[0] if wanted is Strategy.AUTO else wanted
         if chosen not in possible:
             raise ResourceUnsuitable(

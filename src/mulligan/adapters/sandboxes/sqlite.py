@@ -30,6 +30,18 @@ _WORTH_A_NAP = 4 << 20  # bytes; waiting until a file's stamp is trusted takes l
 _NAP = 0.005
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """What it takes to work on databases."""
+
+    store: SnapshotStore
+    home: Path  # the folder for sandboxes
+    project_home: Path
+    now_ns: Callable[[], int]  # the clock that stamps files
+    boot_id: str
+    busy_limit: float  # seconds for which others may keep a database locked
+
+
 @dataclass(frozen=True, slots=True)
 class _Staged:
     """A database as a folder that the store can take."""
@@ -44,23 +56,13 @@ class SqliteSandboxes:
     type = ResourceType.SQLITE
     strategy = Strategy.FILESYSTEM_COPY
 
-    def __init__(
-        self,
-        *,
-        store: SnapshotStore,
-        home: Path,
-        project_home: Path,
-        now_ns: Callable[[], int],
-        boot_id: str,
-        busy_limit: float,
-    ) -> None:
-        """`home` is the folder for sandboxes; others may keep a database locked for `busy_limit` seconds."""
-        self._store = store
-        self._home = home
-        self._project_home = project_home
-        self._now_ns = now_ns
-        self._boot_id = boot_id
-        self._copies = DatabaseCopies(now_ns, busy_limit)
+    def __init__(self, around: Workplace) -> None:
+        """Work there."""
+        self._store = around.store
+        self._home = around.home
+        self._project_home = around.project_home
+        self._around = around
+        self._copies = DatabaseCopies(around.now_ns, around.busy_limit)
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse a real thing that is no database, or one that no plan may work on."""
@@ -151,9 +153,7 @@ class SqliteSandboxes:
         """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
         changes = self._changes(sandbox, snapshot)
-        _database, *others = self._files(sandbox).look()
-        # Equal as SQLite reads it may still mean half of it in a -wal, or a transaction to be rolled back.
-        if changes or any(stamp is not None and stamp[4] > 0 for stamp in others):
+        if changes or self._is_untidy(sandbox):
             self._put(sandbox, snapshot, observer)
         return changes
 
@@ -176,7 +176,13 @@ class SqliteSandboxes:
         self._memory(sandbox).forget()
 
     def _make(self, order: SandboxOrder, base: Snapshot, observer: Observer) -> Sandbox:
-        sandbox = Sandbox(
+        sandbox = self._sandbox(order, base)
+        _make_private(self._files(sandbox).root)
+        self.restore(sandbox, base, observer)
+        return sandbox
+
+    def _sandbox(self, order: SandboxOrder, base: Snapshot) -> Sandbox:
+        return Sandbox(
             plan_id=order.plan_id,
             resource=order.resource.name,
             type=self.type,
@@ -188,9 +194,6 @@ class SqliteSandboxes:
             branch=None,
             git_dir=None,
         )
-        _make_private(self._files(sandbox).root)
-        self.restore(sandbox, base, observer)
-        return sandbox
 
     def _changes(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
         """What differs from the snapshot; where something does, all of the snapshot is read and verified."""
@@ -217,14 +220,22 @@ class SqliteSandboxes:
             self._store.restore(snapshot, tree, observer)
             self._store.forget_tree(tree)
             try:
-                files.replace_from(tree.path, shop)
+                self._replace(files, tree.path, shop)
             except OSError as exc:
                 raise RestoreFailed(path=sandbox.path, reason=exc.strerror or str(exc)) from exc
         while (database := (stamps := files.look())[0]) is not None and database[4] >= _WORTH_A_NAP:
-            if is_settled(stamps, self._now_ns()):
+            if is_settled(stamps, self._around.now_ns()):
                 break
             time.sleep(_NAP)
         self._memory(sandbox).remember(stamps, snapshot)
+
+    def _is_untidy(self, sandbox: Sandbox) -> bool:
+        """Equal as SQLite reads it may still mean half of it in a -wal, or a transaction to be rolled back."""
+        _database, *others = self._files(sandbox).look()
+        return any(stamp is not None and stamp[4] > 0 for stamp in others)
+
+    def _replace(self, files: DatabaseFiles, new: Path, shop: Path) -> None:
+        files.replace_from(new, shop)
 
     @contextmanager
     def _staged(self, sandbox: Sandbox, observer: Observer) -> Generator[_Staged]:
@@ -279,7 +290,7 @@ class SqliteSandboxes:
 
     def _memory(self, sandbox: Sandbox) -> KnownState:
         file = self._home / sandbox.plan_id / f".known-{folder_name(sandbox.resource)}"
-        return KnownState(file, self._now_ns, self._boot_id)
+        return KnownState(file, self._around.now_ns, self._around.boot_id)
 
     def _files(self, sandbox: Sandbox) -> DatabaseFiles:
         """The working copy, from the sandbox's folder (its own, or that of the resource around it) on."""
@@ -335,7 +346,7 @@ def _real(order: SandboxOrder) -> DatabaseFiles:
 def _folder(shop: Path, name: str) -> WorkingTree:
     path = shop / name
     path.mkdir(mode=0o700)
-    return WorkingTree(path=path, cache_key=f"database {path}", excluded=frozenset())
+    return WorkingTree(path=path, cache_key=f"database {path}", excluded=frozenset(), real=False)
 
 
 def _stamp(tree: WorkingTree, files: DatabaseFiles) -> None:
