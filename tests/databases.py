@@ -31,6 +31,7 @@ class DatabaseWorld:
 
     project: Path
     store: PackedSnapshotStore
+    around: Workplace
     kind: SqliteSandboxes
 
     @property
@@ -65,17 +66,15 @@ def new_world(tmp_path: Path, *, boot_id: str = "this boot", busy_limit: float =
     home = project / ".mulligan"
     home.mkdir(parents=True, exist_ok=True)
     store = new_store(home / "store")
-    kind = SqliteSandboxes(
-        Workplace(
-            store=store,
-            home=home / "sandboxes",
-            project_home=home,
-            now_ns=time.time_ns,
-            boot_id=boot_id,
-            busy_limit=busy_limit,
-        )
+    around = Workplace(
+        store=store,
+        home=home / "sandboxes",
+        project_home=home,
+        now_ns=time.time_ns,
+        boot_id=boot_id,
+        busy_limit=busy_limit,
     )
-    return DatabaseWorld(project, store, kind)
+    return DatabaseWorld(project, store, around, SqliteSandboxes(around))
 
 
 def run_sql(path: Path, *statements: str) -> None:
