@@ -30,6 +30,7 @@ class InPlaceDatabases(SqliteSandboxes):
     """Keeps and restores real databases: nothing is copied or removed. A fork of one is a copy like any other."""
 
     strategy = Strategy.IN_PLACE
+    _others_at_work = True  # what stands beside the database is theirs, and they may write at once
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what cannot be copied either, and what only a symlink leads to: it could lead elsewhere later."""
@@ -61,10 +62,6 @@ class InPlaceDatabases(SqliteSandboxes):
     def _files(self, sandbox: Sandbox) -> DatabaseFiles:
         project = self._project_home.resolve().parent
         return DatabaseFiles(project, Path(sandbox.path).relative_to(project).parts)
-
-    def _is_untidy(self, sandbox: Sandbox) -> bool:
-        """What stands beside a real database belongs to those who have it open."""
-        return False
 
     def _replace(self, files: DatabaseFiles, new: Path, shop: Path) -> None:
         """Write the new state into the database that is there, or put it where there is none."""

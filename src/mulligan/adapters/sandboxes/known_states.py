@@ -5,7 +5,6 @@ written in, for after a power cut a file may be older than its stamps.
 """
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,10 +15,9 @@ from mulligan.domain.snapshot import Snapshot
 class KnownState:
     """The last known state of one database, kept in a file."""
 
-    def __init__(self, file: Path, now_ns: Callable[[], int], boot_id: str) -> None:
-        """`now_ns` is the clock that stamps files."""
+    def __init__(self, file: Path, boot_id: str) -> None:
+        """Keep it in this file."""
         self._file = file
-        self._now_ns = now_ns
         self._boot_id = boot_id
 
     def recall(self, stamps: Stamps) -> Snapshot | None:
@@ -32,9 +30,9 @@ class KnownState:
             return None
         return None
 
-    def remember(self, stamps: Stamps, snapshot: Snapshot) -> None:
-        """Keep what was read after these stamps were taken, if every later change is sure to show in them."""
-        if not is_settled(stamps, self._now_ns()):
+    def remember(self, stamps: Stamps, taken_ns: int, snapshot: Snapshot) -> None:
+        """Keep what was read after these stamps were taken, if every change since is sure to show in them."""
+        if not is_settled(stamps, taken_ns):
             return
         known = {"boot": self._boot_id, "stamps": _plain(stamps), "snapshot": snapshot.to_text()}
         draft = self._file.with_name(f"{self._file.name}.new")

@@ -9,12 +9,12 @@ import stat
 import time
 from collections.abc import Callable, Collection, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.database_copy import MAGIC, DatabaseCopies, NoDatabase, problem_in
-from mulligan.adapters.sandboxes.database_files import DatabaseFiles, is_settled
+from mulligan.adapters.sandboxes.database_files import DatabaseFiles, Stamps, is_settled
 from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.known_states import KnownState
 from mulligan.adapters.sandboxes.removal import remove_tree
@@ -28,6 +28,7 @@ from mulligan.ports import Observer, SandboxOrder, SnapshotStore, Unobserved, Wo
 
 _WORTH_A_NAP = 4 << 20  # bytes; waiting until a file's stamp is trusted takes less than reading it again
 _NAP = 0.005
+_LONGEST_NAP = 0.1  # someone may be writing all the time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ class SqliteSandboxes:
 
     type = ResourceType.SQLITE
     strategy = Strategy.FILESYSTEM_COPY
+    _others_at_work = False  # between two steps nobody writes to a sandbox
 
     def __init__(self, around: Workplace) -> None:
         """Work there."""
@@ -114,20 +116,14 @@ class SqliteSandboxes:
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy durably; one that nobody touched is not read again."""
         self._must_exist(sandbox)
-        files = self._files(sandbox)
-        stamps = files.look()
+        stamps, taken_ns = self._look(self._files(sandbox))
         if (known := self._known(sandbox)) is not None:
             return Capture(snapshot=known, size_bytes=0, files=int(stamps[0] is not None), unheld=())
         with self._staged(sandbox, observer) as staged:
             capture = self._capture(staged.tree, observer)
         if staged.unheld:
-            return Capture(
-                snapshot=capture.snapshot,
-                size_bytes=capture.size_bytes,
-                files=capture.files,
-                unheld=staged.unheld,
-            )
-        self._memory(sandbox).remember(stamps, capture.snapshot)
+            return replace(capture, unheld=staged.unheld)
+        self._memory(sandbox).remember(stamps, taken_ns, capture.snapshot)
         return capture
 
     def publish(
@@ -153,7 +149,7 @@ class SqliteSandboxes:
         """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
         changes = self._changes(sandbox, snapshot)
-        if changes or self._is_untidy(sandbox):
+        if changes or (not self._others_at_work and self._is_untidy(sandbox)):
             self._put(sandbox, snapshot, observer)
         return changes
 
@@ -223,11 +219,18 @@ class SqliteSandboxes:
                 self._replace(files, tree.path, shop)
             except OSError as exc:
                 raise RestoreFailed(path=sandbox.path, reason=exc.strerror or str(exc)) from exc
-        while (database := (stamps := files.look())[0]) is not None and database[4] >= _WORTH_A_NAP:
-            if is_settled(stamps, self._around.now_ns()):
-                break
+        if not self._others_at_work:
+            self._memory(sandbox).remember(*self._look(files), snapshot)
+
+    def _look(self, files: DatabaseFiles) -> tuple[Stamps, int]:
+        """The stamps of a database and when they were taken; of a large one once they can be trusted."""
+        limit = time.monotonic() + _LONGEST_NAP
+        while True:
+            taken_ns, stamps = self._around.now_ns(), files.look()
+            large = stamps[0] is not None and stamps[0][4] >= _WORTH_A_NAP
+            if not large or is_settled(stamps, taken_ns) or time.monotonic() > limit:
+                return stamps, taken_ns
             time.sleep(_NAP)
-        self._memory(sandbox).remember(stamps, snapshot)
 
     def _is_untidy(self, sandbox: Sandbox) -> bool:
         """Equal as SQLite reads it may still mean half of it in a -wal, or a transaction to be rolled back."""
@@ -290,7 +293,7 @@ class SqliteSandboxes:
 
     def _memory(self, sandbox: Sandbox) -> KnownState:
         file = self._home / sandbox.plan_id / f".known-{folder_name(sandbox.resource)}"
-        return KnownState(file, self._around.now_ns, self._around.boot_id)
+        return KnownState(file, self._around.boot_id)
 
     def _files(self, sandbox: Sandbox) -> DatabaseFiles:
         """The working copy, from the sandbox's folder (its own, or that of the resource around it) on."""
