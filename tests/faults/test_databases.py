@@ -120,6 +120,17 @@ def test_a_failure_between_any_two_resources_leaves_all_as_they_were(
     assert first["app"] == [("file", "1"), ("m.sql", (folder / "app" / "m.sql").read_text()), ("var", None)]
 
 
+def test_gc_keeps_the_sandboxes_and_clears_what_killed_processes_left_beside_them(folder: Path) -> None:
+    status = project_in(folder).execute(folder / "plan.yaml")
+    before = state(folder)
+    left = folder / ".mulligan" / "sandboxes" / status.plan_id / ".work-alone"
+    left.mkdir()
+    (left / "half").write_text("a database")
+    assert project_in(folder).gc().sandboxes_removed == (str(left),)
+    assert state(folder) == before
+    assert not left.exists()
+
+
 def sandbox_of(project: Project, resource: str) -> Path:
     return next(Path(s.path) for s in project.status("p").sandboxes if s.resource == resource)
 

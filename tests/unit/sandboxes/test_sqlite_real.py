@@ -403,3 +403,27 @@ def test_a_damaged_database_is_refused_before_the_first_step(
     assert "SQLite cannot read it: " in refused.value.text
     assert ".recover" in refused.value.next_step
     assert list((world.sandboxes / world.order().plan_id).iterdir()) == []
+
+
+def test_rows_that_break_a_constraint_are_no_damage(world: DatabaseWorld) -> None:
+    run_sql(
+        world.real,
+        "CREATE TABLE t (a CHECK (a > 0), b NOT NULL DEFAULT 1)",
+        "PRAGMA ignore_check_constraints = ON",
+        "INSERT INTO t (a) VALUES (-1)",
+        "PRAGMA writable_schema = ON",
+        "CREATE TABLE u (a)",
+        "INSERT INTO u VALUES (NULL)",
+        "UPDATE sqlite_schema SET sql = 'CREATE TABLE u (a NOT NULL)' WHERE name = 'u'",
+    )
+    assert rows(world.real, "PRAGMA quick_check") != [("ok",)]
+    assert rows(Path(world.make().path)) == [(-1, 1)]
+
+
+def test_what_only_its_own_program_knows_is_no_damage(world: DatabaseWorld) -> None:
+    with closing(sqlite3.connect(world.real)) as connection, connection:
+        connection.create_collation("odd", lambda a, b: (a > b) - (a < b))
+        connection.execute("CREATE TABLE t (a COLLATE odd)")
+        connection.execute("CREATE INDEX i ON t (a)")
+        connection.execute("INSERT INTO t VALUES ('x'), ('y')")
+    assert rows(Path(world.make().path)) == [("x",), ("y",)]

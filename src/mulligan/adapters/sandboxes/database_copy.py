@@ -8,6 +8,7 @@ of the files changed meanwhile.
 """
 
 import os
+import re
 import sqlite3
 import stat
 import time
@@ -40,8 +41,9 @@ _NEEDS_RECOVERY = {
     sqlite3.SQLITE_CANTOPEN,
 }
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-# What is the system's fault and not the file's; the rest says that the file is no database, or a damaged one.
-_SYSTEM = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM}
+_SYSTEM = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM}  # not the file's fault
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_BROKEN_RULE = re.compile(r"CHECK constraint failed in |\w+ value in |non-\w+ value in ")
 
 
 class NoDatabase(Exception):
@@ -201,11 +203,15 @@ def _make_equal(copy: Path) -> None:
 
 
 def problem_in(database: Path) -> str | None:
-    """What is wrong inside a database that nobody else has open; None: nothing."""
+    """What is damaged in a database that nobody else has open; None: nothing that SQLite can tell.
+
+    Rows that break a constraint are no damage: mending them may be what the plan is for. Nor is it one that
+    this SQLite does not know a collation or function of the program whose database it is.
+    """
     address = f"file:{quote_from_bytes(os.fsencode(database))}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(address, uri=True)) as reader:
-            (verdict,) = reader.execute("PRAGMA quick_check(1)").fetchone()
+            told = [str(text) for (text,) in reader.execute("PRAGMA quick_check")]
     except sqlite3.DatabaseError as exc:
-        return str(exc)
-    return None if verdict == "ok" else str(verdict)
+        return str(exc) if exc.sqlite_errorcode & 0xFF in _DAMAGE else None
+    return next((text for text in told if text != "ok" and not _BROKEN_RULE.match(text)), None)
