@@ -235,7 +235,7 @@ class SqliteSandboxes:
     def _is_untidy(self, sandbox: Sandbox) -> bool:
         """Equal as SQLite reads it may still mean half of it in a -wal, or a transaction to be rolled back."""
         _database, *others = self._files(sandbox).look()
-        return any(stamp is not None and stamp[4] > 0 for stamp in others)
+        return any(stamp is not None for stamp in others)
 
     def _replace(self, files: DatabaseFiles, new: Path, shop: Path) -> None:
         files.replace_from(new, shop)
