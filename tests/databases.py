@@ -15,7 +15,7 @@ from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.ids import PlanId
 from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Resource, ResourceType, Sandbox
-from mulligan.domain.snapshot import Capture
+from mulligan.domain.store_report import Capture
 from mulligan.ports import SandboxOrder
 from tests.snapshot_world import Watcher, new_store
 

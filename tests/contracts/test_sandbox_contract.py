@@ -16,7 +16,7 @@ from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Resource, ResourceType, Sandbox
-from mulligan.domain.snapshot import PathChange
+from mulligan.domain.store_report import PathChange
 from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
 from mulligan.ports import SandboxKind, SandboxOrder
 from tests.snapshot_world import Watcher, new_store, picture, removed, restored

@@ -22,7 +22,8 @@ from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.placement import folder_name, sidecars
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Capture, ChangeAction, PathChange, Snapshot, Survey, Unheld
+from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
 from mulligan.errors import ResourceUnsuitable, RestoreFailed, SandboxMissing, SystemFailed
 from mulligan.ports import Observer, SandboxOrder, SnapshotStore, Unobserved, WorkingTree
 

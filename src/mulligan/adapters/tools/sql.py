@@ -13,7 +13,7 @@ from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS
 from mulligan.adapters.tools.paths import open_sandbox
 from mulligan.adapters.tools.printed import MEBIBYTE, Recorded
 from mulligan.adapters.tools.processes import Command, Launchers, Outcome
-from mulligan.adapters.tools.scratch import scratch_file
+from mulligan.adapters.tools.scratch import Scratch
 from mulligan.adapters.tools.statements import Statement, from_list, from_script
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.tool import Argument, ArgumentType, ToolResult
@@ -63,7 +63,8 @@ class Sql:
             "most_rows": MOST_ROWS,
             "most_bytes": MOST_BYTES,
         }
-        with scratch_file(self._scratch, f"{request.call_id}.sql", json.dumps(order).encode()) as file:
+        with Scratch(self._scratch, request) as scratch:
+            file = scratch.write("order.json", json.dumps(order).encode())
             command = Command(
                 argv=(self._python, "-I", "-c", _PROGRAM, PROGRAMS, str(file)),
                 folder=root,
