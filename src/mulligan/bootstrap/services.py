@@ -299,30 +299,9 @@ class Services:
 
     @cached_property
     def _kinds(self) -> LocalSandboxKinds:
-        from mulligan.adapters.sandboxes.database_copy import BUSY_LIMIT
-        from mulligan.adapters.sandboxes.directory import DirectorySandboxes
-        from mulligan.adapters.sandboxes.in_place import InPlaceFolders
-        from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
-        from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
-        from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
+        from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
 
-        directories = DirectorySandboxes(
-            store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
-        )
-        in_place = InPlaceFolders(
-            store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
-        )
-        databases = Workplace(
-            store=self._store,
-            home=self.home / "sandboxes",
-            project_home=self.home,
-            now_ns=time.time_ns,
-            boot_id=boot_id(),
-            busy_limit=BUSY_LIMIT,
-        )
-        return LocalSandboxKinds(
-            [directories, in_place, SqliteSandboxes(databases), InPlaceDatabases(databases)]
-        )
+        return sandbox_kinds(store=self._store, project_home=self.home)
 
     @cached_property
     def _recorder(self) -> Recorder:
