@@ -103,6 +103,7 @@ checkpoint delete "tests pass"                              # 3
 checkpoint delete "before release"
 gc --dry-run
 gc
+doctor
 config list
 config get max_checkpoints_per_plan
 config set sandbox.strategie auto                           # 2
@@ -165,6 +166,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> _Answers:
         answers.ask(words, int(code or 0))
     _damage(folder)
     answers.ask("checkpoint verify", 1)
+    answers.ask("doctor", 1)
     return answers
 
 
