@@ -7,15 +7,12 @@ import pytest
 
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.config.registry import SETTINGS, SHORT_NAMES
-from mulligan.domain.resource import Resource, ResourceType
 from mulligan.domain.trigger import trigger_words
-from mulligan.planfile import read_plan_file
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-YAML_PLAN = re.compile(r"^```yaml\n(?P<plan>name:.*?)^```", re.MULTILINE | re.DOTALL)
 REFERENCE = ROOT / "docs" / "reference"
 
 WORDS = [
@@ -74,14 +71,6 @@ def section(text: str, heading: str) -> str:
     return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
-def plans_of(name: str) -> list[str]:
-    """Return the whole plans among a page's examples."""
-    return [found["plan"] for found in YAML_PLAN.finditer(page(name))]
-
-
-EXAMPLES = [(name, plan) for name in ("plan-file.md", "tools.md") for plan in plans_of(name)]
-
-
 @pytest.fixture
 def declarations(tmp_path):
     """Return what the built-in tools declare; nothing is started for that."""
@@ -106,28 +95,3 @@ def test_every_tool_has_its_section_with_every_argument(declarations):
     wanted = {name: [a.name for a in tool.arguments] for name, tool in declarations.items()}
     told["python"] = told["python"][: len(wanted["python"])]  # below stand the members of StepContext
     assert told == wanted
-
-
-@pytest.mark.parametrize(("name", "plan"), EXAMPLES, ids=[plan.splitlines()[0] for _, plan in EXAMPLES])
-def test_example_plans_are_accepted(name, plan, declarations):
-    workspace = Resource(
-        name="workspace",
-        type=ResourceType.FS_DIRECTORY,
-        location=".",
-        strategy=None,
-        from_revision=None,
-        create=False,
-    )
-    read = read_plan_file(
-        plan.encode(),
-        file=name,
-        project=Path("/project"),
-        declarations=declarations,
-        default_resource=workspace,
-    )
-    assert read.steps
-
-
-@pytest.mark.parametrize("name", ["plan-file.md", "tools.md"])
-def test_reference_has_example_plans(name):
-    assert plans_of(name)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.page_examples import REFERENCE, Example, ExampleProject, examples_of, lasting
-from tests.reference_pages import HINT, PARTS, codes_of, commands, example_of, with_part
+from tests.reference_pages import HINT, PARTS, codes_of, commands, example_of, kinds, with_part
 
 EXAMPLES = [example for page in sorted(REFERENCE.glob("*.md")) for example in examples_of(page)]
 
@@ -41,6 +41,7 @@ def test_every_command_has_an_example_of_itself_and_its_exit_codes_are_explained
     assert f"\n{example_of(command)}\n" in _page("cli.md")
     explained = {int(code) for code in re.findall(r"^\| (\d+) \|", _page("cli.md"), re.MULTILINE)}
     assert {0, 2} <= set(codes_of(command)) <= explained
+    assert explained == {0, *(error.exit_code for error in kinds().values())}
 
 
 @pytest.mark.parametrize("example", [each for each in EXAMPLES if each.not_run is None], ids=str)
