@@ -75,7 +75,9 @@ def test_people_are_told_too(project: Path, capfdbinary: pytest.CaptureFixture[b
     assert printed.err == b"note: 1 older plans not shown\n"
 
 
-def test_ten_thousand_checkpoints_are_listed_whole_or_the_newest_of_them(tmp_path: Path) -> None:
+def test_ten_thousand_checkpoints_are_listed_whole_or_the_newest_of_them(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     plan_id = project_with_plan(tmp_path, steps=1, limit=50)
     database = SqliteDatabase(tmp_path / ".mulligan" / "mulligan.db")
     with database.writing() as db:
@@ -89,6 +91,11 @@ def test_ten_thousand_checkpoints_are_listed_whole_or_the_newest_of_them(tmp_pat
     everything = data_of(tmp_path, "checkpoint", "list")["checkpoints"]
     assert len(everything) == MANY + 3
     assert listed["data"]["checkpoints"] == everything[-50:]
+    with chdir(tmp_path):
+        for format in ("plain", "rich"):
+            assert run(["checkpoint", "list", "--format", format]) == 0
+            lines = capfdbinary.readouterr().out.decode().splitlines()
+            assert [line.split()[0] for line in lines[1:]] == [c["checkpoint_id"] for c in everything]
 
 
 def _copy(group: CheckpointGroup, number: int, seq: int) -> CheckpointGroup:

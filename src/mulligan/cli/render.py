@@ -12,6 +12,8 @@ from mulligan.cli.encode import encode, harmless, harmless_lines
 from mulligan.cli.patch_colours import styled_lines
 from mulligan.domain.json_value import Json, JsonObject
 
+_MANY = 1000  # rows; rich measures and breaks every cell, which of ten thousand takes seconds
+
 
 def render(answer: Answer, command: str, format: Format, started: datetime, took: timedelta) -> None:
     """Write the answer to stdout; for people, errors and messages go to stderr."""
@@ -100,6 +102,11 @@ def _drawn(answer: Answer) -> str:
                 continue
             if isinstance(block, Line):
                 console.print(Text(harmless(block.text), style="bold" if block.title else ""))
+                continue
+            if len(block.rows) > _MANY:
+                header, _, rows = _plain(block).partition("\n")
+                console.print(Text(header, style="bold"))
+                console.out(rows, end="", highlight=False)
                 continue
             table = RichTable(box=None, pad_edge=False, header_style="bold")
             for index, column in enumerate(block.columns):
