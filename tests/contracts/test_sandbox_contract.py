@@ -1,5 +1,6 @@
 """What every kind of sandbox promises; each brings a world in which a real thing can be made and changed."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -8,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Resource, ResourceType
 from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
 from mulligan.ports import SandboxKind, SandboxOrder
+from tests.git_world import GIT_ENVIRONMENT, run_git
 from tests.snapshot_world import Watcher, new_store, picture, removed, restored
 
 PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
@@ -35,7 +38,15 @@ class World:
             location=self.location,
             path=self.sandboxes / PLAN / folder_name(name),
             excluded=frozenset(),
+            include_ignored=True,
         )
+
+    def looks(self, path: Path) -> dict[bytes, tuple[object, ...]]:
+        """All of a tree but a git directory, which is the kind's own to make."""
+        found = picture(path)
+        return {
+            name: what for name, what in found.items() if not f"{os.fsdecode(name)}/".startswith("./.git/")
+        }
 
 
 def _directory_world(tmp_path: Path) -> World:
@@ -64,7 +75,37 @@ def _directory_world(tmp_path: Path) -> World:
     return World(kind, resource, location, home / "sandboxes", "sub/file")
 
 
-WORLDS: dict[str, Callable[[Path], World]] = {"directory": _directory_world}
+def _git_world(tmp_path: Path) -> World:
+    project = tmp_path / "project"
+    location = project / "real"
+    (location / "sub").mkdir(parents=True)
+    (location / "sub" / "file").write_text("real")
+    for command in (("init", "-q", "."), ("add", "sub/file"), ("commit", "-q", "-m", "first")):
+        run_git(location, *command)
+    run_git(project, "init", "-q")
+    (location / "untracked").touch()
+    home = project / ".mulligan"
+    home.mkdir()
+    kind = GitSandboxes(
+        store=new_store(home / "store"),
+        home=home / "sandboxes",
+        git_home=home / "git",
+        project_home=home,
+        user_home=tmp_path / "users" / "me",
+        environment=GIT_ENVIRONMENT,
+    )
+    resource = Resource(
+        name="data",
+        type=ResourceType.GIT_CHECKOUT,
+        location="real",
+        strategy=None,
+        from_revision=None,
+        create=False,
+    )
+    return World(kind, resource, location, home / "sandboxes", "sub/file")
+
+
+WORLDS: dict[str, Callable[[Path], World]] = {"directory": _directory_world, "git": _git_world}
 
 
 @pytest.fixture(params=WORLDS)
@@ -78,7 +119,7 @@ def test_a_sandbox_looks_like_the_real_thing_and_is_apart_from_it(world: World) 
     assert capture.unheld == ()
     assert capture.snapshot == sandbox.base
     assert world.kind.exists(sandbox)
-    assert picture(Path(sandbox.path)) == picture(world.location)
+    assert world.looks(Path(sandbox.path)) == world.looks(world.location)
     (Path(sandbox.path) / world.file).write_text("changed")
     assert (world.location / world.file).read_text() == "real"
 
@@ -92,8 +133,9 @@ def test_making_it_again_completes_it(world: World) -> None:
     sandbox, _ = world.kind.create(world.order(), Watcher())
     (Path(sandbox.path) / world.file).unlink()
     again, _ = world.kind.create(world.order(), Watcher())
-    assert again == sandbox
-    assert picture(Path(sandbox.path)) == picture(world.location)
+    assert replace(again, base=sandbox.base) == sandbox
+    assert again.base.id == sandbox.base.id  # a git directory knows inodes: it is made anew
+    assert world.looks(Path(sandbox.path)) == world.looks(world.location)
 
 
 def test_going_back_and_forward(world: World) -> None:
@@ -184,7 +226,7 @@ def test_a_missing_sandbox_is_refused(world: World) -> None:
 def test_an_export_goes_into_a_new_folder_only(world: World, tmp_path: Path) -> None:
     sandbox, _ = world.kind.create(world.order(), Watcher())
     world.kind.export(sandbox.base, tmp_path / "out", Watcher())
-    assert picture(tmp_path / "out") == picture(world.location)
+    assert world.looks(tmp_path / "out") == world.looks(world.location)
     with pytest.raises(TargetExists):
         world.kind.export(sandbox.base, tmp_path / "out", Watcher())
     (tmp_path / "dangling").symlink_to("nowhere")
@@ -211,7 +253,7 @@ def test_a_location_that_is_a_symlink_means_what_it_points_to(world: World, tmp_
     (tmp_path / "alias").symlink_to(world.location)
     order = replace(world.order(), location=tmp_path / "alias")
     sandbox, _ = world.kind.create(order, Watcher())
-    assert picture(Path(sandbox.path)) == picture(world.location)
+    assert world.looks(Path(sandbox.path)) == world.looks(world.location)
 
 
 def test_what_no_plan_may_work_on_is_refused(world: World, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
+    from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.toolbox import LocalToolbox
@@ -241,7 +242,7 @@ class Services:
             database=self.database,
             store=self._store,
             kinds=self._kinds,
-            folders=LocalSandboxFolders(home=self.home / "sandboxes"),
+            folders=LocalSandboxFolders(home=self.home / "sandboxes", release=self._git_sandboxes.release),
             locks=self._locks,
             recorder=self._recorder,
             clock=self._clock,
@@ -307,7 +308,20 @@ class Services:
         directories = DirectorySandboxes(
             store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
         )
-        return LocalSandboxKinds([directories])
+        return LocalSandboxKinds([directories, self._git_sandboxes])
+
+    @cached_property
+    def _git_sandboxes(self) -> "GitSandboxes":
+        from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
+
+        return GitSandboxes(
+            store=self._store,
+            home=self.home / "sandboxes",
+            git_home=self.home / "git",
+            project_home=self.home,
+            user_home=Path.home(),
+            environment=self._around.environ,
+        )
 
     @cached_property
     def _recorder(self) -> "Recorder":

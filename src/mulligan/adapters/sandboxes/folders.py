@@ -1,6 +1,7 @@
 """The folders of sandboxes on disk, whether a row names them or not."""
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from mulligan.domain.ids import PlanId
 class LocalSandboxFolders:
     """One folder per plan, and in it one per sandbox."""
 
-    def __init__(self, *, home: Path) -> None:
-        """`home` is the folder for sandboxes."""
+    def __init__(self, *, home: Path, release: Callable[[Path], None]) -> None:
+        """`home` is the folder for sandboxes; `release` lets go of what stands elsewhere for a folder."""
         self._home = home
+        self._release = release
 
     def plans(self) -> list[PlanId]:
         """The plans that have folders."""
@@ -38,6 +40,7 @@ class LocalSandboxFolders:
 
     def remove(self, folder: Path) -> None:
         """Remove a folder with all that is in it."""
+        self._release(folder)
         remove_tree(folder, self._home)
 
 
