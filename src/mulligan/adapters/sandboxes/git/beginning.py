@@ -17,7 +17,7 @@ class Beginning:
     """The trees a sandbox begins with."""
 
     staged: str  # of the index, as far as it can be a tree
-    unmerged: tuple[str, ...]  # objects of paths that the index has in several versions
+    loose: tuple[str, ...]  # objects of entries that no tree can have: in several versions, or announced only
     tree: str  # of the working tree: all that is tracked or not ignored
     links: tuple[bytes, ...]  # folders that are repositories of their own
 
@@ -29,14 +29,17 @@ def begin(git: Git, repository: Repository, top: Path, index: Path) -> Beginning
     """
     there = git.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=index)
     links: list[bytes] = []
-    unmerged: dict[bytes, list[str]] = {}
+    unmerged: set[bytes] = set()
+    loose: set[str] = set()
     if index.exists():
         known = IndexFile(index.read_bytes(), repository.object_format)
         for entry in known.entries():
             if entry.mode == _GITLINK:
                 links.append(entry.path)
+            if entry.announced or entry.stage:
+                loose.add(known.object_of(entry))
             if entry.stage:
-                unmerged.setdefault(entry.path, []).append(known.object_of(entry))
+                unmerged.add(entry.path)
     null = repository.null_id
     _set_entries(there, dict.fromkeys(unmerged, (0, null)))
     staged = there.run("write-tree", "--missing-ok").decode().strip()
@@ -52,8 +55,7 @@ def begin(git: Git, repository: Repository, top: Path, index: Path) -> Beginning
             links.append(path)
     _set_entries(there, entries)
     tree = there.run("write-tree", "--missing-ok").decode().strip()
-    objects = tuple(sorted({name for names in unmerged.values() for name in names}))
-    return Beginning(staged, objects, tree, tuple(sorted(links)))
+    return Beginning(staged, tuple(sorted(loose)), tree, tuple(sorted(links)))
 
 
 def copy_objects(git: Git, wanted: tuple[str, ...], head: str | None, *targets: Path) -> None:

@@ -12,6 +12,7 @@ _HEADER = struct.Struct(">4sII")
 _STAT = struct.Struct(">10I")  # ctime, mtime (seconds, nanoseconds each), dev, ino, mode, uid, gid, size
 _EXTENDED, _NAME = 0x4000, 0x0FFF
 _STAGE = 0x3000
+_INTENT = 0x20
 _GITLINK = 0o160000
 _FULL = 0xFFFFFFFF
 # Remembered of folders and by daemons at the old place; or offsets, which change when these go.
@@ -26,6 +27,7 @@ class IndexEntry:
     path: bytes
     mode: int
     stage: int
+    announced: bool  # by `git add -N`: no tree has it yet
 
 
 class IndexFile:
@@ -63,7 +65,8 @@ class IndexFile:
                 path = bytes(data[name_at:end])
                 following = at + (end - at + 8) // 8 * 8
             mode = int.from_bytes(data[at + 24 : at + 28], "big")
-            yield IndexEntry(at, path, mode, (flags & _STAGE) >> 12)
+            more = data[at + fixed] if flags & _EXTENDED else 0
+            yield IndexEntry(at, path, mode, (flags & _STAGE) >> 12, bool(more & _INTENT))
             at = following
         self._entries_end = at
 

@@ -109,7 +109,7 @@ class Making:
         started = begin(self._bare.git, self._repository, self._top, index)
         index.unlink(missing_ok=True)
         objects = self._bare.path / "objects"
-        copy_objects(self._bare.git, (started.staged, *started.unmerged), head, private / "objects", objects)
+        copy_objects(self._bare.git, (started.staged, *started.loose), head, private / "objects", objects)
         if started.tree != started.staged:
             copy_objects(self._bare.git, (started.tree,), head, objects)
         links = tuple(map(os.fsdecode, started.links))

@@ -17,8 +17,8 @@ def pin(git: Git, copy: Copy, prefix: str) -> None:
 
     One ref for each distinct object, in one transaction: history is not walked.
     """
-    there = git.on(copy.repository.git_dir, GIT_DIR=copy.repository.git_dir)
-    found = _tips(git.on(copy.git_dir, GIT_DIR=copy.git_dir), copy.git_dir)
+    there = _in(git, copy.repository.git_dir)
+    found = _tips(_in(git, copy.git_dir), copy.git_dir)
     known = there.run("cat-file", "--batch-check=%(objectname)", stdin=b"".join(t + b"\n" for t in found))
     tips = sorted({line for line in known.split(b"\n") if _ID.fullmatch(line)})
     commands = [f"update {PINS}/{prefix}/{os.fsdecode(tip)} {os.fsdecode(tip)}\n" for tip in tips]
@@ -27,7 +27,7 @@ def pin(git: Git, copy: Copy, prefix: str) -> None:
 
 def copy_pins(git: Git, git_dir: Path, old: str, new: str) -> None:
     """Keep for another sandbox what is kept for this one."""
-    there = git.on(git_dir, GIT_DIR=git_dir)
+    there = _in(git, git_dir)
     tips = there.run("for-each-ref", "--format=%(objectname)", f"{PINS}/{old}/").decode().split()
     commands = "".join(f"update {PINS}/{new}/{tip} {tip}\n" for tip in tips)
     there.run("update-ref", "--stdin", stdin=commands.encode())
@@ -37,7 +37,7 @@ def unpin(git: Git, git_dir: Path, prefix: str) -> None:
     """Let go of what was kept, and leave nothing of ours; a repository that is gone is fine."""
     if not (git_dir / "HEAD").exists():
         return
-    there = git.on(git_dir, GIT_DIR=git_dir)
+    there = _in(git, git_dir)
     listed = there.run("for-each-ref", "--format=%(refname)", f"{PINS}/{prefix}/")
     if listed:
         there.run(
@@ -50,6 +50,11 @@ def unpin(git: Git, git_dir: Path, prefix: str) -> None:
     for each in (folder, *folder.parents[:2]):  # git leaves these empty; another plan's pins keep theirs
         with suppress(OSError):
             each.rmdir()
+
+
+def _in(git: Git, git_dir: Path) -> Git:
+    # A working tree of their own for submodules, which git would look for although no ref needs it.
+    return git.on(git_dir, GIT_DIR=git_dir, GIT_WORK_TREE=git_dir)
 
 
 def _tips(there: Git, git_dir: Path) -> set[bytes]:

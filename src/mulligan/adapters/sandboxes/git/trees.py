@@ -1,7 +1,7 @@
 """Trees of commits, changed path by path: the cost follows what changed."""
 
 from collections.abc import Mapping
-from contextlib import suppress
+from itertools import groupby
 
 from mulligan.adapters.sandboxes.git.asking import Asking
 from mulligan.adapters.sandboxes.git.command import Git
@@ -9,7 +9,8 @@ from mulligan.adapters.sandboxes.git.packs import Objects, tree_data, tree_entri
 
 Leaf = tuple[bytes, bytes]  # mode and object, as trees have them
 FOLDER, GITLINK = b"40000", b"160000"
-_REMEMBERED = 4096  # trees; those of the last commits are asked for again and again
+_REMEMBERED = 4096  # trees: those of the last commits are needed again and again
+_AT_ONCE = 64  # questions: less than any pipe holds
 
 
 class ObjectMissing(Exception):
@@ -27,11 +28,13 @@ class Trees:
 
     def of_commit(self, commit: str) -> bytes:
         """The tree of a commit."""
-        data = self._read(f"{commit}^{{commit}}".encode())
+        (data,) = self._read([f"{commit}^{{commit}}"])
         return bytes.fromhex(data[5 : data.index(b"\n")].decode())
 
     def edit(self, tree: bytes | None, changes: Mapping[bytes, Leaf | None]) -> bytes:
         """The tree with these paths set, or gone where None; folders come and go with what is in them."""
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
         folders = self._opened(tree, changes)
         results: dict[bytes, list[tuple[bytes, bytes | None]]] = {}  # of the folders inside each folder
         by_folder: dict[bytes, list[tuple[bytes, Leaf | None]]] = {}
@@ -82,39 +85,45 @@ class Trees:
                 above.add(folder)
                 folder = folder.rpartition(b"/")[0]
         opened = {b"": self._entries(tree) if tree else {}}
-        for folder in sorted(above - {b""}, key=_depth):
-            parent, _, name = folder.rpartition(b"/")
-            held = opened[parent].get(name)
-            opened[folder] = self._entries(held[1]) if held is not None and held[0] == FOLDER else {}
+        for _, level in groupby(sorted(above - {b""}, key=_depth), key=_depth):
+            held = {folder: _held(opened, folder) for folder in level}
+            self._fetch({id for mode, id in held.values() if mode == FOLDER})
+            opened |= {f: self._entries(id) if mode == FOLDER else {} for f, (mode, id) in held.items()}
         return opened
 
     def _written(self, entries: Mapping[bytes, Leaf]) -> bytes:
         name = self._objects.add("tree", tree_data(entries.items()))
-        self._remember(name, dict(entries))
+        self._known[name] = dict(entries)
         return name
 
     def _entries(self, tree: bytes) -> dict[bytes, Leaf]:
-        known = self._known.get(tree)
-        if known is None:
-            known = tree_entries(self._read(tree.hex().encode()), len(tree))
-            self._remember(tree, known)
-        return known
+        self._fetch({tree})
+        return self._known[tree]
 
-    def _remember(self, tree: bytes, entries: dict[bytes, Leaf]) -> None:
-        while len(self._known) >= _REMEMBERED:
-            with suppress(StopIteration, KeyError):
-                del self._known[next(iter(self._known))]
-        self._known[tree] = entries
+    def _fetch(self, trees: set[bytes]) -> None:
+        """Read trees that are not known yet, many with one question."""
+        missing = sorted(trees - self._known.keys())
+        for start in range(0, len(missing), _AT_ONCE):
+            batch = missing[start : start + _AT_ONCE]
+            for tree, data in zip(batch, self._read([each.hex() for each in batch]), strict=True):
+                self._known[tree] = tree_entries(data, len(tree))
 
-    def _read(self, name: bytes) -> bytes:
+    def _read(self, names: list[str]) -> list[bytes]:
         with self._asking as answers:
-            answers.send(name + b"\n")
-            words = answers.line().split(b" ")
-            if len(words) != 3:
-                raise ObjectMissing(name.decode())
-            data = answers.exactly(int(words[2]))
-            answers.exactly(1)
-        return data
+            answers.send("".join(f"{name}\n" for name in names).encode())
+            found: list[bytes] = []
+            for name in names:
+                words = answers.line().split(b" ")
+                if len(words) != 3:
+                    raise ObjectMissing(name)
+                found.append(answers.exactly(int(words[2])))
+                answers.exactly(1)
+        return found
+
+
+def _held(opened: Mapping[bytes, Mapping[bytes, Leaf]], folder: bytes) -> Leaf:
+    parent, _, name = folder.rpartition(b"/")
+    return opened[parent].get(name, (b"", b""))
 
 
 def _depth(path: bytes) -> int:
