@@ -8,7 +8,7 @@ Feature: What this version does not have
       | x.db |          |
     Then each of these plans is refused by name, and none is recorded
       | plan                                                                                                   | names            |
-      | {resources: {a: {type: git-checkout, location: repo}}, steps: [{name: s, checkpoint: c}]}              | git-checkout     |
+      | {resources: {a: {type: git-checkout, location: repo, strategy: in_place}}, steps: [{name: s, checkpoint: c}]} | in_place  |
       | {resources: {a: {type: sqlite, location: x.db}}, steps: [{name: s, checkpoint: c}]}                    | sqlite           |
       | {resources: {a: {type: fs-directory, location: repo, strategy: in_place}}, steps: [{name: s, checkpoint: c}]} | in_place  |
       | {config: {sandbox.strategy: in_place}, steps: [{name: s, checkpoint: c}]}                              | in_place         |

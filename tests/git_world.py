@@ -92,6 +92,7 @@ class GitProject:
     def __post_init__(self) -> None:
         home = self.base / ".mulligan"
         home.mkdir()
+        (home / ".gitignore").write_text("*\n")
         self.kind = GitSandboxes(
             store=new_store(home / "store"),
             home=home / "sandboxes",

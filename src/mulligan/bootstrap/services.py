@@ -312,16 +312,9 @@ class Services:
 
     @cached_property
     def _git_sandboxes(self) -> "GitSandboxes":
-        from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
+        from mulligan.bootstrap.git_sandboxes import git_sandboxes
 
-        return GitSandboxes(
-            store=self._store,
-            home=self.home / "sandboxes",
-            git_home=self.home / "git",
-            project_home=self.home,
-            user_home=Path.home(),
-            environment=self._around.environ,
-        )
+        return git_sandboxes(home=self.home, store=self._store, around=self._around)
 
     @cached_property
     def _recorder(self) -> "Recorder":

@@ -1,4 +1,4 @@
-"""What git sandboxes refuse, where they start, what they survive, and whose code they never run."""
+"""Where git sandboxes start, what they survive, and whose code they never run."""
 
 import os
 import shutil
@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.adapters.sandboxes.git.repository import Unsuited, open_repository
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.resource import Sandbox
 from mulligan.errors import ResourceUnsuitable, SystemFailed
 from tests.git_checkouts import (
+    configured,
     filtered,
     inner_repository,
     linked_worktree,
+    merge_half_done,
     plain,
     submodules,
     worktree_inside,
 )
-from tests.git_world import GIT_ENVIRONMENT, GitProject, looks, repository_picture, run_git, unlike
+from tests.git_world import GitProject, looks, repository_picture, run_git, unlike
 from tests.snapshot_world import Watcher
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -38,66 +38,6 @@ def publish(project: GitProject, sandbox: Sandbox, number: int, after: Checkpoin
     checkpoint_id = CheckpointId(f"01JZZZZZZZZZZZZZZZZZZZZ{number:03}")
     commit = project.kind.publish(sandbox, checkpoint_id, snapshot, after, AT)
     return project.checkpoint(sandbox, checkpoint_id, snapshot, commit)
-
-
-# --- refusals --------------------------------------------------------------------------------------------
-
-
-def refusal(project: GitProject, location: Path) -> ResourceUnsuitable:
-    with pytest.raises(ResourceUnsuitable) as caught:
-        project.kind.check(project.order().resource, location)
-    assert caught.value.next_step
-    return caught.value
-
-
-def test_a_folder_inside_a_checkout_is_refused_with_its_top(project: GitProject) -> None:
-    error = refusal(project, project.top / "sub")
-    assert str(project.top) in error.text
-    assert "fs-directory" in error.next_step
-
-
-def test_what_is_no_checkout_is_refused(project: GitProject, tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    assert "no .git in it" in refusal(project, tmp_path / "folder").text
-    run_git(tmp_path, "init", "-q", "--bare", "bare.git")
-    assert "bare" in refusal(project, tmp_path / "bare.git").text
-    run_git(project.top, "config", "core.bare", "true")
-    assert "bare" in refusal(project, project.top).text
-
-
-def test_a_damaged_repository_is_refused_with_what_git_says(project: GitProject) -> None:
-    (project.top / ".git" / "HEAD").unlink()
-    assert "not a git repository" in refusal(project, project.top).text
-
-
-def test_a_lock_of_another_git_command_is_named(project: GitProject) -> None:
-    (project.top / ".git" / "index.lock").touch()
-    error = refusal(project, project.top)
-    assert "index.lock" in error.text
-    assert "delete that file" in error.next_step
-    with pytest.raises(ResourceUnsuitable):
-        project.kind.create(project.order(), Watcher())
-
-
-def test_a_reftable_is_refused_by_name(project: GitProject) -> None:
-    run_git(project.top, "config", "core.repositoryFormatVersion", "1")
-    run_git(project.top, "config", "extensions.refStorage", "reftable")
-    (project.top / ".git" / "reftable").mkdir()
-    assert "reftable" in refusal(project, project.top).text
-
-
-def test_a_repository_of_another_user_is_refused_as_git_does(project: GitProject) -> None:
-    strange = Git.within(GIT_ENVIRONMENT, project.top).on(project.top, GIT_TEST_ASSUME_DIFFERENT_OWNER="1")
-    found = open_repository(strange, project.top)
-    assert isinstance(found, Unsuited)
-    assert "safe.directory" in found.reason
-    assert f"safe.directory {project.top}" in found.hint
-
-
-def test_without_git_it_says_so(tmp_path: Path) -> None:
-    project = GitProject(tmp_path, plain(tmp_path), environment={"PATH": str(tmp_path)})
-    with pytest.raises(SystemFailed, match="no such program"):
-        project.kind.check(project.order().resource, project.top)
 
 
 # --- where it starts -------------------------------------------------------------------------------------
@@ -128,8 +68,6 @@ def test_from_a_branch_it_is_on_that_branch(project: GitProject) -> None:
 
 
 def test_from_a_revision_leaves_what_is_half_done_behind(tmp_path: Path) -> None:
-    from tests.git_checkouts import merge_half_done
-
     project = GitProject(tmp_path, merge_half_done(tmp_path))
     sandbox, _ = project.create(revision="other")
     assert run_git(Path(sandbox.path), "status", "--porcelain") == ""
@@ -226,10 +164,12 @@ def test_nothing_that_the_users_repository_configures_is_run_but_filters(tmp_pat
     assert not proof.exists()
 
 
-def test_settings_that_lead_to_the_users_files_lead_to_the_sandbox(tmp_path: Path) -> None:
-    from tests.git_checkouts import configured
-
-    project = GitProject(tmp_path, configured(tmp_path))
+@pytest.mark.parametrize("project_is_checkout", [True, False])
+def test_settings_that_lead_to_the_users_files_lead_to_the_sandbox(
+    tmp_path: Path, *, project_is_checkout: bool
+) -> None:
+    top = configured(tmp_path)
+    project = GitProject(top if project_is_checkout else tmp_path, top)
     sandbox, _ = project.create()
     there = Path(sandbox.path)
     config = (there / ".git" / "config").read_text()

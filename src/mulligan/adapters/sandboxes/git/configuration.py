@@ -80,12 +80,12 @@ def _setting(item: bytes) -> Setting:
 
 
 def _moved(value: str | None, moved: Sequence[tuple[Path, Path]]) -> str | None:
+    """A value in which places stand for others, also inside a command or a list; all at once: one may hold another."""
     if value is None:
         return None
-    for old, new in moved:
-        path = rf"(?<![\w./~-]){re.escape(str(old))}(?![^/\s\"';:,])"  # also inside a command or a list
-        value = re.sub(path, lambda _, new=new: str(new), value)
-    return value
+    places = {str(old): str(new) for old, new in moved}
+    names = "|".join(re.escape(name) for name in places)
+    return re.sub(rf"(?<![\w./~-])({names})(?![^/\s\"';:,])", lambda found: places[found[1]], value)
 
 
 def _quoted(value: str) -> str:
