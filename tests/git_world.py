@@ -98,7 +98,7 @@ class GitProject:
             home=home / "sandboxes",
             git_home=home / "git",
             project_home=home,
-            user_home=self.base / "users" / "me",
+            user_home=Path("/nonexistent/me"),
             environment=self.environment,
         )
 
