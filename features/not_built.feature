@@ -10,8 +10,6 @@ Feature: What this version does not have
       | plan                                                                                                   | names            |
       | {resources: {a: {type: git-checkout, location: repo, strategy: in_place}}, steps: [{name: s, checkpoint: c}]} | in_place  |
       | {resources: {a: {type: sqlite, location: x.db}}, steps: [{name: s, checkpoint: c}]}                    | sqlite           |
-      | {resources: {a: {type: fs-directory, location: repo, strategy: in_place}}, steps: [{name: s, checkpoint: c}]} | in_place  |
-      | {config: {sandbox.strategy: in_place}, steps: [{name: s, checkpoint: c}]}                              | in_place         |
       | {config: {sandbox.isolate: required}, steps: [{name: s, checkpoint: c}]}                               | sandbox.isolate  |
       | {steps: [{name: s, subplans: {plans: [{name: child, steps: [{name: t, checkpoint: c}]}]}}]}            | subplans         |
       | {resources: {r: {type: fs-directory, location: repo}, a: {type: sqlite, location: x.db}}, steps: [{name: s, tool: sql, resource: a, args: {statements: ["select 1"]}}]} | sql |

@@ -32,7 +32,7 @@ def new_store(home: Path, *, boot_id: str = "this boot") -> PackedSnapshotStore:
 
 
 def tree_at(path: Path, *excluded: str) -> WorkingTree:
-    return WorkingTree(path=path, cache_key=str(path), excluded=frozenset(excluded))
+    return WorkingTree(path=path, cache_key=str(path), excluded=frozenset(excluded), real=False)
 
 
 def take(store: PackedSnapshotStore, path: Path, *excluded: str) -> Snapshot:

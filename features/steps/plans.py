@@ -99,3 +99,21 @@ def _(context, text):
     events = context.world.ask("plan", "log", context.world.plan)["events"]
     named = next(e["seq"] for e in events if text in str(e["data"]))
     assert named < next(e["seq"] for e in events if e["type"] == "step_started"), events
+
+
+@then("the tree is")
+def _(context):
+    found = "\n".join(_drawn(context.world.data["tree"], 0))
+    assert found == context.text.strip(), found
+
+
+def _drawn(node, depth):
+    words = {
+        "plan": lambda: node["name"],
+        "decision": lambda: f"{node['question']} {node['chosen']}",
+        "checkpoint": lambda: node["checkpoint_type"],
+    }
+    text = f"{node['type']} {words[node['type']]()}"
+    yield "  " * depth + (f"({text})" if node["superseded"] else text)
+    for child in node["children"]:
+        yield from _drawn(child, depth + 1)

@@ -72,6 +72,7 @@ def _(context):
 
 
 @then("the real folder is untouched, to modes and times")
+@then("the real folder is as remembered, to modes and times")
 def _(context):
     assert context.world.real() == context.world.kept["real"]
 
@@ -87,3 +88,19 @@ def _(context):
     assert (home / "mulligan.db").is_file()
     assert home.stat().st_mode & 0o077 == 0
     assert (home / ".gitignore").read_text().splitlines()[-1] == "*"
+
+
+@then("the sandbox is the real folder")
+def _(context):
+    assert context.world.sandbox() == context.world.folder.resolve()
+
+
+@then('in the real folder "{path}" reads "{content}"')
+def _(context, path, content):
+    found = (context.world.folder / path).read_text()
+    assert found == content.replace("\\n", "\n"), found
+
+
+@when('someone writes "{content}" to "{path}" in the real folder')
+def _(context, content, path):
+    (context.world.folder / path).write_text(content)

@@ -28,7 +28,7 @@ class Stored:
     def __init__(self, tree: str, home: str) -> None:
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
         self._store = PackedSnapshotStore(home=Path(home), now_ns=time.time_ns, boot_id=boot_id)
-        self._tree = WorkingTree(path=Path(tree), cache_key=tree, excluded=frozenset())
+        self._tree = WorkingTree(path=Path(tree), cache_key=tree, excluded=frozenset(), real=False)
 
     def watch(self) -> AbstractContextManager[None]:
         """Watch the tree, as a running plan does with its sandbox."""

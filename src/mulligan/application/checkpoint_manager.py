@@ -7,10 +7,11 @@ from datetime import datetime
 from mulligan.application.run import Run
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.ids import CheckpointId
-from mulligan.domain.resource import Sandbox
+from mulligan.domain.resource import Sandbox, Strategy
 from mulligan.domain.snapshot import Capture, PathChange, Snapshot
+from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import MulliganError, RestoreFailed, RestoreIncomplete, SandboxMissing
-from mulligan.ports import SandboxKinds
+from mulligan.ports import SandboxKinds, SnapshotStore
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
 
@@ -18,9 +19,10 @@ Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
 class CheckpointManager:
     """The bytes of a group: every sandbox of a plan at one moment."""
 
-    def __init__(self, *, kinds: SandboxKinds) -> None:
-        """Reach the sandboxes through these kinds."""
+    def __init__(self, *, kinds: SandboxKinds, store: SnapshotStore) -> None:
+        """Reach the sandboxes through these kinds, and their snapshots in this store."""
         self._kinds = kinds
+        self._store = store
 
     @contextmanager
     def watch(self, run: Run) -> Generator[None]:
@@ -32,7 +34,7 @@ class CheckpointManager:
 
     def capture(self, run: Run) -> tuple[Capture, ...]:
         """Store every sandbox durably, in the plan's order; nothing is read where nothing can have changed."""
-        if run.still is None:
+        if run.still is None or run.in_place:
             self.require(run.sandboxes)
             run.still = tuple(self._kinds.of(s).capture(s, run.observer) for s in run.sandboxes)
         return run.still
@@ -83,6 +85,23 @@ class CheckpointManager:
                 hint = "everything is as it was before; mend the cause, then try again"
                 raise RestoreFailed(hint=hint, **failure.facts) from failure
             raise
+
+    def changed_by_others(
+        self, run: Run, target: CheckpointGroup, before: CheckpointGroup
+    ) -> tuple[str, ...]:
+        """What others put into a real thing while a return from one group to another lay cut off."""
+        found: list[str] = []
+        for sandbox in run.sandboxes:
+            if sandbox.strategy is Strategy.IN_PLACE:
+                present = self._kinds.of(sandbox).capture(sandbox, run.observer).snapshot
+                to_target, to_before = (
+                    self._store.difference(
+                        present.roots[0], group.checkpoint_of(sandbox.resource).snapshot.roots[0]
+                    )
+                    for group in (target, before)
+                )
+                found += [f"{sandbox.path}/{path}" for path in changed_by_others(to_target, to_before)]
+        return tuple(found)
 
     def require(self, sandboxes: Sequence[Sandbox]) -> None:
         """Refuse to work on sandboxes that are not there."""

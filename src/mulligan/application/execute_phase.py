@@ -146,7 +146,7 @@ class ExecutePhase:
             plan_id=run.plan.plan_id,
             seq=0,  # given when it is written
             line=run.plan.line,
-            parent_decision_id=None,  # the newest live one when it is written
+            parent_decision_id=None,  # the first live one of its step, when it is written
             type=DecisionType.CHOICE,
             step_index=run.step_index,
             step_name=step.name,

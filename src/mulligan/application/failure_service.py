@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from mulligan.application.checkpoint_service import CheckpointService
+from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.recorder import Recorder
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Entry, Run
-from mulligan.domain.checkpoint import CheckpointGroup
+from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.event import EventType
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.json_value import JsonObject
@@ -41,9 +41,7 @@ class FailureService:
         tool = step.action.tool if isinstance(step.action, ToolUse) else None
         self._note(run, step, error)
         metadata: JsonObject = {"step": step.name, "tool": tool, "error": error.text}
-        kept = self._checkpoints.auto_create_if_configured(
-            run, Trigger.ON_ERROR, metadata, between_steps=False
-        )
+        kept = self._keep(run, metadata)
         failure = PlanFailure(
             message=error.text,
             step=step.name,
@@ -64,7 +62,7 @@ class FailureService:
                 failure=failure,
                 log={"reason": "a step failed", "step": step.name},
             )
-            self._returns.go(run, wanted, None)
+            self._returns.go(run, wanted, kept if run.in_place else None)
         facts: dict[str, object] = {
             "plan_id": run.plan.plan_id,
             "step": step.name,
@@ -93,7 +91,19 @@ class FailureService:
             failure=None,
             log={"reason": "a retry", "step": step.name},
         )
-        self._returns.go(run, wanted, None)
+        # What is in a real folder is kept before it is restored, whatever it is; of a sandbox it is a try
+        # that failed, and nobody's work.
+        way_back = reason_for(CheckpointType.PRE_ROLLBACK, {"step": step.name}, between_steps=False)
+        self._returns.go(run, wanted, way_back if run.in_place else None)
+
+    def _keep(self, run: Run, metadata: JsonObject) -> CheckpointGroup | None:
+        """Take the group of what the step left: as configured, and of a real folder always."""
+        if run.in_place and run.plan.definition.rollback_policy.enabled:
+            reason = reason_for(CheckpointType.ON_ERROR, metadata, between_steps=False)
+            return self._checkpoints.create_checkpoint(run, reason, ())
+        return self._checkpoints.auto_create_if_configured(
+            run, Trigger.ON_ERROR, metadata, between_steps=False
+        )
 
     def _note(self, run: Run, step: Step, error: MulliganError) -> None:
         data: JsonObject = {"index": run.step_index, "step": step.name, "error": error.text}

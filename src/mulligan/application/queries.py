@@ -9,6 +9,7 @@ from datetime import datetime
 
 from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.event import Event
+from mulligan.domain.history_tree import TreeNode, history_tree
 from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
@@ -189,6 +190,14 @@ class Queries:
         with self._database.reading() as db:
             return db.events.list(plan_id)
 
+    def tree(self, plan_id: PlanId, *, superseded: bool) -> TreeNode:
+        """A plan's decisions and checkpoints as a tree; with or without what was left behind."""
+        with self._database.reading() as db:
+            plan, lines = db.plans.get(plan_id), db.history.lines(plan_id)
+            decisions = [d for d in db.decisions.list(plan_id) if superseded or not d.superseded]
+            groups = db.checkpoints.list(plan_id, superseded=superseded)
+        return history_tree(plan, lines, decisions, groups)
+
     def checkpoints(self, plan_id: PlanId, *, superseded: bool) -> list[CheckpointView]:
         """The plan's checkpoints, newest last."""
         with self._database.reading() as db:
@@ -223,7 +232,7 @@ class Queries:
         return count, tuple(hurt)
 
     def _error(self, plan: Plan) -> PlanErrorView | None:
-        resume = f"run on with `mulligan plan execute {plan.plan_id}`"
+        resume = f"run on with `mulligan plan resume {plan.plan_id}`"
         if plan.state is State.PROCESSING and self._locks.holder(plan.plan_id) is None:
             return PlanErrorView(
                 message="the process that worked on this plan is gone",

@@ -22,13 +22,14 @@ from mulligan.domain.plan import Phase, PlanFailure, State
 from mulligan.domain.rollback import Line, live_segments
 from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.errors import (
+    ChangedMeanwhile,
     MulliganError,
     PlanTakenOver,
     RestoreIncomplete,
     SandboxMissing,
     SnapshotDamaged,
 )
-from mulligan.ports import Clock, Database, Ids, Toolbox, Transaction
+from mulligan.ports import Clock, Database, Ids, SnapshotStore, Toolbox, Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ class ReturnService:
         self,
         *,
         database: Database,
+        store: SnapshotStore,
         manager: CheckpointManager,
         checkpoints: CheckpointService,
         recorder: Recorder,
@@ -67,6 +69,7 @@ class ReturnService:
     ) -> None:
         """Use these collaborators."""
         self._database = database
+        self._store = store
         self._manager = manager
         self._checkpoints = checkpoints
         self._recorder = recorder
@@ -74,18 +77,22 @@ class ReturnService:
         self._ids = ids
         self._clock = clock
 
-    def go(self, run: Run, wanted: Return, way_back: Reason | None) -> Returned:
+    def go(self, run: Run, wanted: Return, way_back: Reason | CheckpointGroup | None) -> Returned:
         """Bring the plan back to the wanted group.
 
-        With `way_back`, what is there now is kept in a group first, and a restore that fails is undone with
-        it. Without, what cannot be completed now is completed by whoever claims the plan next.
+        With `way_back`, what is there now is kept in a group first, or is in that one already, and a restore
+        that fails is undone with it. Without, what cannot be completed now is completed by whoever claims
+        the plan next.
         """
-        intent = self._intend(run, wanted, way_back=way_back is not None)
+        intent = self._intend(run, wanted, way_back)
         if way_back is None:
             return Returned(changes=self._carry_out(run, intent, None), before=None)
         try:
-            before = self._checkpoints.create_checkpoint(run, way_back, ())
-            intent = self._ready(run, intent, before)
+            if isinstance(way_back, Reason):
+                before = self._checkpoints.create_checkpoint(run, way_back, ())
+                intent = self._ready(run, intent, before)
+            else:
+                before = way_back
             changes = self._carry_out(run, intent, before)
         except PlanTakenOver:
             raise
@@ -105,9 +112,11 @@ class ReturnService:
         if intent.data["way_back"] and intent.data["before"] is None:
             self._give_up(run, intent, ())
             return
+        before = self._kept(intent)
         try:
-            self._carry_out(run, intent, self._kept(intent))
-        except (RestoreIncomplete, SandboxMissing, PlanTakenOver):
+            self._refuse_changes_of_others(run, intent, before)
+            self._carry_out(run, intent, before)
+        except (ChangedMeanwhile, RestoreIncomplete, SandboxMissing, PlanTakenOver):
             raise
         except MulliganError as exc:
             if intent.data["before"] is None and not isinstance(exc, SnapshotDamaged):
@@ -116,14 +125,24 @@ class ReturnService:
             told = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
             self._give_up(run, intent, [told])
 
+    def _refuse_changes_of_others(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> None:
+        """Refuse to finish on a real thing that someone changed while nobody worked on the plan."""
+        if run.in_place and before is not None:
+            with self._store.hold():
+                target = self._group(str(intent.data["target"]))
+                paths = self._manager.changed_by_others(run, target, before)
+            if paths:
+                raise ChangedMeanwhile(plan_id=run.plan.plan_id, paths=", ".join(paths))
+
+    def _group(self, group_id: str) -> CheckpointGroup:
+        with self._database.reading() as db:
+            return db.checkpoints.get(GroupId(group_id))
+
     def _kept(self, intent: Intent) -> CheckpointGroup | None:
         """The group that keeps what was there before, if one was taken."""
-        if intent.data["before"] is None:
-            return None
-        with self._database.reading() as db:
-            return db.checkpoints.get(GroupId(str(intent.data["before"])))
+        return None if intent.data["before"] is None else self._group(str(intent.data["before"]))
 
-    def _intend(self, run: Run, wanted: Return, *, way_back: bool) -> Intent:
+    def _intend(self, run: Run, wanted: Return, way_back: Reason | CheckpointGroup | None) -> Intent:
         """Record what is to be done, with all that is pending, before anything is touched."""
         intent = Intent(
             intent_id=IntentId(self._ids.new()),
@@ -131,8 +150,8 @@ class ReturnService:
             kind=wanted.kind,
             data={
                 "target": wanted.target.group_id,
-                "way_back": way_back,
-                "before": None,
+                "way_back": way_back is not None,
+                "before": way_back.group_id if isinstance(way_back, CheckpointGroup) else None,
                 "spare": wanted.spare,
                 "state": wanted.state.value,
                 "failure": wanted.failure.to_json() if wanted.failure else None,
@@ -155,8 +174,7 @@ class ReturnService:
         return ready
 
     def _carry_out(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> Changes:
-        with self._database.reading() as db:
-            target = db.checkpoints.get(GroupId(str(intent.data["target"])))
+        target = self._group(str(intent.data["target"]))
         self._toolbox.forget_processes()
         if before is None:
             changes = self._manager.restore(run, target)

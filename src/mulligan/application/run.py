@@ -10,7 +10,7 @@ from mulligan.domain.decision import Decision
 from mulligan.domain.event import EventType
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.plan import Plan
-from mulligan.domain.resource import Sandbox
+from mulligan.domain.resource import Sandbox, Strategy
 from mulligan.domain.snapshot import Capture
 from mulligan.domain.step import StepRecord
 from mulligan.domain.tool import ToolCall
@@ -55,6 +55,11 @@ class Run:
     told: list[str]  # what the caller must know of this run, such as processes that a tool left running
     # What the sandboxes hold, where nothing can have changed them since it was captured.
     still: tuple[Capture, ...] | None
+
+    @property
+    def in_place(self) -> bool:
+        """Whether some sandbox is the real thing itself: anyone may change it at any time."""
+        return any(sandbox.strategy is Strategy.IN_PLACE for sandbox in self.sandboxes)
 
     @property
     def state(self) -> PlanState:

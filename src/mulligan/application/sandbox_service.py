@@ -11,21 +11,31 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
 from mulligan.config import Settings
 from mulligan.domain.event import EventType
-from mulligan.domain.ids import IntentId
+from mulligan.domain.ids import IntentId, PlanId
 from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.placement import (
     folder_name,
     left_out,
+    lie_together,
     location_problem,
     outer_of,
     overlap,
     path_inside,
 )
 from mulligan.domain.plan import Phase, PlanDefinition, State
-from mulligan.domain.resource import Resource, ResourceType, Sandbox
+from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Capture, Survey
-from mulligan.errors import ResourceUnsuitable
-from mulligan.ports import Clock, Database, Ids, SandboxKind, SandboxKinds, SandboxOrder, SnapshotStore
+from mulligan.errors import LocationTaken, ResourceUnsuitable
+from mulligan.ports import (
+    Clock,
+    Database,
+    Ids,
+    SandboxKind,
+    SandboxKinds,
+    SandboxOrder,
+    SnapshotStore,
+    Transaction,
+)
 
 
 class SandboxService:
@@ -56,7 +66,7 @@ class SandboxService:
     def check(self, definition: PlanDefinition, settings: Settings) -> None:
         """Refuse, before anything runs, what no sandbox can be made of."""
         for resource in definition.resources:
-            self._kind(resource, settings).check(resource, self._location(resource))
+            self._kind(resource, definition, settings).check(resource, self._location(resource))
         found: list[Resource] = []
         for resource in map(self._as_it_lies, definition.resources):
             problems = [location_problem(resource), *(overlap(resource, other) for other in found)]
@@ -67,12 +77,20 @@ class SandboxService:
                 )
             found.append(resource)
 
+    def refuse_taken(self, run: Run) -> None:
+        """Refuse to work in place where another plan does, from its start until it is applied or cancelled."""
+        definition = run.plan.definition
+        for resource in definition.resources:
+            if self._kind(resource, definition, run.settings).strategy is Strategy.IN_PLACE:
+                with self._database.reading() as db:
+                    _refuse_taken(db, run.plan.plan_id, str(self._location(resource).resolve()))
+
     def make(self, run: Run) -> None:
         """Copy every resource into its sandbox and start the plan: intent first, rows last."""
         resources = run.plan.definition.resources
         orders = [self._order(run, resource) for resource in resources]
         for order in orders:
-            survey = self._kind(order.resource, run.settings).survey(order, run.observer)
+            survey = self._kind(order.resource, run.plan.definition, run.settings).survey(order, run.observer)
             run.pending.append(self._sizes(order.resource, survey))
         intent = Intent(
             intent_id=IntentId(self._ids.new()),
@@ -108,7 +126,7 @@ class SandboxService:
         """Make every sandbox, folders before the databases that stand inside them; in the plan's order."""
         made: dict[str, tuple[Sandbox, Capture]] = {}
         for order in sorted(orders, key=lambda o: o.resource.type is ResourceType.SQLITE):
-            kind = self._kind(order.resource, run.settings)
+            kind = self._kind(order.resource, run.plan.definition, run.settings)
             made[order.resource.name] = kind.create(order, run.observer)
         return [made[order.resource.name] for order in orders]
 
@@ -117,6 +135,8 @@ class SandboxService:
         outer = outer_of(resource, resources)
         if outer is not None:
             path = self._order(run, outer).path / path_inside(outer, resource)
+        elif self._kind(resource, run.plan.definition, run.settings).strategy is Strategy.IN_PLACE:
+            path = self._location(resource).resolve()
         else:
             path = self._home / run.plan.plan_id / folder_name(resource.name)
         return SandboxOrder(
@@ -140,6 +160,8 @@ class SandboxService:
         ]
         with self._database.writing_as(run.claim) as db:
             for sandbox, _ in made:
+                if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
+                    _refuse_taken(db, sandbox.plan_id, sandbox.path)
                 db.sandboxes.add(sandbox)
             db.plans.save(plan)
             db.intents.close(intent.intent_id)
@@ -154,7 +176,10 @@ class SandboxService:
         text = f"{resource.name}: {survey.files} files, {survey.size_bytes} bytes to copy"
         return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
 
-    def _kind(self, resource: Resource, settings: Settings) -> SandboxKind:
+    def _kind(self, resource: Resource, definition: PlanDefinition, settings: Settings) -> SandboxKind:
+        outer = outer_of(resource, definition.resources)
+        if outer is not None and self._kind(outer, definition, settings).strategy is Strategy.IN_PLACE:
+            return self._kinds.choose(replace(resource, strategy=Strategy.IN_PLACE), settings.strategy)
         return self._kinds.choose(resource, settings.strategy)
 
     def _as_it_lies(self, resource: Resource) -> Resource:
@@ -164,3 +189,10 @@ class SandboxService:
 
     def _location(self, resource: Resource) -> Path:
         return self._project / resource.location
+
+
+def _refuse_taken(db: Transaction, plan_id: PlanId, path: str) -> None:
+    for other in db.sandboxes.all():
+        in_the_way = other.strategy is Strategy.IN_PLACE and lie_together(path, other.path)
+        if in_the_way and other.plan_id != plan_id and not db.plans.get(other.plan_id).is_final:
+            raise LocationTaken(path=path, plan_id=other.plan_id)

@@ -16,10 +16,13 @@ from mulligan.ports import Observer
 if TYPE_CHECKING:
     from mulligan.application.checkpoint_library import ExportedFolder, Verification
     from mulligan.application.plan_executor import Execution
+    from mulligan.application.plan_resume_service import ResumePreview
     from mulligan.application.prune_service import Pruning
     from mulligan.application.rollback_service import Rollback
     from mulligan.application.sweep_service import SweepReport
     from mulligan.domain.diff import Diff
+    from mulligan.domain.history_tree import TreeNode
+    from mulligan.domain.plan import PlanDefinition
 
 _LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
 
@@ -60,7 +63,30 @@ class Project:
     def run(self, plan: str | Path) -> "tuple[PlanStatus, Execution]":
         """As `execute`, with what stopped the plan, if something did."""
         plan_id = self._create(plan) if isinstance(plan, Path) else self._plan_id(plan)
-        execution = self._services.executor.execute(plan_id, self._observer)
+        return self._execute(plan_id, None)
+
+    def resume(
+        self, plan: str, *, mended: Path | None = None, take_over: bool = False
+    ) -> "tuple[PlanStatus, Execution]":
+        """Go on with a plan that stopped, from its last good restore point.
+
+        `mended` is a plan file whose completed steps are the recorded ones; `take_over` takes the plan from a
+        process that hangs, which is ended.
+        """
+        plan_id = self._plan_id(plan)
+        definition = self._read(mended) if mended is not None else None
+        if take_over:
+            self._services.claims.take_over(plan_id)
+        return self._execute(plan_id, definition)
+
+    def preview_resume(self, plan: str) -> "tuple[PlanStatus, ResumePreview]":
+        """Where a plan that stopped would go on, and what would be discarded; changes nothing."""
+        plan_id = self._plan_id(plan)
+        preview = self._services.resumes.preview(plan_id, self._observer)
+        return self._services.queries.status(plan_id, preview.resumed_from), preview
+
+    def _execute(self, plan_id: PlanId, mended: "PlanDefinition | None") -> "tuple[PlanStatus, Execution]":
+        execution = self._services.executor.execute(plan_id, mended, self._observer)
         return self._services.queries.status(plan_id, execution.resumed_from), execution
 
     def status(self, plan: str) -> PlanStatus:
@@ -74,6 +100,10 @@ class Project:
     def log(self, plan: str) -> Sequence[Event]:
         """All that happened to a plan, in order."""
         return self._services.queries.log(self._plan_id(plan))
+
+    def tree(self, plan: str, *, superseded: bool = False) -> "TreeNode":
+        """A plan's decisions and checkpoints as a tree; superseded ones on request."""
+        return self._services.queries.tree(self._plan_id(plan), superseded=superseded)
 
     def diff(
         self, plan: str, *, old: str | None = None, new: str | None = None, binary: bool = False
@@ -101,6 +131,9 @@ class Project:
         return self._services.queries.plan_id(word)
 
     def _create(self, file: Path) -> PlanId:
+        return self._services.plans.create(self._read(file))
+
+    def _read(self, file: Path) -> "PlanDefinition":
         from mulligan.planfile import read_plan_file  # here: only plan files need a YAML parser
 
         try:
@@ -110,14 +143,13 @@ class Project:
             raise UsageWrong(
                 reason=f"{file}: {exc.strerror or exc}", hint="name a plan file that can be read"
             ) from exc
-        definition = read_plan_file(
+        return read_plan_file(
             data,
             file=str(file),
             project=self.folder,
             declarations=self._services.known_tools,
             default_resource=self._services.default_resource,
         )
-        return self._services.plans.create(definition)
 
 
 class Checkpoints:

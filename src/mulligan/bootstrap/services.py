@@ -3,7 +3,6 @@
 Each service is imported and built when it is first needed: a command does not pay for what it does not use.
 """
 
-import os
 import sys
 import time
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.adapters.locks import FilePlanLocks
 from mulligan.application.queries import Queries
 from mulligan.bootstrap.layered_settings import LayeredSettings
-from mulligan.bootstrap.surroundings import Surroundings
+from mulligan.bootstrap.surroundings import Surroundings, boot_id
 from mulligan.config import Entry
 from mulligan.domain.resource import Resource, ResourceType
 from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from mulligan.application.diff_service import DiffService
     from mulligan.application.plan_claims import PlanClaims
     from mulligan.application.plan_executor import PlanExecutor
+    from mulligan.application.plan_resume_service import PlanResumeService
     from mulligan.application.plan_service import PlanService
     from mulligan.application.prune_service import PruneService
     from mulligan.application.recorder import Recorder
@@ -143,7 +143,7 @@ class Services:
 
         return PlanService(
             database=self.database,
-            claims=self._claims,
+            claims=self.claims,
             locks=self._locks,
             sandboxes=self._sandboxes,
             settings=self.settings,
@@ -159,7 +159,7 @@ class Services:
         from mulligan.application.execute_phase import ExecutePhase
         from mulligan.application.failure_service import FailureService
         from mulligan.application.plan_executor import PlanExecutor
-        from mulligan.application.plan_resume_service import PlanResumeService
+        from mulligan.application.plan_mending import PlanMending
         from mulligan.application.tool_call_service import ToolCallService
 
         failures = FailureService(
@@ -177,12 +177,14 @@ class Services:
             ids=self._ids,
             clock=self._clock,
         )
-        resumes = PlanResumeService(database=self.database, manager=self._manager, returns=self._returns)
         return PlanExecutor(
             database=self.database,
-            claims=self._claims,
+            claims=self.claims,
             sandboxes=self._sandboxes,
-            resumes=resumes,
+            resumes=self.resumes,
+            mending=PlanMending(
+                database=self.database, settings=self.settings, recorder=self._recorder, clock=self._clock
+            ),
             checkpoints=self._checkpoints,
             manager=self._manager,
             phase=phase,
@@ -199,7 +201,7 @@ class Services:
 
         return RollbackService(
             database=self.database,
-            claims=self._claims,
+            claims=self.claims,
             manager=self._manager,
             returns=self._returns,
             toolbox=self.toolbox,
@@ -212,10 +214,19 @@ class Services:
 
         return CheckpointLibrary(
             database=self.database,
-            claims=self._claims,
+            claims=self.claims,
             checkpoints=self._checkpoints,
             store=self._store,
             kinds=self._kinds,
+        )
+
+    @cached_property
+    def resumes(self) -> "PlanResumeService":
+        """Says and does what a stopped plan needs before it runs on."""
+        from mulligan.application.plan_resume_service import PlanResumeService
+
+        return PlanResumeService(
+            database=self.database, claims=self.claims, manager=self._manager, returns=self._returns
         )
 
     @cached_property
@@ -225,7 +236,7 @@ class Services:
 
         return PruneService(
             database=self.database,
-            claims=self._claims,
+            claims=self.claims,
             sweeps=self.sweeps,
             settings=self.settings,
             recorder=self._recorder,
@@ -298,21 +309,17 @@ class Services:
     def _store(self) -> "PackedSnapshotStore":
         from mulligan.adapters.snapshots.store import PackedSnapshotStore
 
-        return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=_boot_id())
+        return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
 
     @cached_property
     def _kinds(self) -> "LocalSandboxKinds":
-        from mulligan.adapters.sandboxes.directory import DirectorySandboxes
-        from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+        from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
 
-        directories = DirectorySandboxes(
-            store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
-        )
-        return LocalSandboxKinds([directories, self._git_sandboxes])
+        return sandbox_kinds(home=self.home, store=self._store, git=self._git_sandboxes)
 
     @cached_property
     def _git_sandboxes(self) -> "GitSandboxes":
-        from mulligan.bootstrap.git_sandboxes import git_sandboxes
+        from mulligan.bootstrap.sandbox_kinds import git_sandboxes
 
         return git_sandboxes(home=self.home, store=self._store, around=self._around)
 
@@ -326,7 +333,7 @@ class Services:
     def _manager(self) -> "CheckpointManager":
         from mulligan.application.checkpoint_manager import CheckpointManager
 
-        return CheckpointManager(kinds=self._kinds)
+        return CheckpointManager(kinds=self._kinds, store=self._store)
 
     @cached_property
     def _checkpoints(self) -> "CheckpointService":
@@ -347,6 +354,7 @@ class Services:
 
         return ReturnService(
             database=self.database,
+            store=self._store,
             manager=self._manager,
             checkpoints=self._checkpoints,
             recorder=self._recorder,
@@ -371,7 +379,8 @@ class Services:
         )
 
     @cached_property
-    def _claims(self) -> "PlanClaims":
+    def claims(self) -> "PlanClaims":
+        """Opens plans to be worked on."""
         from mulligan.application.plan_claims import PlanClaims
 
         return PlanClaims(
@@ -384,11 +393,3 @@ class Services:
             sweeps=self.sweeps,
             clock=self._clock,
         )
-
-
-def _boot_id() -> str:
-    """What tells this boot of the machine from the one before; where nothing does, nothing is trusted."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-    except OSError:  # pragma: no cover - not on Linux
-        return f"unknown-{os.getpid()}-{time.time_ns()}"

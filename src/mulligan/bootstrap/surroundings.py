@@ -1,6 +1,7 @@
 """What a process finds around itself: environment, folders, the user's own settings."""
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,3 +39,11 @@ def make(around: Surroundings, folder: str) -> tuple[Path, bool]:
     """Make a project home in the folder; tells where it is and whether it is new."""
     place = (around.folder / folder).resolve()
     return place, home.make_project(place)
+
+
+def boot_id() -> str:
+    """What tells this boot of the machine from the one before; where nothing does, nothing is trusted."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except OSError:  # pragma: no cover - not on Linux
+        return f"unknown-{os.getpid()}-{time.time_ns()}"

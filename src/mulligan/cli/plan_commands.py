@@ -13,9 +13,10 @@ from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.times import local_time
+from mulligan.cli.tree_answer import tree_answer
 from mulligan.domain.event import Event
 from mulligan.domain.plan import State
-from mulligan.errors import MulliganError, NotBuiltYet
+from mulligan.errors import MulliganError, NotBuiltYet, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.queries import PlanStatus
@@ -45,6 +46,36 @@ def execute(invocation: Invocation, plan: str) -> Answer:
         status, execution = invocation.project_or_new().run(Path(plan))
     else:
         status, execution = invocation.project().run(plan)
+    return _status_answer(status, execution.error, execution.messages)
+
+
+@command(group, "resume", example="mulligan plan resume upgrade-api", codes=(0, 1, 2, 3, 130))
+@click.argument("plan", metavar="PLAN_ID")
+@click.option("--dry-run", is_flag=True, help="Say where it would go on and what it would discard.")
+@click.option("--take-over", is_flag=True, help="Take the plan from a process that hangs; that one is ended.")
+@click.option(
+    "--plan",
+    "mended",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Go on with a mended plan file; its completed steps must be the same.",
+)
+def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, mended: Path | None) -> Answer:
+    """Go on with a plan that stopped, from its last good restore point.
+
+    What an interrupted step left is kept in a pre_rollback checkpoint and discarded; no completed step runs
+    twice where a checkpoint follows it. What was cut off is finished or undone first.
+    """
+    project = invocation.project()
+    if dry_run:
+        if take_over or mended is not None:
+            raise UsageWrong(
+                reason="--dry-run changes nothing: it does not go with --take-over or --plan",
+                hint="leave one of them out",
+            )
+        status, preview = project.preview_resume(plan)
+        return _status_answer(status, None, preview.messages)
+    status, execution = project.resume(plan, mended=mended, take_over=take_over)
     return _status_answer(status, execution.error, execution.messages)
 
 
@@ -82,6 +113,14 @@ def log(invocation: Invocation, plan: str) -> Answer:
     rows = tuple((str(e.seq), local_time(e.created_at), e.type.value, _event_text(e)) for e in events)
     shown = [{"seq": e.seq, "type": e.type, "created_at": e.created_at, "data": e.data} for e in events]
     return Answer(data={"events": shown}, blocks=[Table(("SEQ", "TIME", "EVENT", ""), rows)])
+
+
+@command(group, "tree", example="mulligan plan tree upgrade-api --show-superseded", codes=_READS)
+@click.argument("plan", default="latest", metavar="[PLAN_ID]")
+@click.option("--show-superseded", "superseded", is_flag=True, help="What a rollback left behind too.")
+def tree(invocation: Invocation, plan: str, superseded: bool) -> Answer:
+    """Show a plan's decisions, and the checkpoints taken on the way, as a tree; the newest plan unless named."""
+    return tree_answer(invocation.project().tree(plan, superseded=superseded))
 
 
 @command(group, "diff", example="mulligan plan diff upgrade-api --from draft | git apply", codes=(0, 1, 2, 3))
@@ -182,7 +221,7 @@ def _rollback_answer(rollback: "Rollback") -> Answer:
     blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
     if after.pre_rollback_checkpoint:
         blocks.append(Line(f"what was there is kept in {after.pre_rollback_checkpoint}"))
-        blocks.append(Line(f"run on with `mulligan plan execute {rollback.plan_id}`"))
+        blocks.append(Line(f"run on with `mulligan plan resume {rollback.plan_id}`"))
     return Answer(data=rollback, blocks=blocks)
 
 

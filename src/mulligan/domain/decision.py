@@ -27,7 +27,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A recorded choice; decisions of a plan form a tree."""
+    """A recorded choice. Decisions form a tree: those of one step hang on its first, which opened the matter."""
 
     decision_id: DecisionId
     plan_id: PlanId

@@ -64,6 +64,11 @@ def outer_of(database: Resource, resources: Iterable[Resource]) -> Resource | No
     return next((r for r in resources if r != database and _holds(r.location, database.location)), None)
 
 
+def lie_together(one: str, other: str) -> bool:
+    """Whether one of two absolute paths is the other, or lies inside it."""
+    return posixpath.commonpath([one, other]) in (one, other)
+
+
 def path_inside(outer: Resource, inner: Resource) -> str:
     """Where the inner resource lies, relative to the outer one."""
     return posixpath.relpath(inner.location, outer.location)

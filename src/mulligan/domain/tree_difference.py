@@ -1,5 +1,6 @@
 """What differs between two stored trees, path by path, and what of it a patch cannot carry."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -63,6 +64,17 @@ class TreeDifference:
     def of_files(self) -> bool:
         """Whether a file or symlink stands on either side."""
         return any(side is not None and not side.is_folder for side in (self.old, self.new))
+
+
+def changed_by_others(
+    to_target: Iterable[TreeDifference], to_before: Iterable[TreeDifference]
+) -> tuple[str, ...]:
+    """What stands in a tree that a return on its way from one state to another was cut off in, and is of neither.
+
+    Both differences are from the tree as it is. A folder half made or half emptied is the return's own doing.
+    """
+    here = {d.path for d in to_target if d.old is not None and not d.old.is_folder}
+    return tuple(d.path for d in to_before if d.path in here and d.old is not None)
 
 
 def beyond_patch(old: TreeEntry | None, new: TreeEntry | None) -> tuple[str, ...]:

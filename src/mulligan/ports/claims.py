@@ -57,6 +57,10 @@ class PlanLocks(Protocol):
         """All plans that were ever worked on here."""
         ...
 
+    def take_over(self, plan_id: PlanId) -> None:
+        """End the process that holds it. One that cannot be ended holds a lock that counts no more."""
+        ...
+
     def ask_to_stop(self, plan_id: PlanId) -> None:
         """Ask the process that holds it to stop, and wait until it has; PlanBusy when it does not."""
         ...

@@ -33,6 +33,10 @@ class PlanRepository(Protocol):
         """Record where the plan stands now; the definition and the fence are not written."""
         ...
 
+    def redefine(self, plan: Plan) -> None:
+        """Record another definition of the plan, and nothing else."""
+        ...
+
     def resolve(self, word: str) -> Plan:
         """The plan that an id, unique prefix, unique name or `latest` means; else PlanNotFound or Ambiguous."""
         ...
@@ -55,6 +59,10 @@ class StepRepository(Protocol):
 
     def add(self, plan_id: PlanId, steps: Sequence[StepRecord]) -> None:
         """Record the steps of a new plan."""
+        ...
+
+    def replace(self, plan_id: PlanId, start: int, steps: Sequence[StepRecord]) -> None:
+        """Record other steps from that index on."""
         ...
 
     def save(self, plan_id: PlanId, step: StepRecord) -> None:
@@ -94,7 +102,7 @@ class DecisionRepository(Protocol):
     """Keeps decisions."""
 
     def add(self, decision: Decision) -> None:
-        """Record a decision as a child of the newest live one."""
+        """Record a decision as a child of the first live one of its step."""
         ...
 
     def count_live(self, plan_id: PlanId) -> int:

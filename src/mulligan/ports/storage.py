@@ -22,6 +22,7 @@ class WorkingTree:
     path: Path
     cache_key: str  # names the stat cache of this tree; one tree, one key
     excluded: frozenset[str]  # paths inside it, relative, that are neither captured nor touched
+    real: bool  # a user's own: what a restore writes there is durable before it replaces anything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

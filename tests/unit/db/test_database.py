@@ -210,14 +210,22 @@ def a_decision(decision_id: str, seq: int) -> Decision:
     )
 
 
-def test_each_decision_is_a_child_of_the_newest_live_one(database: SqliteDatabase) -> None:
+def test_each_decision_is_a_child_of_the_first_live_one_of_its_step(database: SqliteDatabase) -> None:
     with database.writing() as db:
         db.decisions.add(a_decision("one", 1))
         db.decisions.add(a_decision("two", 2))
         db.history.make_live(PLAN, live_segments(db.history.lines(PLAN), 1, 1))
         db.decisions.add(a_decision("three", 3))
+        db.decisions.add(a_decision("four", 4))
+        db.decisions.add(replace(a_decision("later", 5), step_index=1))
         parents = {d.decision_id: (d.parent_decision_id, d.superseded) for d in db.decisions.list(PLAN)}
-    assert parents == {"one": (None, False), "two": ("one", True), "three": ("one", False)}
+    assert parents == {
+        "one": (None, False),
+        "two": ("one", True),
+        "three": ("one", False),
+        "four": ("one", False),
+        "later": (None, False),
+    }
 
 
 GROUPS = [f"01K000000000000000000000{n}1" for n in range(1, 5)]

@@ -165,8 +165,8 @@ def is_gone_or_zombie(pid: int) -> bool:
 
 def test_children_are_found_with_and_without_the_kernels_list():
     with subprocess.Popen(["sh", "-c", "sleep 300 & wait"]) as process:
-        while not children_of(process.pid):
-            time.sleep(0.01)
+        while not any(command_line(child) == b"sleep 300" for child in children_of(process.pid)):
+            time.sleep(0.01)  # born as a copy of its parent, it becomes a command of its own a moment later
         assert process.pid in scanned_children(os.getpid())
         assert scanned_children(process.pid) == children_of(process.pid)
         (child,) = below(process.pid)

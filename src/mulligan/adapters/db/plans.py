@@ -32,6 +32,7 @@ UPDATE plans SET phase = ?, state = ?, attempt = ?, step_index = ?, progress_jso
     current_group_id = ?, last_checkpoint_id = ?, failure_json = ?, messages_json = ?, updated_at = ?
 WHERE plan_id = ?
 """
+_REDEFINE = "UPDATE plans SET definition_json = ?, steps_total = ?, updated_at = ? WHERE plan_id = ?"
 _GET = "SELECT * FROM plans WHERE plan_id = ?"
 _BY_PREFIX = "SELECT * FROM plans WHERE plan_id LIKE ? ORDER BY ordinal LIMIT 10"
 _BY_NAME = "SELECT * FROM plans WHERE name = ? ORDER BY ordinal LIMIT 10"
@@ -98,6 +99,19 @@ class SqlPlanRepository:
                 plan.last_checkpoint_id,
                 _failure_text(plan.failure),
                 texts_json(plan.messages),
+                time_text(plan.updated_at),
+                plan.plan_id,
+            ),
+        )
+
+    def redefine(self, plan: Plan) -> None:
+        """Record another definition of the plan."""
+        definition = plan.definition
+        self._db.execute(
+            _REDEFINE,
+            (
+                definition_to_text(definition),
+                len(definition.steps),
                 time_text(plan.updated_at),
                 plan.plan_id,
             ),

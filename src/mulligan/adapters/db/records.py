@@ -19,6 +19,7 @@ from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.domain.tool import CallStatus, ToolCall
 
 _ADD_STEP = "INSERT INTO steps (plan_id, step_index, name, status, duration_ms) VALUES (?, ?, ?, ?, ?)"
+_FORGET_STEPS = "DELETE FROM steps WHERE plan_id = ? AND step_index >= ?"
 _SAVE_STEP = "UPDATE steps SET status = ?, duration_ms = ? WHERE plan_id = ? AND step_index = ?"
 _STEPS = "SELECT * FROM steps WHERE plan_id = ? ORDER BY step_index"
 
@@ -42,7 +43,10 @@ INSERT INTO decisions (
     alternatives_json, rationale, superseded, created_at
 ) VALUES (
     ?, ?, ?, ?,
-    (SELECT decision_id FROM decisions WHERE plan_id = ? AND superseded = 0 ORDER BY seq DESC LIMIT 1),
+    (
+        SELECT decision_id FROM decisions
+        WHERE plan_id = ? AND step_index = ? AND superseded = 0 ORDER BY seq LIMIT 1
+    ),
     ?, ?, ?, ?, ?, ?, ?, ?, ?
 )
 """
@@ -61,6 +65,11 @@ class SqlStepRepository:
         """Record the steps of a new plan."""
         for step in steps:
             self._db.execute(_ADD_STEP, (plan_id, step.index, step.name, step.status, step.duration_ms))
+
+    def replace(self, plan_id: PlanId, start: int, steps: Sequence[StepRecord]) -> None:
+        """Record other steps from that index on."""
+        self._db.execute(_FORGET_STEPS, (plan_id, start))
+        self.add(plan_id, steps)
 
     def save(self, plan_id: PlanId, step: StepRecord) -> None:
         """Record how far a step got."""
@@ -147,7 +156,7 @@ class SqlDecisionRepository:
         self._db = connection
 
     def add(self, decision: Decision) -> None:
-        """Record a decision as a child of the newest live one."""
+        """Record a decision as a child of the first live one of its step."""
         choice = decision.choice
         self._db.execute(
             _ADD_DECISION,
@@ -157,6 +166,7 @@ class SqlDecisionRepository:
                 decision.seq,
                 decision.line,
                 decision.plan_id,
+                decision.step_index,
                 decision.type,
                 decision.step_index,
                 decision.step_name,

@@ -36,11 +36,11 @@ class DirectorySandboxes:
 
     def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
         """Count what a sandbox would copy."""
-        return self._store.survey(_real_tree(order.location, order.excluded), observer)
+        return self._store.survey(real_tree(order.location, order.excluded), observer)
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
         """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
-        capture = self._store.capture(_real_tree(order.location, order.excluded), observer)
+        capture = self._store.capture(real_tree(order.location, order.excluded), observer)
         return self._make(order, capture.snapshot, observer), capture
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
@@ -56,12 +56,12 @@ class DirectorySandboxes:
         """Have looking at the working copy cost what changed."""
         # A step is over when all its processes are, so nothing keeps a file of the sandbox mapped from one
         # step to the next: the munmap that ends each map is an event, and the next map makes its own.
-        return self._store.watch(_tree(sandbox), others_at_work=False)
+        return self._store.watch(self._tree(sandbox), others_at_work=False)
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy durably."""
         self._must_exist(sandbox)
-        return self._store.capture(_tree(sandbox), observer)
+        return self._store.capture(self._tree(sandbox), observer)
 
     def publish(
         self,
@@ -80,22 +80,22 @@ class DirectorySandboxes:
     def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
         """What a restore would do; touches nothing."""
         self._must_exist(sandbox)
-        return self._store.compare(snapshot, _tree(sandbox))
+        return self._store.compare(snapshot, self._tree(sandbox))
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
-        return self._store.restore(snapshot, _tree(sandbox), observer)
+        return self._store.restore(snapshot, self._tree(sandbox), observer)
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """The working copy's tree, and the real folder's."""
-        return (_tree(sandbox), _real_tree(Path(sandbox.location), frozenset(sandbox.excluded)))
+        return (self._tree(sandbox), real_tree(Path(sandbox.location), frozenset(sandbox.excluded)))
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder."""
         if target.exists() or target.is_symlink():
             raise TargetExists(path=str(target))
-        tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset())
+        tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset(), real=False)
         try:
             self._store.restore(snapshot, tree, observer)
         finally:
@@ -104,22 +104,14 @@ class DirectorySandboxes:
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy; one that is gone already is fine."""
         remove_tree(Path(sandbox.path), self._home)
-        self._store.forget_tree(_tree(sandbox))
+        self._store.forget_tree(self._tree(sandbox))
+
+    def _tree(self, sandbox: Sandbox) -> WorkingTree:
+        return _copy(sandbox)
 
     def _make(self, order: SandboxOrder, base: Snapshot, observer: Observer) -> Sandbox:
-        sandbox = Sandbox(
-            plan_id=order.plan_id,
-            resource=order.resource.name,
-            type=self.type,
-            strategy=self.strategy,
-            location=str(order.location),
-            path=str(order.path),
-            base=base,
-            excluded=tuple(sorted(order.excluded)),
-            branch=None,
-            git_dir=None,
-        )
-        self._store.restore(base, _tree(sandbox), observer)
+        sandbox = sandbox_of(order, base, Strategy.FILESYSTEM_COPY)
+        self._store.restore(base, _copy(sandbox), observer)
         return sandbox
 
     def _must_exist(self, sandbox: Sandbox) -> None:
@@ -127,11 +119,32 @@ class DirectorySandboxes:
             raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
 
 
-def _tree(sandbox: Sandbox) -> WorkingTree:
-    key = f"sandbox {sandbox.plan_id} {sandbox.resource}"
-    return WorkingTree(path=Path(sandbox.path), cache_key=key, excluded=frozenset(sandbox.excluded))
+def sandbox_of(order: SandboxOrder, base: Snapshot, strategy: Strategy) -> Sandbox:
+    """The sandbox of a folder."""
+    return Sandbox(
+        plan_id=order.plan_id,
+        resource=order.resource.name,
+        type=ResourceType.FS_DIRECTORY,
+        strategy=strategy,
+        location=str(order.location),
+        path=str(order.path),
+        base=base,
+        excluded=tuple(sorted(order.excluded)),
+        branch=None,
+        git_dir=None,
+    )
 
 
-def _real_tree(location: Path, excluded: frozenset[str]) -> WorkingTree:
+def _copy(sandbox: Sandbox) -> WorkingTree:
+    return WorkingTree(
+        path=Path(sandbox.path),
+        cache_key=f"sandbox {sandbox.plan_id} {sandbox.resource}",
+        excluded=frozenset(sandbox.excluded),
+        real=False,
+    )
+
+
+def real_tree(location: Path, excluded: frozenset[str]) -> WorkingTree:
+    """A user's own folder."""
     real = location.resolve()  # the user may name a folder by a symlink; below it none is followed
-    return WorkingTree(path=real, cache_key=f"real {real}", excluded=excluded)
+    return WorkingTree(path=real, cache_key=f"real {real}", excluded=excluded, real=True)

@@ -10,7 +10,7 @@ from mulligan.ports import SandboxKind
 _BY_TYPE = {
     ResourceType.GIT_CHECKOUT: (Strategy.GIT_WORKTREE, Strategy.IN_PLACE),
     ResourceType.FS_DIRECTORY: (Strategy.FILESYSTEM_COPY, Strategy.IN_PLACE),
-    ResourceType.SQLITE: (Strategy.FILESYSTEM_COPY,),
+    ResourceType.SQLITE: (Strategy.FILESYSTEM_COPY, Strategy.IN_PLACE),  # in place inside such a folder
 }
 
 

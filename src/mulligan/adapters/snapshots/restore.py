@@ -61,6 +61,8 @@ class Restoring:
             room_fd = os.open(room, FOLDER_FLAGS)
             try:
                 self._stage(works, room_fd)
+                if self._tree.real and self._staged:
+                    sync_filesystem(room_fd)  # what is renamed over a user's file has its bytes on disk
                 self._change_tree(works, room_fd)
             finally:
                 os.close(room_fd)
@@ -156,7 +158,10 @@ class Restoring:
             if child.present is None:
                 self._at = path_of(work, child.name)
                 name = folders.own_name(work, child.name)
-                os.mkdir(name, 0o700, dir_fd=_open_up(folders, work))
+                fd = _open_up(folders, work)
+                os.mkdir(name, 0o700, dir_fd=fd)
+                if self._tree.real:
+                    _hand_over(fd, name, os.fstat(fd))
         for entry in work.write:
             self._at = path_of(work, entry.name)
             self._place(folders, work, entry, room_fd)
@@ -168,6 +173,8 @@ class Restoring:
         """Put a file or symlink where it belongs, in one move over what is there."""
         fd = _open_up(folders, work)
         staged = self._staged.get((id(work), entry.name))
+        if staged is not None and self._tree.real:
+            _hand_over(room_fd, staged, _owner(fd, entry.name))
         if staged is None:
             self._link(folders, work, entry)
             return
@@ -178,6 +185,8 @@ class Restoring:
                 raise
             with _spare_name(fd) as spare:  # the tree is on another filesystem than the store
                 self._write_new(fd, spare, entry)
+                if self._tree.real:
+                    sync_filesystem(fd)
                 os.rename(spare, entry.name, src_dir_fd=fd, dst_dir_fd=fd)
         if entry.group:
             self._links.setdefault(entry.group, (work, entry.name))
@@ -218,6 +227,24 @@ def _open_up(folders: Folders, place: Place) -> int:
         if mode & _OPENED_UP != _OPENED_UP:
             os.fchmod(fd, mode | 0o700)
     return fd
+
+
+def _owner(folder_fd: int, name: str) -> os.stat_result:
+    """Who owns what stands under a name, or the folder where nothing does."""
+    try:
+        return os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return os.fstat(folder_fd)
+
+
+def _hand_over(folder_fd: int, name: str, owner: os.stat_result) -> None:
+    """Give something new to the owner of what it replaces: root may be restoring what others own."""
+    new = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
+    if (new.st_uid, new.st_gid) == (owner.st_uid, owner.st_gid) or os.geteuid() != 0:
+        return
+    os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder_fd, follow_symlinks=False)
+    if not stat.S_ISLNK(new.st_mode):
+        os.chmod(name, stat.S_IMODE(new.st_mode), dir_fd=folder_fd)  # setuid goes with a change of owner
 
 
 def _adjust(folder_fd: int, entry: Entry) -> None:

@@ -194,7 +194,7 @@ class GitSandboxes:
         """Write the snapshot's files into a new folder, without the git directory."""
         if target.exists() or target.is_symlink():
             raise TargetExists(path=str(target))
-        tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset())
+        tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset(), real=False)
         try:
             self._store.restore(_only(snapshot, 0), tree, observer)
         finally:
@@ -288,17 +288,19 @@ def _prefix(plan_id: PlanId, path: Path) -> str:
 
 def _files(sandbox: Sandbox) -> WorkingTree:
     key = f"sandbox {sandbox.plan_id} {sandbox.resource}"
-    return WorkingTree(path=Path(sandbox.path), cache_key=key, excluded=frozenset({_GIT, *sandbox.excluded}))
+    return WorkingTree(
+        path=Path(sandbox.path), cache_key=key, excluded=frozenset({_GIT, *sandbox.excluded}), real=False
+    )
 
 
 def _git_directory(sandbox: Sandbox) -> WorkingTree:
     key = f"git directory {sandbox.plan_id} {sandbox.resource}"
-    return WorkingTree(path=Path(sandbox.path) / _GIT, cache_key=key, excluded=frozenset())
+    return WorkingTree(path=Path(sandbox.path) / _GIT, cache_key=key, excluded=frozenset(), real=False)
 
 
 def _real_tree(location: Path, excluded: frozenset[str]) -> WorkingTree:
     real = location.resolve()
-    return WorkingTree(path=real, cache_key=f"real checkout {real}", excluded=excluded | {_GIT})
+    return WorkingTree(path=real, cache_key=f"real checkout {real}", excluded=excluded | {_GIT}, real=True)
 
 
 @contextmanager

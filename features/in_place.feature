@@ -1,0 +1,120 @@
+Feature: Working in place
+  A plan may work on the real folder itself, as coding agents do, with the same checkpoints and rollback.
+
+  Background:
+    Given a project folder
+      | path       | content | mode |
+      | a.txt      | old\n   | 640  |
+      | docs/b.txt | b\n     |      |
+      | empty      | (folder)| 700  |
+
+  Scenario: the real folder is worked on, goes back, and goes forward
+    Given a plan "direct"
+      """
+      resources: {here: {type: fs-directory, location: ., strategy: in_place}}
+      steps:
+        - {name: edit, tool: shell, args: {command: "echo new > a.txt; rm -r docs empty; echo x > made"}}
+      """
+    And the real folder is remembered
+    When the plan is executed
+    Then it succeeds
+    And the sandbox is the real folder
+    And in the real folder "a.txt" reads "new\n"
+    And nothing called "docs" is in the real folder
+    When the plan is rolled back to "first"
+    Then it succeeds
+    And the real folder is as remembered, to modes and times
+    When that rollback is itself rolled back
+    Then it succeeds
+    And in the real folder "made" reads "x\n"
+    And nothing called "docs" is in the real folder
+
+  Scenario: what a failed step left in the real folder is kept, also when the trigger is off
+    Given a plan "failing"
+      """
+      config: {sandbox.strategy: in_place, sandbox.checkpoint.auto-create-on: []}
+      steps:
+        - {name: bad, tool: shell, args: {command: "echo half > a.txt; rm -r docs; exit 7"}}
+      """
+    When the plan is executed
+    Then it fails with "step_failed"
+    And in the real folder "a.txt" reads "old\n"
+    And in the real folder "docs/b.txt" reads "b\n"
+    And the files of the on_error group hold
+      | path  | content |
+      | a.txt | half\n  |
+
+  Scenario: each failed try is kept before the next one
+    Given a plan "trying"
+      """
+      config: {sandbox.strategy: in_place}
+      steps:
+        - {name: again, tool: shell, retries: 1, args: {command: "tally again; echo try >> a.txt; exit 7"}}
+      """
+    When the plan is executed
+    Then it fails with "step_failed"
+    And the steps ran: again, again
+    And in the real folder "a.txt" reads "old\n"
+    And the files of the pre_rollback group hold
+      | path  | content    |
+      | a.txt | old\ntry\n |
+    And the files of the on_error group hold
+      | path  | content    |
+      | a.txt | old\ntry\n |
+
+  Scenario: what the user does between two runs is kept before it is put away
+    Given a plan "mine"
+      """
+      config: {sandbox.strategy: in_place}
+      steps:
+        - {name: bad, tool: shell, args: {command: "test -e $NOTES/mended"}}
+      """
+    When the plan is executed
+    Then it fails with "step_failed"
+    When someone writes "by hand" to "a.txt" in the real folder
+    And someone mends the cause
+    And the plan is executed on
+    Then it succeeds
+    And it went on from step 0 and discarded something
+    And what was discarded holds
+      | path  | content |
+      | a.txt | by hand |
+
+  Scenario: a killed run goes on in the real folder
+    Given a plan "cut"
+      """
+      config: {sandbox.strategy: in_place}
+      steps:
+        - {name: one, tool: shell, args: {command: "tally one; echo 1 > one"}}
+        - {name: two, tool: shell, args: {command: "tally two; echo half >> a.txt; echo mess > mess; hold; rm mess"}}
+      """
+    And the plan is being executed and holds
+    When its process is killed
+    And the plan is executed on
+    Then it succeeds
+    And the steps ran: one, two, two
+    And in the real folder "a.txt" reads "old\nhalf\n"
+    And nothing called "mess" is in the real folder
+
+  Scenario: one plan at a time works in place on a location, until it is applied or cancelled
+    Given a plan "first"
+      """
+      resources: {docs: {type: fs-directory, location: docs, strategy: in_place}}
+      steps:
+        - {name: edit, tool: write_file, args: {path: b.txt, content: "first\n"}}
+      """
+    And the plan was executed
+    And a plan "second"
+      """
+      resources: {all: {type: fs-directory, location: ., strategy: in_place}}
+      steps:
+        - {name: edit, tool: write_file, args: {path: docs/b.txt, content: "second\n"}}
+      """
+    When the plan is executed
+    Then it is refused with "location_taken"
+    And the hint says "mulligan plan cancel"
+    And in the real folder "docs/b.txt" reads "first\n"
+    When the user types "plan cancel first"
+    And the plan is executed on
+    Then it succeeds
+    And in the real folder "docs/b.txt" reads "second\n"

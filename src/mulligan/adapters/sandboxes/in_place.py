@@ -1,0 +1,38 @@
+"""Folders that are worked on in place: the sandbox is the real folder itself, with the same checkpoints."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.directory import DirectorySandboxes, real_tree, sandbox_of
+from mulligan.domain.resource import Sandbox, Strategy
+from mulligan.domain.snapshot import Capture
+from mulligan.ports import Observer, SandboxOrder, WorkingTree
+
+
+class InPlaceFolders(DirectorySandboxes):
+    """Keeps and restores real folders: nothing is copied or removed. A fork of one is a copy like any other."""
+
+    strategy = Strategy.IN_PLACE
+
+    def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
+        """Keep what the folder is now; nothing is copied."""
+        capture = self._store.capture(real_tree(order.location, order.excluded), observer)
+        return sandbox_of(order, capture.snapshot, Strategy.IN_PLACE), capture
+
+    def exists(self, sandbox: Sandbox) -> bool:
+        """Tell whether the folder is there."""
+        return Path(sandbox.path).is_dir()
+
+    def watch(self, sandbox: Sandbox) -> AbstractContextManager[None]:
+        """Have looking at the folder cost what changed; anyone may be working in it."""
+        return self._store.watch(self._tree(sandbox), others_at_work=True)
+
+    def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
+        """The real folder's tree."""
+        return (self._tree(sandbox),)
+
+    def remove(self, sandbox: Sandbox) -> None:
+        """Leave the folder alone: it is the user's."""
+
+    def _tree(self, sandbox: Sandbox) -> WorkingTree:
+        return real_tree(Path(sandbox.path), frozenset(sandbox.excluded))

@@ -1,0 +1,122 @@
+"""The history of a plan as a tree: decisions, what followed from them, and the checkpoints taken on the way."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from mulligan.domain.checkpoint import CheckpointGroup
+from mulligan.domain.decision import Decision
+from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.plan import Plan
+from mulligan.domain.rollback import Line
+
+
+class NodeType(StrEnum):
+    """What a node of the tree stands for."""
+
+    PLAN = "plan"
+    DECISION = "decision"
+    CHECKPOINT = "checkpoint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeNode:
+    """A plan, a decision or a checkpoint group, and what hangs on it, in the order in which it came."""
+
+    type: NodeType
+    id: str
+    superseded: bool
+    about: JsonObject
+    children: "tuple[TreeNode, ...]"
+
+    def to_json(self) -> JsonObject:
+        """The node and all below it as one document."""
+        children: list[Json] = [child.to_json() for child in self.children]
+        return {
+            "type": self.type.value,
+            "id": self.id,
+            "superseded": self.superseded,
+            **self.about,
+            "children": children,
+        }
+
+
+def history_tree(
+    plan: Plan, lines: Sequence[Line], decisions: Sequence[Decision], groups: Sequence[CheckpointGroup]
+) -> TreeNode:
+    """The tree of a plan. A checkpoint hangs on the decision that was the newest on its line when it was taken."""
+    newest = _NewestDecision(lines, decisions)
+    known = {decision.decision_id for decision in decisions}
+    hanging: dict[str | None, list[tuple[int, TreeNode]]] = {}
+    for group in groups:
+        hanging.setdefault(newest.at(group.line, group.seq), []).append((group.seq, _checkpoint(group)))
+    for decision in sorted(decisions, key=lambda d: d.parent_decision_id is None):  # children before parents
+        node = replace(_decision(decision), children=_in_order(hanging.get(decision.decision_id, ())))
+        parent = decision.parent_decision_id if decision.parent_decision_id in known else None
+        hanging.setdefault(parent, []).append((decision.seq, node))
+    return TreeNode(
+        type=NodeType.PLAN,
+        id=plan.plan_id,
+        superseded=False,
+        about={"name": plan.name, "phase": plan.phase.value, "state": plan.state.value},
+        children=_in_order(hanging.get(None, ())),
+    )
+
+
+class _NewestDecision:
+    """Finds the newest decision on the way to a place in a plan's history."""
+
+    def __init__(self, lines: Sequence[Line], decisions: Sequence[Decision]) -> None:
+        self._lines: Mapping[int, Line] = {line.line: line for line in lines}
+        self._by_line: dict[int, list[Decision]] = {}
+        for decision in sorted(decisions, key=lambda d: d.seq):
+            self._by_line.setdefault(decision.line, []).append(decision)
+
+    def at(self, line: int, seq: int) -> str | None:
+        """The id of the newest decision up to `seq` on the line or on those it came from; None: there is none."""
+        while True:
+            found = self._by_line.get(line, [])
+            count = bisect_right(found, seq, key=lambda d: d.seq)
+            if count:
+                return found[count - 1].decision_id
+            here = self._lines[line]
+            if here.parent_line is None:
+                return None
+            line, seq = here.parent_line, here.fork_seq
+
+
+def _decision(decision: Decision) -> TreeNode:
+    return TreeNode(
+        type=NodeType.DECISION,
+        id=decision.decision_id,
+        superseded=decision.superseded,
+        about={
+            "decision_type": decision.type.value,
+            "step": decision.step_name,
+            "question": decision.choice.question,
+            "chosen": decision.choice.chosen,
+            "alternatives": list(decision.choice.alternatives),
+            "rationale": decision.choice.rationale,
+        },
+        children=(),
+    )
+
+
+def _checkpoint(group: CheckpointGroup) -> TreeNode:
+    return TreeNode(
+        type=NodeType.CHECKPOINT,
+        id=group.group_id,
+        superseded=group.superseded,
+        about={
+            "checkpoint_type": group.reason.type.value,
+            "label": group.reason.label,
+            "step_index": group.step_index,
+            "checkpoint_ids": [c.checkpoint_id for c in group.checkpoints],
+        },
+        children=(),
+    )
+
+
+def _in_order(hanging: Iterable[tuple[int, TreeNode]]) -> tuple[TreeNode, ...]:
+    return tuple(node for _, node in sorted(hanging, key=lambda pair: pair[0]))

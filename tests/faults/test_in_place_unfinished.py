@@ -1,0 +1,112 @@
+"""A return on a real folder that was cut off is finished, but never over what others put there meanwhile."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mulligan.adapters.db.database import SqlTransaction
+from mulligan.application.queries import PlanStatus
+from mulligan.bootstrap.project import Project
+from mulligan.domain.event import Event
+from mulligan.domain.plan import State
+from mulligan.errors import ChangedMeanwhile, LocationTaken
+from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
+
+PLAN = """name: p
+config: {sandbox.strategy: in_place}
+resources: {here: {type: fs-directory, location: real}}
+steps:
+  - {name: edit, tool: shell, args: {command: "echo new > kept; echo new > made; rm gone"}}
+"""
+
+
+@pytest.fixture
+def cut_off(tmp_path: Path) -> Path:
+    """A project whose rollback was cut off before the first byte of the real folder was touched."""
+    real = tmp_path / "real"
+    real.mkdir()
+    for name in ("kept", "gone", "other"):
+        (real / name).write_text("old\n")
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    project_in(tmp_path).execute(tmp_path / "plan.yaml")
+    services = services_in(tmp_path)
+    services.database = InterruptedAtCommit(services.database_path, _is_ready_to_restore)
+    with pytest.raises(KeyboardInterrupt):
+        Project(services=services, observer=Watching(nothing)).rollback("p", "first")
+    return tmp_path
+
+
+def _is_ready_to_restore(db: SqlTransaction) -> bool:
+    intents = db.intents.list(db.plans.resolve("latest").plan_id)
+    return any(intent.data["before"] is not None for intent in intents)
+
+
+def _old(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in (folder / "real").iterdir()}
+
+
+def test_it_is_finished_by_whoever_comes_next(cut_off: Path) -> None:
+    (cut_off / "real" / "made").unlink()  # as far as it came
+    (cut_off / "real" / "kept").write_text("old\n")
+    project_in(cut_off).checkpoints.create("p", "after")
+    assert _old(cut_off) == {"kept": "old\n", "gone": "old\n", "other": "old\n"}
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "kept": lambda real: (real / "kept").write_text("by hand"),
+    "made": lambda real: (real / "made").write_text("by hand"),
+    "other": lambda real: (real / "other").write_text("by hand"),
+    "mine": lambda real: (real / "mine").write_text("by hand"),
+    "gone": lambda real: (real / "gone").symlink_to("elsewhere"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_it_stops_at_what_others_changed_and_names_it(cut_off: Path, name: str) -> None:
+    real = cut_off / "real"
+    CHANGES[name](real)
+    before = {
+        path.name: os.readlink(path) if path.is_symlink() else path.read_bytes() for path in real.iterdir()
+    }
+    with pytest.raises(ChangedMeanwhile) as stopped:
+        project_in(cut_off).rollback("p", "first")
+    assert stopped.value.facts["paths"] == str(real / name)
+    now = {
+        path.name: os.readlink(path) if path.is_symlink() else path.read_bytes() for path in real.iterdir()
+    }
+    assert now == before, "nothing was touched"
+    (real / name).rename(cut_off / "moved away")
+    project_in(cut_off).rollback("p", "first")
+    assert _old(cut_off) == {"kept": "old\n", "gone": "old\n", "other": "old\n"}
+
+
+def test_the_plan_can_be_cancelled_instead(cut_off: Path) -> None:
+    (cut_off / "real" / "kept").write_text("by hand")
+    assert project_in(cut_off).cancel("p").state is State.CANCELLED
+    assert (cut_off / "real" / "kept").read_text() == "by hand"
+    assert (cut_off / "real" / "made").read_text() == "new\n"
+
+
+def test_of_two_plans_that_start_at_once_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    other = tmp_path / "other.yaml"
+    (tmp_path / "plan.yaml").write_text(PLAN.replace("rm gone", "true"))
+    other.write_text(PLAN.replace("name: p", "name: q").replace("rm gone", "true"))
+
+    raced: list[PlanStatus] = []
+
+    def be_faster(event: Event) -> None:
+        if "to copy" in str(event.data) and not raced:  # it has looked, and has not recorded anything yet
+            raced.append(project_in(tmp_path).execute(other))
+
+    status = project_in(tmp_path, be_faster).execute(tmp_path / "plan.yaml")
+    assert raced[0].state is State.COMPLETE
+    assert status.state is State.ERRORED
+    assert status.error is not None
+    assert str(raced[0].plan_id) in status.error.message
+    with pytest.raises(LocationTaken):
+        project_in(tmp_path).execute("p")
+    project_in(tmp_path).cancel("q")
+    assert project_in(tmp_path).execute("p").state is State.COMPLETE
