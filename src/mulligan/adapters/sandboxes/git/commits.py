@@ -116,11 +116,9 @@ class Commits:
 
     def _leaves(self, files: dict[bytes, TreeEntry]) -> dict[bytes, Leaf | None]:
         """Blobs of changed files; what is ignored is none of git's."""
-        ignored = self._tracking.ignored(list(files))
+        ignored, conversions = self._tracking.judge(list(files))
         leaves: dict[bytes, Leaf | None] = dict.fromkeys(ignored)
         kept = {path: entry for path, entry in files.items() if path not in ignored}
-        regular = [path for path, entry in kept.items() if entry.type is EntryType.FILE]
-        conversions = self._tracking.conversions(regular)
         by_git: list[bytes] = []
         for path, entry in kept.items():
             if entry.type is EntryType.SYMLINK:

@@ -7,6 +7,7 @@ Git is asked with the user's own configuration. From the sandbox it takes data a
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from mulligan.adapters.sandboxes.git.asking import Asking
 from mulligan.adapters.sandboxes.git.command import Git, GitFailed
@@ -15,6 +16,13 @@ _ATTRIBUTES = ("text", "eol", "crlf", "filter", "ident", "working-tree-encoding"
 _LINE_ENDS = frozenset({b"text", b"eol", b"crlf"})
 _OFF = frozenset({b"unspecified", b"unset"})
 _AT_ONCE = 8 << 10  # bytes of questions: less than any pipe holds
+
+
+class Judgement(NamedTuple):
+    """What git makes of some files."""
+
+    ignored: set[bytes]
+    conversions: dict[bytes, str]  # "always", by a filter; or "line ends", where there are any
 
 
 class Tracking:
@@ -30,30 +38,23 @@ class Tracking:
         self._index_seen: object = None
         self._converts_line_ends: bool | None = None
 
-    def ignored(self, paths: Sequence[bytes]) -> set[bytes]:
-        """Those of the paths that are ignored and not in the index."""
+    def judge(self, paths: Sequence[bytes]) -> Judgement:
+        """Which files are ignored and not in the index, and what happens to contents on their way into git."""
         self._follow_index()
-        found: set[bytes] = set()
+        ignored: set[bytes] = set()
+        conversions: dict[bytes, str] = {}
         for batch in _batches(paths):
-            try:
-                answers = self._answers(self._ignored, batch, fields=4)
-            except GitFailed:  # an index that cannot be read, or a path inside a submodule that is not there
-                answers = self._without_index(batch)
-            found |= {path for source, _, pattern, path in answers if source and not pattern.startswith(b"!")}
-        return found
-
-    def conversions(self, paths: Sequence[bytes]) -> dict[bytes, str]:
-        """What happens to contents on their way into git: "always" by a filter, "line ends" where there are any."""
-        found: dict[bytes, str] = {}
-        default = "line ends" if self._line_ends_by_default() else ""
-        for batch in _batches(paths):
-            answers = self._answers(self._attributes, batch, fields=3 * len(_ATTRIBUTES))
-            for fields in answers:
-                given = {fields[i + 1] for i in range(0, len(fields), 3) if fields[i + 2] not in _OFF}
-                kind = "always" if given - _LINE_ENDS else "line ends" if given else default
-                if kind:
-                    found[fields[0]] = kind
-        return found
+            question = b"".join(path + b"\0" for path in batch)
+            with self._attributes as attributes:
+                attributes.send(question)  # both look it up at the same time
+                for source, _, pattern, path in self._matches(question, len(batch)):
+                    if source and not pattern.startswith(b"!"):
+                        ignored.add(path)
+                for path in batch:
+                    fields = [attributes.until_nul() for _ in range(3 * len(_ATTRIBUTES))]
+                    if kind := self._conversion(fields):
+                        conversions[path] = kind
+        return Judgement(ignored, conversions)
 
     def blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
         """Make blobs of files of the working tree, filtered as the user's configuration says, in the repository."""
@@ -109,16 +110,22 @@ class Tracking:
             )
         return self._converts_line_ends
 
-    def _answers(self, asking: Asking, paths: Sequence[bytes], *, fields: int) -> list[list[bytes]]:
-        with asking:
-            asking.send(b"".join(path + b"\0" for path in paths))
-            return [[asking.until_nul() for _ in range(fields)] for _ in paths]
+    def _conversion(self, fields: list[bytes]) -> str:
+        given = {fields[i + 1] for i in range(0, len(fields), 3) if fields[i + 2] not in _OFF}
+        if given - _LINE_ENDS:
+            return "always"
+        return "line ends" if given or self._line_ends_by_default() else ""
 
-    def _without_index(self, paths: Sequence[bytes]) -> list[list[bytes]]:
-        question = b"".join(path + b"\0" for path in paths)
-        asked = self._git.attempt("check-ignore", "--no-index", "--stdin", "-z", "-v", "-n", stdin=question)
-        words = asked.stdout.split(b"\0")[:-1]
-        return [words[i : i + 4] for i in range(0, len(words), 4)]
+    def _matches(self, question: bytes, count: int) -> list[list[bytes]]:
+        """For each path the rule that it matches: its source, line, pattern, and the path."""
+        try:
+            with self._ignored as asked:
+                asked.send(question)
+                return [[asked.until_nul() for _ in range(4)] for _ in range(count)]
+        except GitFailed:  # an index that cannot be read, or a path inside a submodule that is not there
+            once = ("check-ignore", "--no-index", "--stdin", "-z", "-v", "-n")
+            words = self._git.attempt(*once, stdin=question).stdout.split(b"\0")[:-1]
+            return [words[i : i + 4] for i in range(0, len(words), 4)]
 
 
 def _batches(paths: Iterable[bytes]) -> list[list[bytes]]:

@@ -1,7 +1,7 @@
 """Trees of commits, changed path by path: the cost follows what changed."""
 
+import os
 from collections.abc import Mapping
-from itertools import groupby
 
 from mulligan.adapters.sandboxes.git.asking import Asking
 from mulligan.adapters.sandboxes.git.command import Git
@@ -28,7 +28,9 @@ class Trees:
 
     def of_commit(self, commit: str) -> bytes:
         """The tree of a commit."""
-        (data,) = self._read([f"{commit}^{{commit}}"])
+        ((_, kind, data),) = self._read([commit])
+        if kind != "commit":
+            raise ObjectMissing(commit)
         return bytes.fromhex(data[5 : data.index(b"\n")].decode())
 
     def edit(self, tree: bytes | None, changes: Mapping[bytes, Leaf | None]) -> bytes:
@@ -84,12 +86,33 @@ class Trees:
             while folder not in above:
                 above.add(folder)
                 folder = folder.rpartition(b"/")[0]
+        if tree is not None:
+            self._fetch_below(tree, above - {b""})
         opened = {b"": self._entries(tree) if tree else {}}
-        for _, level in groupby(sorted(above - {b""}, key=_depth), key=_depth):
-            held = {folder: _held(opened, folder) for folder in level}
-            self._fetch({id for mode, id in held.values() if mode == FOLDER})
-            opened |= {f: self._entries(id) if mode == FOLDER else {} for f, (mode, id) in held.items()}
+        for folder in sorted(above - {b""}, key=_depth):
+            parent, _, name = folder.rpartition(b"/")
+            mode, id = opened[parent].get(name, (b"", b""))
+            opened[folder] = self._entries(id) if mode == FOLDER else {}
         return opened
+
+    def _fetch_below(self, tree: bytes, folders: set[bytes]) -> None:
+        """Read the folders of a tree that are not known yet, as far as their names let git find them by path."""
+        wanted = {tree.hex(): tree} if tree not in self._known else {}
+        for folder in folders:
+            known: bytes | None = tree
+            for name in folder.split(b"/"):
+                entries = self._known.get(known) if known is not None else None
+                mode, known = entries.get(name, (b"", None)) if entries is not None else (FOLDER, None)
+                if mode != FOLDER:
+                    break
+            else:
+                if (known is None or known not in self._known) and b"\n" not in folder:
+                    wanted[f"{tree.hex()}:{os.fsdecode(folder)}"] = known or b""
+        names = sorted(wanted)
+        for start in range(0, len(names), _AT_ONCE):
+            for id, kind, data in self._read(names[start : start + _AT_ONCE]):
+                if kind == "tree":
+                    self._known[id] = tree_entries(data, len(id))
 
     def _written(self, entries: Mapping[bytes, Leaf]) -> bytes:
         name = self._objects.add("tree", tree_data(entries.items()))
@@ -97,33 +120,27 @@ class Trees:
         return name
 
     def _entries(self, tree: bytes) -> dict[bytes, Leaf]:
-        self._fetch({tree})
+        if tree not in self._known:
+            (found,) = self._read([tree.hex()])
+            if found[1] != "tree":
+                raise ObjectMissing(tree.hex())
+            self._known[tree] = tree_entries(found[2], len(tree))
         return self._known[tree]
 
-    def _fetch(self, trees: set[bytes]) -> None:
-        """Read trees that are not known yet, many with one question."""
-        missing = sorted(trees - self._known.keys())
-        for start in range(0, len(missing), _AT_ONCE):
-            batch = missing[start : start + _AT_ONCE]
-            for tree, data in zip(batch, self._read([each.hex() for each in batch]), strict=True):
-                self._known[tree] = tree_entries(data, len(tree))
-
-    def _read(self, names: list[str]) -> list[bytes]:
+    def _read(self, names: list[str]) -> list[tuple[bytes, str, bytes]]:
+        """Id, kind and content of objects; those that are not there have none."""
         with self._asking as answers:
-            answers.send("".join(f"{name}\n" for name in names).encode())
-            found: list[bytes] = []
-            for name in names:
-                words = answers.line().split(b" ")
-                if len(words) != 3:
-                    raise ObjectMissing(name)
-                found.append(answers.exactly(int(words[2])))
-                answers.exactly(1)
-        return found
+            answers.send(b"".join(os.fsencode(f"{name}\n") for name in names))
+            return [self._answer(answers) for _ in names]
 
-
-def _held(opened: Mapping[bytes, Mapping[bytes, Leaf]], folder: bytes) -> Leaf:
-    parent, _, name = folder.rpartition(b"/")
-    return opened[parent].get(name, (b"", b""))
+    def _answer(self, answers: Asking) -> tuple[bytes, str, bytes]:
+        line = answers.line()
+        if line.endswith((b" missing", b" ambiguous")):
+            return b"", "missing", b""
+        id, kind, size = line.decode().split(" ")
+        data = answers.exactly(int(size))
+        answers.exactly(1)
+        return bytes.fromhex(id), kind, data
 
 
 def _depth(path: bytes) -> int:
