@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from mulligan.ports import SandboxOrder
 from tests.snapshot_world import Watcher, new_store, picture
 
 PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
+AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 # A user's git: whoever runs the tests, and whatever their own configuration says.
 GIT_ENVIRONMENT = {
@@ -126,6 +128,13 @@ class GitProject:
         self.kind.check(order.resource, order.location)
         return self.kind.create(order, Watcher())
 
+    def publish(self, sandbox: Sandbox, number: int, after: Checkpoint | None) -> Checkpoint:
+        """Take a checkpoint of the sandbox as it is."""
+        snapshot = self.kind.capture(sandbox, Watcher()).snapshot
+        checkpoint_id = CheckpointId(f"01JZZZZZZZZZZZZZZZZZZZZ{number:03}")
+        commit = self.kind.publish(sandbox, checkpoint_id, snapshot, after, AT)
+        return self.checkpoint(sandbox, checkpoint_id, snapshot, commit)
+
     def pin_folders(self) -> Iterator[Path]:
         """What is left of pins anywhere."""
         for folder, names, _ in os.walk(self.base):
@@ -182,6 +191,13 @@ class GitProject:
         (there / "forced" / ".gitignore").write_text("*\n")
         (there / "forced" / "in").write_text("added by force\n")
         run_git(there, "add", "-f", "--sparse", "forced/in")
+        (there / ".git" / "info").mkdir(exist_ok=True)
+        (there / ".git" / "info" / "exclude").write_text("program\n")
+
+    def change_index(self, there: Path) -> None:
+        """Changes of the index alone."""
+        run_git(there, "add", "-f", "--sparse", ".", check=False)
+        run_git(there, "rm", "-q", "--cached", "--sparse", "forced/in")
 
     def what_git_would_commit(self, there: Path) -> str:
         """The tree that `git add -A` in a copy of the sandbox gives, in the words of `ls-tree -r`."""

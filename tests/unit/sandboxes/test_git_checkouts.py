@@ -82,10 +82,10 @@ def test_a_checkpoint_is_the_commit_that_git_would_make(project: GitProject, tmp
     there = Path(sandbox.path)
     bare = Path(str(sandbox.git_dir))
     after: Checkpoint | None = None
-    for number, change in enumerate(
-        (lambda: None, lambda: project.change(there), lambda: project.change_rules(there))
-    ):
-        change()
+    changes = (None, project.change, project.change_rules, project.change_index)
+    for number, change in enumerate(changes):
+        if change is not None:
+            change(there)
         snapshot = project.kind.capture(sandbox, Watcher()).snapshot
         checkpoint_id = CheckpointId(f"01JZZZZZZZZZZZZZZZZZZZZZZ{number}")
         commit = project.kind.publish(sandbox, checkpoint_id, snapshot, after, AT)

@@ -3,14 +3,12 @@
 import os
 import shutil
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId, PlanId
-from mulligan.domain.resource import Sandbox
+from mulligan.domain.ids import PlanId
 from mulligan.errors import ResourceUnsuitable, SystemFailed
 from tests.git_checkouts import (
     configured,
@@ -25,19 +23,10 @@ from tests.git_checkouts import (
 from tests.git_world import GitProject, looks, repository_picture, run_git, unlike
 from tests.snapshot_world import Watcher
 
-AT = datetime(2026, 1, 1, tzinfo=UTC)
-
 
 @pytest.fixture
 def project(tmp_path: Path) -> GitProject:
     return GitProject(tmp_path, plain(tmp_path))
-
-
-def publish(project: GitProject, sandbox: Sandbox, number: int, after: Checkpoint | None) -> Checkpoint:
-    snapshot = project.kind.capture(sandbox, Watcher()).snapshot
-    checkpoint_id = CheckpointId(f"01JZZZZZZZZZZZZZZZZZZZZ{number:03}")
-    commit = project.kind.publish(sandbox, checkpoint_id, snapshot, after, AT)
-    return project.checkpoint(sandbox, checkpoint_id, snapshot, commit)
 
 
 # --- where it starts -------------------------------------------------------------------------------------
@@ -114,7 +103,7 @@ def test_nothing_that_a_sandbox_configures_is_run_by_us(tmp_path: Path) -> None:
     project = GitProject(tmp_path, filtered(tmp_path))
     sandbox, _ = project.create()
     there, proof = Path(sandbox.path), tmp_path / "was run"
-    after = publish(project, sandbox, 1, None)
+    after = project.publish(sandbox, 1, None)
     touch = f"touch '{proof}'; cat"
     for key in (
         "core.fsmonitor",
@@ -135,7 +124,7 @@ def test_nothing_that_a_sandbox_configures_is_run_by_us(tmp_path: Path) -> None:
     (there / ".gitattributes").write_text("*.up filter=upper\n*.evil filter=evil diff=evil\n")
     (there / "a.evil").write_text("evil\n")
     (there / "b.up").write_text("up\n")
-    second = publish(project, sandbox, 2, after)
+    second = project.publish(sandbox, 2, after)
     bare = Path(str(sandbox.git_dir))
     assert run_git(bare, "show", f"{second.sandbox_ref}:b.up") == "UP\n"
     assert run_git(bare, "show", f"{second.sandbox_ref}:a.evil") == "evil\n"
@@ -159,7 +148,7 @@ def test_nothing_that_the_users_repository_configures_is_run_but_filters(tmp_pat
     project = GitProject(tmp_path, top)
     for how in ({}, {"revision": "v1"}):
         sandbox, _ = project.create(**how)
-        publish(project, sandbox, 1, None)
+        project.publish(sandbox, 1, None)
         project.kind.remove(sandbox)
     assert not proof.exists()
 
@@ -212,10 +201,10 @@ def test_a_git_directory_that_was_deleted_comes_back_and_goes_again(project: Git
     sandbox, _ = project.create()
     there = Path(sandbox.path)
     with project.kind.watch(sandbox):
-        first = publish(project, sandbox, 1, None)
+        first = project.publish(sandbox, 1, None)
         status = run_git(there, "status")
         shutil.rmtree(there / ".git")
-        without = publish(project, sandbox, 2, first)
+        without = project.publish(sandbox, 2, first)
         assert len(without.snapshot.roots) == 1
         project.kind.compare(sandbox, first.snapshot)
         project.kind.restore(sandbox, first.snapshot, Watcher())
@@ -246,16 +235,16 @@ def test_the_tree_of_a_commit_does_not_depend_on_how_it_came_about(project: GitP
     """Under a watch, in a new process, and after someone emptied the repository of the checkpoints."""
     sandbox, _ = project.create()
     there, bare = Path(sandbox.path), Path(str(sandbox.git_dir))
-    after = publish(project, sandbox, 1, None)
+    after = project.publish(sandbox, 1, None)
     with project.kind.watch(sandbox), project.kind.watch(sandbox):
         for number in range(2, 50):
             (there / f"file{number % 5}").write_text(f"{number}")
-            after = publish(project, sandbox, number, after)
+            after = project.publish(sandbox, number, after)
         watched = run_git(bare, "rev-parse", f"{after.sandbox_ref}^{{tree}}")
     assert len(list((bare / "objects" / "pack").glob("*.pack"))) < 45
     assert len(run_git(bare, "rev-list", after.sandbox_ref).split()) == 49
     lost = replace(after, sandbox_ref="0" * 39 + "1")
-    anew = publish(project, sandbox, 60, lost)
+    anew = project.publish(sandbox, 60, lost)
     assert run_git(bare, "rev-parse", f"{anew.sandbox_ref}^{{tree}}") == watched
     assert run_git(bare, "rev-list", anew.sandbox_ref).split() == [anew.sandbox_ref]
     assert run_git(bare, "fsck", "--full", "--no-dangling") == ""
@@ -267,7 +256,7 @@ def test_retired_checkpoints_are_gone_and_the_others_whole(project: GitProject) 
     taken: list[Checkpoint] = []
     for number in range(9):
         (there / "large").write_bytes(os.urandom(1 << 18))
-        taken.append(publish(project, sandbox, number, taken[-1] if taken else None))
+        taken.append(project.publish(sandbox, number, taken[-1] if taken else None))
     kept = [taken[0], taken[4], taken[5], taken[8]]
     size = sum(path.stat().st_size for path in bare.rglob("*.pack"))
     for _ in range(2):
@@ -282,7 +271,7 @@ def test_retired_checkpoints_are_gone_and_the_others_whole(project: GitProject) 
     assert run_git(bare, "fsck", "--full", "--no-dangling") == ""
     assert sum(path.stat().st_size for path in bare.rglob("*.pack")) < size
     (there / "large").unlink()
-    last = publish(project, sandbox, 10, kept[3])
+    last = project.publish(sandbox, 10, kept[3])
     assert "large" not in run_git(bare, "ls-tree", "--name-only", last.sandbox_ref)
     project.kind.remove(sandbox)
     project.kind.retire(sandbox, ())
@@ -294,11 +283,11 @@ def test_a_fork_has_its_own_repository_and_pins(tmp_path: Path) -> None:
     before = repository_picture(project.top)
     parent, _ = project.create()
     there = Path(parent.path)
-    first = publish(project, parent, 1, None)
+    first = project.publish(parent, 1, None)
     (there / "by parent").write_text("by parent")
     run_git(there, "add", "by parent")
     run_git(there, "commit", "-q", "-m", "by parent")
-    second = publish(project, parent, 2, first)
+    second = project.publish(parent, 2, first)
     status = run_git(there, "status")
     (there / "later").write_text("later")
     order = replace(project.order("child"), plan_id=PlanId("01JZZZZZZZZZZZZZZZZZZZZZZY"))
@@ -307,7 +296,7 @@ def test_a_fork_has_its_own_repository_and_pins(tmp_path: Path) -> None:
     assert run_git(Path(child.path), "config", "core.hooksPath") == f"{child.path}/hooks\n"
     project.kind.remove(parent)
     (Path(child.path) / "by child").write_text("by child")
-    made = publish(project, child, 3, None)
+    made = project.publish(child, 3, None)
     bare = Path(str(child.git_dir))
     assert "by child" in run_git(bare, "ls-tree", "--name-only", made.sandbox_ref)
     assert "by parent" in run_git(bare, "ls-tree", "--name-only", made.sandbox_ref)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mulligan.adapters.snapshots.cache import StatCache
 from mulligan.adapters.snapshots.capture import unheld_in
-from mulligan.adapters.snapshots.changes import differences, file_of
+from mulligan.adapters.snapshots.changes import FolderReader, differences, file_of
 from mulligan.adapters.snapshots.contents import pieces
 from mulligan.adapters.snapshots.difference import Difference, address_of, compare_trees
 from mulligan.adapters.snapshots.durable import make_private_folder
@@ -54,6 +54,7 @@ class PackedSnapshotStore:
         self._objects = Objects(home, self._rooms)
         self._cache = StatCache(home, self._rooms, boot_id)
         self._level = Level(home, self._rooms)
+        self._folder_reader = FolderReader(self._objects.read)
         self._watches: dict[str, Watch] = {}  # by the cache key of the tree
         self._last_look = Look(watched=False, reason=UNWATCHED)
 
@@ -174,7 +175,7 @@ class PackedSnapshotStore:
         """Where two trees differ, path by path, sorted; folders that are equal are not opened."""
         with _translated(self._home):
             self._objects.refresh()
-            return differences(address_of(old), address_of(new), self._objects.read)
+            return differences(address_of(old), address_of(new), self._folder_reader)
 
     def read(self, content: StoredContent) -> bytes:
         """The bytes of a stored file."""

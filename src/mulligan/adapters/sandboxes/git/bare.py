@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.configuration import as_text, for_checkpoints, read_settings
-from mulligan.adapters.sandboxes.git.packs import write_durably
+from mulligan.adapters.sandboxes.git.packs import OURS, Objects, write_durably
 from mulligan.adapters.sandboxes.git.private import borrow, write
 from mulligan.adapters.sandboxes.git.repository import Repository
 
@@ -112,20 +112,12 @@ class BareRepository:
             self.git.run("prune", "--expire=now")
             self.remember(replace(memory, collected=self._size()))
 
-    def join_packs(self) -> None:
+    def join_packs(self, objects: Objects) -> None:
         """Make one pack of many small ones: git looks into each."""
-        small = [p for p in self._packs() if p.stat().st_size < _SMALL_PACK]
-        if len(small) < _MANY_PACKS:
-            return
-        names = "".join(f"{pack.name}\n" for pack in small).encode()
-        stem = self.path / "objects" / "pack" / "pack"
-        made = self.git.run(
-            "-c", "core.fsync=all", "pack-objects", "--stdin-packs", "-q", str(stem), stdin=names
-        )
-        for pack in small:
-            if made.decode().strip() not in pack.name:
-                pack.with_suffix(".idx").unlink()
-                pack.unlink()
+        ours = (self.path / "objects" / "pack").glob(f"{OURS}*.pack")
+        small = sorted(pack for pack in ours if pack.stat().st_size < _SMALL_PACK)
+        if len(small) >= _MANY_PACKS:
+            objects.join(small)
 
     def _size(self) -> int:
         return sum(pack.stat().st_size for pack in self._packs())

@@ -1,12 +1,13 @@
 """Checkpoints as commits: the tree before, changed by what the store says changed."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.bare import CHECKPOINTS, BareRepository
+from mulligan.adapters.sandboxes.git.index import paths_in
 from mulligan.adapters.sandboxes.git.packs import Objects
 from mulligan.adapters.sandboxes.git.standing import Kind, head_of, standing
 from mulligan.adapters.sandboxes.git.tracked import Tracking
@@ -14,8 +15,8 @@ from mulligan.adapters.sandboxes.git.trees import GITLINK, Leaf, ObjectMissing, 
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.tree_difference import EntryType, StoredContent, TreeEntry
+from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
 from mulligan.ports import SnapshotStore
 
 _LARGE = 8 << 20  # files that git reads by itself, piece by piece
@@ -35,8 +36,11 @@ class Commits:
         self._memory = bare.memory
         self._objects = Objects(self._memory.object_format)
         self._trees = Trees(bare.git, self._objects)
-        self._tracking = Tracking(bare.git, self._top, self._top / ".git" / "index")
+        self._tracking = Tracking(
+            bare.git, self._top, self._top / ".git" / "index", self._memory.object_format
+        )
         self._known: dict[str, bytes] = {}  # commits -> trees
+        self._indexes: dict[StoredContent, frozenset[bytes]] = {}  # paths in the last two
         self._written = 0
 
     def close(self) -> None:
@@ -49,17 +53,17 @@ class Commits:
     ) -> str:
         """Commit a checkpoint's files under its name, durably."""
         parent, tree = self._before(after)
-        root = after.snapshot.roots[0] if after is not None and parent else self._sandbox.base.roots[0]
-        tree = self._changed(tree, root, snapshot.roots[0])
+        before = after.snapshot if after is not None and parent else self._sandbox.base
+        tree = self._changed(tree, before, snapshot)
         commit = self._commit(tree, parent, at, checkpoint_id)
         ref = (self._bare.path / CHECKPOINTS / checkpoint_id, commit.encode() + b"\n")
         self._objects.write_to(self._pack_folder, ref)
         self._joined()
         return commit
 
-    def start(self, snapshot: Snapshot, base: Root, commit: str) -> None:
+    def start(self, snapshot: Snapshot, base: Snapshot, commit: str) -> None:
         """Make the commit that a forked sandbox starts from: another's, with what differs."""
-        tree = self._changed(self._trees.of_commit(commit), base, snapshot.roots[0])
+        tree = self._changed(self._trees.of_commit(commit), base, snapshot)
         if self._objects.size:
             self._objects.write_to(self._pack_folder)
         start_from(self._bare, tree)
@@ -87,13 +91,13 @@ class Commits:
         self._known = {commit: tree}
         return commit
 
-    def _changed(self, tree: bytes, old: Root, new: Root) -> bytes:
-        """The tree with all that differs between two roots; the working tree holds the newer one."""
-        differences = [d for d in self._store.difference(old, new) if d.of_files] if old.id != new.id else []
+    def _changed(self, tree: bytes, old: Snapshot, new: Snapshot) -> bytes:
+        """The tree with all that differs between two snapshots; the working tree holds the newer one."""
+        differences = [d for d in self._difference(old, new, 0) if d.of_files]
+        look_again = self._follow_rules()
         changes: dict[bytes, Leaf | None] = {}
         inner: set[bytes] = set()
         files: dict[bytes, TreeEntry] = {}
-        look_again = False
         for difference in differences:
             path = os.fsencode(difference.path)
             outer = self._repository_around(path)
@@ -109,8 +113,11 @@ class Commits:
             else:
                 files[path] = difference.new
         changes |= self._leaves(files)
+        came, went = self._moved_in_index(old, new)
         if look_again:
-            changes |= self._looked_again(tree, changes)
+            came |= {path for path in self._tracking.untracked(ignored=False) if not path.endswith(b"/")}
+            went |= {path for path in self._tracking.untracked(ignored=True) if not path.endswith(b"/")}
+        changes |= self._unchanged(tree, came - changes.keys(), went - changes.keys())
         changes |= self._links(tree, inner)
         return self._trees.edit(tree, changes) if changes else tree
 
@@ -139,24 +146,51 @@ class Commits:
         data = self._store.read(content)
         return None if conversion and b"\r\n" in data else data
 
-    def _looked_again(self, tree: bytes, changes: Iterable[bytes]) -> dict[bytes, Leaf | None]:
-        """What came to be tracked, or ignored, without having changed itself."""
-        known = set(changes)
-        came = [
-            path
-            for path in self._tracking.untracked(ignored=False)
-            if path not in known and not path.endswith(b"/") and self._trees.entry(tree, path) is None
-        ]
-        went = [
-            path
-            for path in self._tracking.untracked(ignored=True)
-            if path not in known and not path.endswith(b"/") and self._trees.entry(tree, path) is not None
-        ]
-        kinds = {path: standing(self._top, path) for path in came}
+    def _unchanged(self, tree: bytes, came: set[bytes], went: set[bytes]) -> dict[bytes, Leaf | None]:
+        """Leaves for what came to be tracked, or ignored, without having changed itself."""
+        kinds = {path: standing(self._top, path) for path in came if self._trees.entry(tree, path) is None}
         names = self._tracking.blobs([p for p, kind in kinds.items() if kind in (Kind.FILE, Kind.PROGRAM)])
         names |= self._tracking.link_blobs([p for p, kind in kinds.items() if kind is Kind.SYMLINK])
-        leaves: dict[bytes, Leaf | None] = dict.fromkeys(went)
+        leaves: dict[bytes, Leaf | None] = {
+            path: None for path in went if self._trees.entry(tree, path) is not None
+        }
         return leaves | {path: (b"%o" % kinds[path].mode, name) for path, name in names.items()}
+
+    def _moved_in_index(self, old: Snapshot, new: Snapshot) -> tuple[set[bytes], set[bytes]]:
+        """Paths that came into the index, and ignored ones that left it: `git add -f`, `git rm --cached`."""
+        changed = [d for d in self._difference(old, new, 1) if d.path == "index"]
+        if not changed:
+            return set(), set()
+        before, now = (self._index_paths(entry) for entry in (changed[0].old, changed[0].new))
+        left = sorted(before - now)
+        return {*(now - before)}, self._tracking.judge(left).ignored
+
+    def _index_paths(self, entry: TreeEntry | None) -> frozenset[bytes]:
+        if entry is None or entry.content is None:
+            return frozenset()
+        known = self._indexes.get(entry.content)
+        if known is None:
+            known = paths_in(self._store.read(entry.content), self._memory.object_format)
+            self._indexes = {**dict(list(self._indexes.items())[-1:]), entry.content: known}
+        return known
+
+    def _difference(self, old: Snapshot, new: Snapshot, root: int) -> Sequence[TreeDifference]:
+        if len(old.roots) <= root or len(new.roots) <= root or old.roots[root].id == new.roots[root].id:
+            return ()
+        return self._store.difference(old.roots[root], new.roots[root])
+
+    def _follow_rules(self) -> bool:
+        """Take over what the sandbox's git directory says of ignored and filtered files; tells of a change."""
+        changed = False
+        for name in ("exclude", "attributes"):
+            mine, theirs = self._bare.path / "info" / name, self._top / ".git" / "info" / name
+            text = theirs.read_bytes() if theirs.is_file() and not theirs.is_symlink() else b""
+            if text != (mine.read_bytes() if mine.exists() else b""):
+                mine.write_bytes(text)
+                changed = True
+        if changed:
+            self._tracking.forget()
+        return changed
 
     def _links(self, tree: bytes, touched: set[bytes]) -> dict[bytes, Leaf | None]:
         """The commits that repositories inside the working tree have checked out."""
@@ -187,7 +221,7 @@ class Commits:
     def _joined(self) -> None:
         self._written += 1
         if self._written % 8 == 1:
-            self._bare.join_packs()
+            self._bare.join_packs(self._objects)
 
 
 def commit_text(tree: bytes, parent: str | None, seconds: int, message: str) -> bytes:

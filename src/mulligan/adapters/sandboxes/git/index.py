@@ -133,6 +133,14 @@ class IndexFile:
             at += 8 + size
 
 
+def paths_in(data: bytes, object_format: str) -> frozenset[bytes]:
+    """The paths of an index; of one that cannot be read, as an agent may leave it, none."""
+    try:
+        return frozenset(entry.path for entry in IndexFile(data, object_format).entries())
+    except (IndexError, ValueError, struct.error):
+        return frozenset()
+
+
 def _varint(data: bytearray, at: int) -> tuple[int, int]:
     """Git's offset encoding, as in packs: the value and where it ends."""
     value = data[at] & 0x7F

@@ -6,9 +6,11 @@ import struct
 import zlib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 _TYPES = {"commit": 1, "tree": 2, "blob": 3}
+OURS = "pack-mulligan-"  # in these every object stands by itself: none is a difference to another
 _QUICK = 1  # level of compression: these objects are many and short-lived
 
 
@@ -36,21 +38,51 @@ class Objects:
     def write_to(self, folder: Path, *others: tuple[Path, bytes]) -> None:
         """Write a pack of all that was added, and other small files after it; when it returns, all of it lasts."""
         pack, index = self._packed()
-        stem = folder / f"pack-{pack[-self.id_size :].hex()}"
+        stem = folder / f"{OURS}{pack[-self.id_size :].hex()}"
         self._new, self.size = {}, 0
         # The index last: without one git does not see a pack. Refs after the objects they name.
         write_durably([(Path(f"{stem}.pack"), pack), (Path(f"{stem}.idx"), index), *others])
 
     def _packed(self) -> tuple[bytes, bytes]:
-        parts = [b"PACK" + struct.pack(">II", 2, len(self._new))]
-        at = len(parts[0])
+        entries = [
+            (name, _entry_header(kind, len(data)) + zlib.compress(data, _QUICK))
+            for name, (kind, data) in self._new.items()
+        ]
+        return self._pack_of(entries)
+
+    def join(self, packs: Sequence[Path]) -> None:
+        """Put what several of our packs hold into one, durably, and then delete them."""
+        entries: dict[bytes, bytes] = {}
+        for pack in packs:
+            entries |= self._entries_of(pack)
+        joined, index = self._pack_of(list(entries.items()))
+        stem = packs[0].with_name(f"{OURS}{joined[-self.id_size :].hex()}")
+        write_durably([(Path(f"{stem}.pack"), joined), (Path(f"{stem}.idx"), index)])
+        for pack in packs:
+            if pack.stem != stem.name:
+                pack.with_suffix(".idx").unlink()
+                pack.unlink()
+
+    def _entries_of(self, pack: Path) -> dict[bytes, bytes]:
+        index, data = pack.with_suffix(".idx").read_bytes(), pack.read_bytes()
+        names_at = 8 + 4 * 256
+        (count,) = struct.unpack_from(">I", index, names_at - 4)
+        offsets_at = names_at + count * (self.id_size + 4)
+        offsets = struct.unpack_from(f">{count}I", index, offsets_at)
+        ends = dict(pairwise([*sorted(offsets), len(data) - self.id_size]))
+        return {
+            index[names_at + i * self.id_size : names_at + (i + 1) * self.id_size]: data[at : ends[at]]
+            for i, at in enumerate(offsets)
+        }
+
+    def _pack_of(self, entries: Sequence[tuple[bytes, bytes]]) -> tuple[bytes, bytes]:
+        header = b"PACK" + struct.pack(">II", 2, len(entries))
+        at = len(header)
         places: list[tuple[bytes, int, int]] = []
-        for name, (kind, data) in self._new.items():
-            entry = _entry_header(kind, len(data)) + zlib.compress(data, _QUICK)
+        for name, entry in entries:
             places.append((name, zlib.crc32(entry), at))
-            parts.append(entry)
             at += len(entry)
-        body = b"".join(parts)
+        body = header + b"".join(entry for _, entry in entries)
         pack = body + self._hash(body).digest()
         return pack, self._index(sorted(places), pack[-self.id_size :])
 

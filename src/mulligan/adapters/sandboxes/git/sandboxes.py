@@ -107,7 +107,7 @@ class GitSandboxes:
         )
         commits = Commits(bare, sandbox, self._store)
         try:
-            commits.start(snapshot, parent.base.roots[0], origin.base())
+            commits.start(snapshot, parent.base, origin.base())
         finally:
             commits.close()
         return sandbox

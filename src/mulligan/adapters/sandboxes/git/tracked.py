@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mulligan.adapters.sandboxes.git.asking import Asking
-from mulligan.adapters.sandboxes.git.command import Git, GitFailed
+from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.index import paths_in
 
 _ATTRIBUTES = ("text", "eol", "crlf", "filter", "ident", "working-tree-encoding")
 _LINE_ENDS = frozenset({b"text", b"eol", b"crlf"})
@@ -28,19 +29,21 @@ class Judgement(NamedTuple):
 class Tracking:
     """Answers for one working tree."""
 
-    def __init__(self, git: Git, top: Path, index: Path) -> None:
+    def __init__(self, git: Git, top: Path, index: Path, object_format: str) -> None:
         """`git` works in the bare repository; `index` is the sandbox's."""
         self._top = top
         self._index = index
         self._git = git.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=index)
-        self._ignored = Asking(self._git, "check-ignore", "--stdin", "-z", "-v", "-n")
+        # Asked about tracked files too, git would look through the whole index for each of them.
+        self._ignored = Asking(self._git, "check-ignore", "--no-index", "--stdin", "-z", "-v", "-n")
         self._attributes = Asking(self._git, "check-attr", "--stdin", "-z", *_ATTRIBUTES)
+        self._object_format = object_format
         self._index_seen: object = None
+        self._in_index: frozenset[bytes] = frozenset()
         self._converts_line_ends: bool | None = None
 
     def judge(self, paths: Sequence[bytes]) -> Judgement:
         """Which files are ignored and not in the index, and what happens to contents on their way into git."""
-        self._follow_index()
         ignored: set[bytes] = set()
         conversions: dict[bytes, str] = {}
         for batch in _batches(paths):
@@ -54,7 +57,7 @@ class Tracking:
                     fields = [attributes.until_nul() for _ in range(3 * len(_ATTRIBUTES))]
                     if kind := self._conversion(fields):
                         conversions[path] = kind
-        return Judgement(ignored, conversions)
+        return Judgement(ignored - self._tracked() if ignored else ignored, conversions)
 
     def blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
         """Make blobs of files of the working tree, filtered as the user's configuration says, in the repository."""
@@ -88,15 +91,17 @@ class Tracking:
         self._ignored.close()
         self._attributes.close()
 
-    def _follow_index(self) -> None:
+    def _tracked(self) -> frozenset[bytes]:
+        """The paths in the sandbox's index, read again when it has changed."""
         try:
             st = self._index.stat()
-            seen: object = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
         except FileNotFoundError:
-            seen = None
+            return frozenset()
+        seen = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
         if seen != self._index_seen:
-            self._ignored.close()
+            self._in_index = paths_in(self._index.read_bytes(), self._object_format)
             self._index_seen = seen
+        return self._in_index
 
     def _line_ends_by_default(self) -> bool:
         if self._converts_line_ends is None:
@@ -118,14 +123,9 @@ class Tracking:
 
     def _matches(self, question: bytes, count: int) -> list[list[bytes]]:
         """For each path the rule that it matches: its source, line, pattern, and the path."""
-        try:
-            with self._ignored as asked:
-                asked.send(question)
-                return [[asked.until_nul() for _ in range(4)] for _ in range(count)]
-        except GitFailed:  # an index that cannot be read, or a path inside a submodule that is not there
-            once = ("check-ignore", "--no-index", "--stdin", "-z", "-v", "-n")
-            words = self._git.attempt(*once, stdin=question).stdout.split(b"\0")[:-1]
-            return [words[i : i + 4] for i in range(0, len(words), 4)]
+        with self._ignored as asked:
+            asked.send(question)
+            return [[asked.until_nul() for _ in range(4)] for _ in range(count)]
 
 
 def _batches(paths: Iterable[bytes]) -> list[list[bytes]]:
