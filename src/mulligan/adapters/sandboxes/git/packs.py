@@ -5,7 +5,6 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -105,15 +104,17 @@ class Objects:
 
 
 def write_durably(files: Sequence[tuple[Path, bytes]]) -> None:
-    """Write files under their names, in this order, each whole or not there; the syncs go together."""
-    drafts = [(path.with_name(f"tmp-{path.name}"), path) for path, _ in files]
-    for (draft, _), (_, data) in zip(drafts, files, strict=True):
-        draft.write_bytes(data)
-    with ThreadPoolExecutor(len(files)) as pool:
-        list(pool.map(_sync, [draft for draft, _ in drafts]))
-        for draft, path in drafts:
-            draft.replace(path)
-        list(pool.map(_sync, dict.fromkeys(path.parent for path, _ in files)))
+    """Write files under their names, in this order, each whole or not there; when it returns they last."""
+    drafts = [(path.with_name(f"tmp-{path.name}"), path, data) for path, data in files]
+    for draft, _, data in drafts:
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    for draft, path, _ in drafts:
+        draft.replace(path)
+    for folder in dict.fromkeys(path.parent for path, _ in files):
+        _sync(folder)
 
 
 def tree_entries(data: bytes, id_size: int) -> dict[bytes, tuple[bytes, bytes]]:
