@@ -15,7 +15,8 @@ from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox
-from mulligan.domain.snapshot import Capture, Snapshot
+from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.store_report import Capture
 from mulligan.ports import SandboxOrder
 from tests.snapshot_world import Watcher, new_store, picture
 

@@ -1,5 +1,7 @@
 """Plan locks as `flock` on one file per plan: the system lets go of them when the process dies."""
 
+from __future__ import annotations
+
 import fcntl
 import json
 import os
@@ -9,10 +11,13 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mulligan.domain.ids import PlanId
-from mulligan.errors import PlanBusy
-from mulligan.ports import Clock, LockHolder
+from mulligan.errors import PlanBusy, SystemFailed
+
+if TYPE_CHECKING:
+    from mulligan.ports import Clock, LockHolder
 
 # A look at who holds a lock takes it for an instant; a claimant waits that instant out.
 _TRIES = 20
@@ -36,9 +41,7 @@ class FilePlanLocks:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = self._locked(plan_id)
         try:
-            word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, word, 0)
+            self._sign(plan_id, fd)
             yield
         finally:
             os.close(fd)  # lets go of the lock
@@ -122,6 +125,15 @@ class FilePlanLocks:
             if len(words) >= 8
         )
 
+    def _sign(self, plan_id: PlanId, fd: int) -> None:
+        """Tell others who holds it."""
+        word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, word, 0)
+        except OSError as exc:
+            raise SystemFailed(path=str(self._file(plan_id)), reason=exc.strerror or str(exc)) from exc
+
     def _file(self, plan_id: PlanId) -> Path:
         return self._folder / f"{plan_id}.lock"
 
@@ -145,6 +157,8 @@ def _lock(fd: int, tries: int, kind: int) -> bool:
 
 def _read_holder(fd: int) -> LockHolder:
     """Read who wrote the file; the holder writes it right after it got the lock."""
+    from mulligan.ports import LockHolder  # here: most plans are held by nobody
+
     for _ in range(_TRIES):
         text = os.pread(fd, 4096, 0)
         try:

@@ -3,11 +3,12 @@
 Each service is imported and built when it is first needed: a command does not pay for what it does not use.
 """
 
+from __future__ import annotations
+
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,19 +18,20 @@ from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.adapters.locks import FilePlanLocks
 from mulligan.application.queries import Queries
 from mulligan.bootstrap.layered_settings import LayeredSettings
-from mulligan.bootstrap.surroundings import Surroundings, boot_id
-from mulligan.config import Entry
+from mulligan.bootstrap.surroundings import boot_id
+from mulligan.bootstrap.world import SystemClock, UlidSource
 from mulligan.domain.resource import Resource, ResourceType
-from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+    from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.toolbox import LocalToolbox
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_manager import CheckpointManager
+    from mulligan.application.checkpoint_queries import CheckpointQueries
     from mulligan.application.checkpoint_service import CheckpointService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.plan_claims import PlanClaims
@@ -42,46 +44,11 @@ if TYPE_CHECKING:
     from mulligan.application.rollback_service import RollbackService
     from mulligan.application.sandbox_service import SandboxService
     from mulligan.application.sweep_service import SweepService
+    from mulligan.bootstrap.surroundings import Surroundings
+    from mulligan.config import Entry
+    from mulligan.domain.tool import ToolDeclaration
 
 _SQLITE = "sqlite:///"
-
-# Tools that this version knows of but cannot run; preflight refuses a plan that uses one, by name.
-LATER_TOOLS = {
-    "sql": ToolDeclaration(
-        name="sql",
-        summary="run SQL on a database resource in one transaction",
-        arguments=(
-            Argument("statements", ArgumentType.TEXT_LIST, required=False),
-            Argument("script", ArgumentType.PATH, required=False),
-        ),
-        exactly_one_of=("statements", "script"),
-        resource_types=frozenset({ResourceType.SQLITE}),
-        writes=True,
-        read_only=False,
-        checkpointable=True,
-        idempotent=False,
-        side_effects=(),
-        timeout=None,
-    ),
-}
-
-
-class SystemClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        """The present moment, aware, in UTC."""
-        return datetime.now(UTC)
-
-
-class UlidSource:
-    """ULIDs that only grow within this process."""
-
-    def new(self) -> str:
-        """A ULID, greater than every one given before by this process."""
-        from ulid import ULID  # here: it costs as much as everything else a reading command imports
-
-        return str(ULID())
 
 
 class Services:
@@ -134,10 +101,17 @@ class Services:
     @cached_property
     def queries(self) -> Queries:
         """What screens show."""
-        return Queries(database=self.database, locks=self._locks, store=self._store)
+        return Queries(database=self.database, locks=self._locks, trees=self._trees)
 
     @cached_property
-    def plans(self) -> "PlanService":
+    def checkpoint_queries(self) -> CheckpointQueries:
+        """What screens show of checkpoints."""
+        from mulligan.application.checkpoint_queries import CheckpointQueries
+
+        return CheckpointQueries(database=self.database)
+
+    @cached_property
+    def plans(self) -> PlanService:
         """The beginning and early end of plans."""
         from mulligan.application.plan_service import PlanService
 
@@ -154,7 +128,7 @@ class Services:
         )
 
     @cached_property
-    def executor(self) -> "PlanExecutor":
+    def executor(self) -> PlanExecutor:
         """Runs plans."""
         from mulligan.application.execute_phase import ExecutePhase
         from mulligan.application.failure_service import FailureService
@@ -195,7 +169,7 @@ class Services:
         )
 
     @cached_property
-    def rollbacks(self) -> "RollbackService":
+    def rollbacks(self) -> RollbackService:
         """Goes back and forward."""
         from mulligan.application.rollback_service import RollbackService
 
@@ -208,8 +182,9 @@ class Services:
         )
 
     @cached_property
-    def library(self) -> "CheckpointLibrary":
+    def library(self) -> CheckpointLibrary:
         """Checkpoints in the hands of a user."""
+        from mulligan.adapters.sandboxes.removal import remove_new_tree
         from mulligan.application.checkpoint_library import CheckpointLibrary
 
         return CheckpointLibrary(
@@ -218,10 +193,11 @@ class Services:
             checkpoints=self._checkpoints,
             store=self._store,
             kinds=self._kinds,
+            discard=remove_new_tree,
         )
 
     @cached_property
-    def resumes(self) -> "PlanResumeService":
+    def resumes(self) -> PlanResumeService:
         """Says and does what a stopped plan needs before it runs on."""
         from mulligan.application.plan_resume_service import PlanResumeService
 
@@ -230,7 +206,7 @@ class Services:
         )
 
     @cached_property
-    def prunes(self) -> "PruneService":
+    def prunes(self) -> PruneService:
         """Prunes and deletes checkpoints by hand."""
         from mulligan.application.prune_service import PruneService
 
@@ -244,9 +220,9 @@ class Services:
         )
 
     @cached_property
-    def sweeps(self) -> "SweepService":
+    def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalSandboxFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalSandboxFolders
         from mulligan.application.sweep_service import SweepService
 
         return SweepService(
@@ -254,21 +230,24 @@ class Services:
             store=self._store,
             kinds=self._kinds,
             folders=LocalSandboxFolders(home=self.home / "sandboxes", release=self._git_sandboxes.release),
+            scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,
             clock=self._clock,
         )
 
     @cached_property
-    def diffs(self) -> "DiffService":
+    def diffs(self) -> DiffService:
         """Compares checkpoints."""
         from mulligan.application.diff_service import DiffService
 
-        return DiffService(database=self.database, store=self._store)
+        return DiffService(database=self.database, trees=self._trees)
 
     @property
     def known_tools(self) -> Mapping[str, ToolDeclaration]:
         """Tools by name, those included that this version knows of but cannot run: they are refused by name."""
+        from mulligan.bootstrap.later_tools import LATER_TOOLS
+
         return {**LATER_TOOLS, **self.toolbox.declarations()}
 
     @property
@@ -293,50 +272,60 @@ class Services:
         ]
 
     @cached_property
-    def toolbox(self) -> "LocalToolbox":
+    def toolbox(self) -> LocalToolbox:
         """The tools, and the processes they keep."""
         from mulligan.adapters.tools.toolbox import LocalToolbox
 
         return LocalToolbox(
-            python=sys.executable, base_environment=self._around.environ, scratch=self.home / "scratch"
+            python=sys.executable, base_environment=self._around.environ, scratch=self._scratch
         )
+
+    @property
+    def _scratch(self) -> Path:
+        return self.home / "scratch"
 
     @cached_property
     def _locks(self) -> FilePlanLocks:
         return FilePlanLocks(folder=self.home / "locks", clock=self._clock)
 
     @cached_property
-    def _store(self) -> "PackedSnapshotStore":
+    def _trees(self) -> PackedTrees:
+        from mulligan.adapters.snapshots.packed_trees import PackedTrees
+
+        return PackedTrees(home=self.home / "store")
+
+    @cached_property
+    def _store(self) -> PackedSnapshotStore:
         from mulligan.adapters.snapshots.store import PackedSnapshotStore
 
         return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
 
     @cached_property
-    def _kinds(self) -> "LocalSandboxKinds":
+    def _kinds(self) -> LocalSandboxKinds:
         from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
 
         return sandbox_kinds(home=self.home, store=self._store, git=self._git_sandboxes)
 
     @cached_property
-    def _git_sandboxes(self) -> "GitSandboxes":
+    def _git_sandboxes(self) -> GitSandboxes:
         from mulligan.bootstrap.sandbox_kinds import git_sandboxes
 
         return git_sandboxes(home=self.home, store=self._store, around=self._around)
 
     @cached_property
-    def _recorder(self) -> "Recorder":
+    def _recorder(self) -> Recorder:
         from mulligan.application.recorder import Recorder
 
         return Recorder(database=self.database, clock=self._clock)
 
     @cached_property
-    def _manager(self) -> "CheckpointManager":
+    def _manager(self) -> CheckpointManager:
         from mulligan.application.checkpoint_manager import CheckpointManager
 
         return CheckpointManager(kinds=self._kinds, store=self._store)
 
     @cached_property
-    def _checkpoints(self) -> "CheckpointService":
+    def _checkpoints(self) -> CheckpointService:
         from mulligan.application.checkpoint_service import CheckpointService
 
         return CheckpointService(
@@ -349,7 +338,7 @@ class Services:
         )
 
     @cached_property
-    def _returns(self) -> "ReturnService":
+    def _returns(self) -> ReturnService:
         from mulligan.application.return_service import ReturnService
 
         return ReturnService(
@@ -364,7 +353,7 @@ class Services:
         )
 
     @cached_property
-    def _sandboxes(self) -> "SandboxService":
+    def _sandboxes(self) -> SandboxService:
         from mulligan.application.sandbox_service import SandboxService
 
         return SandboxService(
@@ -379,7 +368,7 @@ class Services:
         )
 
     @cached_property
-    def claims(self) -> "PlanClaims":
+    def claims(self) -> PlanClaims:
         """Opens plans to be worked on."""
         from mulligan.application.plan_claims import PlanClaims
 

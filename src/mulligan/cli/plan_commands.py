@@ -1,5 +1,7 @@
 """Commands on plans."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,16 +13,15 @@ from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
-from mulligan.cli.invocation import Invocation
 from mulligan.cli.times import local_time
-from mulligan.cli.tree_answer import tree_answer
-from mulligan.domain.event import Event
 from mulligan.domain.plan import State
 from mulligan.errors import MulliganError, NotBuiltYet, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.queries import PlanStatus
     from mulligan.application.rollback_service import Rollback
+    from mulligan.cli.invocation import Invocation
+    from mulligan.domain.event import Event
 
 _READS = (0, 2, 3)
 
@@ -120,6 +121,8 @@ def log(invocation: Invocation, plan: str) -> Answer:
 @click.option("--show-superseded", "superseded", is_flag=True, help="What a rollback left behind too.")
 def tree(invocation: Invocation, plan: str, superseded: bool) -> Answer:
     """Show a plan's decisions, and the checkpoints taken on the way, as a tree; the newest plan unless named."""
+    from mulligan.cli.tree_answer import tree_answer  # here: no other command shows a tree
+
     return tree_answer(invocation.project().tree(plan, superseded=superseded))
 
 
@@ -180,7 +183,7 @@ def _is_file(word: str) -> bool:
     return "/" in word or word.endswith((".yaml", ".yml")) or os.path.isfile(word)  # noqa: PTH113 - never raises
 
 
-def _status_answer(status: "PlanStatus", error: MulliganError | None, messages: Sequence[str] = ()) -> Answer:
+def _status_answer(status: PlanStatus, error: MulliganError | None, messages: Sequence[str] = ()) -> Answer:
     title = Line(f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}", title=True)
     rows = tuple(
         (str(s.index), s.name, s.status.value, "" if s.duration_ms is None else f"{s.duration_ms} ms")
@@ -201,7 +204,7 @@ def _status_answer(status: "PlanStatus", error: MulliganError | None, messages: 
     return Answer(data=status, blocks=blocks, messages=[*status.messages, *messages], error=error)
 
 
-def _rollback_answer(rollback: "Rollback") -> Answer:
+def _rollback_answer(rollback: Rollback) -> Answer:
     summary, after, impact = rollback.rollback_summary, rollback.post_rollback_state, rollback.impact
     label = f" ({summary.label})" if summary.label else ""
     verb = "would go" if rollback.dry_run else "went"

@@ -1,21 +1,24 @@
 """Rows: repositories, and the transaction that holds them together."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from __future__ import annotations
 
-from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
-from mulligan.domain.decision import Decision
-from mulligan.domain.event import Event
-from mulligan.domain.ids import CheckpointId, GroupId, IntentId, PlanId
-from mulligan.domain.intent import Intent
-from mulligan.domain.plan import Plan, State
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.retention import GroupSummary
-from mulligan.domain.rollback import Line, Segment
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.step import StepRecord
-from mulligan.domain.tool import ToolCall
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
+    from mulligan.domain.decision import Decision
+    from mulligan.domain.event import Event
+    from mulligan.domain.ids import CheckpointId, GroupId, IntentId, PlanId
+    from mulligan.domain.intent import Intent
+    from mulligan.domain.plan import Plan, State
+    from mulligan.domain.resource import Sandbox
+    from mulligan.domain.retention import GroupSummary
+    from mulligan.domain.rollback import Line, Segment
+    from mulligan.domain.snapshot import Snapshot
+    from mulligan.domain.step import StepRecord
+    from mulligan.domain.tool import ToolCall
 
 
 class PlanRepository(Protocol):
@@ -45,8 +48,8 @@ class PlanRepository(Protocol):
         """All plans, oldest first."""
         ...
 
-    def next_seq(self, plan_id: PlanId) -> int:
-        """The plan's next sequence number."""
+    def next_seqs(self, plan_id: PlanId, count: int) -> Iterator[int]:
+        """The plan's next sequence numbers, in order; taken even if not all are used."""
         ...
 
     def raise_fence(self, plan_id: PlanId) -> int:
@@ -253,12 +256,47 @@ class SandboxRepository(Protocol):
 class Transaction(Protocol):
     """All rows, in one transaction: committed when the block ends, rolled back when it raises."""
 
-    plans: PlanRepository
-    steps: StepRepository
-    tool_calls: ToolCallRepository
-    decisions: DecisionRepository
-    checkpoints: CheckpointRepository
-    history: HistoryRepository
-    intents: IntentRepository
-    events: EventRepository
-    sandboxes: SandboxRepository
+    @property
+    def plans(self) -> PlanRepository:
+        """Plans."""
+        ...
+
+    @property
+    def steps(self) -> StepRepository:
+        """How far each step got."""
+        ...
+
+    @property
+    def tool_calls(self) -> ToolCallRepository:
+        """Tool calls."""
+        ...
+
+    @property
+    def decisions(self) -> DecisionRepository:
+        """Decisions."""
+        ...
+
+    @property
+    def checkpoints(self) -> CheckpointRepository:
+        """Checkpoint groups and their checkpoints."""
+        ...
+
+    @property
+    def history(self) -> HistoryRepository:
+        """Lines of history."""
+        ...
+
+    @property
+    def intents(self) -> IntentRepository:
+        """What is under way."""
+        ...
+
+    @property
+    def events(self) -> EventRepository:
+        """The log."""
+        ...
+
+    @property
+    def sandboxes(self) -> SandboxRepository:
+        """Sandboxes."""
+        ...

@@ -1,7 +1,9 @@
 """Rows of steps, tool calls and decisions."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import (
     json_object,
@@ -12,11 +14,13 @@ from mulligan.adapters.db.columns import (
     time_text,
     time_value,
 )
-from mulligan.adapters.db.connection import Connection, Row
 from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.ids import CallId, DecisionId, PlanId
 from mulligan.domain.step import StepRecord, StepStatus
-from mulligan.domain.tool import CallStatus, ToolCall
+
+if TYPE_CHECKING:
+    from mulligan.adapters.db.connection import Connection, Row
+    from mulligan.domain.tool import ToolCall
 
 _ADD_STEP = "INSERT INTO steps (plan_id, step_index, name, status, duration_ms) VALUES (?, ?, ?, ?, ?)"
 _FORGET_STEPS = "DELETE FROM steps WHERE plan_id = ? AND step_index >= ?"
@@ -189,6 +193,8 @@ class SqlDecisionRepository:
 
 
 def _call(row: Row) -> ToolCall:
+    from mulligan.domain.tool import CallStatus, ToolCall  # here: to count calls takes none of them
+
     return ToolCall(
         call_id=CallId(row["call_id"]),
         plan_id=PlanId(row["plan_id"]),

@@ -1,4 +1,4 @@
-"""The folders of sandboxes on disk, whether a row names them or not."""
+"""Folders of plans on disk, whether a row names them or not."""
 
 import os
 from collections.abc import Callable
@@ -9,13 +9,12 @@ from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.ids import PlanId
 
 
-class LocalSandboxFolders:
-    """One folder per plan, and in it one per sandbox."""
+class LocalPlanFolders:
+    """One folder per plan, and in it one per sandbox or tool call."""
 
-    def __init__(self, *, home: Path, release: Callable[[Path], None]) -> None:
-        """`home` is the folder for sandboxes; `release` lets go of what stands elsewhere for a folder."""
+    def __init__(self, *, home: Path) -> None:
+        """`home` is the folder that holds those of all plans."""
         self._home = home
-        self._release = release
 
     def plans(self) -> list[PlanId]:
         """The plans that have folders."""
@@ -39,9 +38,24 @@ class LocalSandboxFolders:
         return size
 
     def remove(self, folder: Path) -> None:
-        """Remove a folder with all that is in it."""
-        self._release(folder)
+        """Remove a folder with all that is in it, and the plan's own when that was the last."""
         remove_tree(folder, self._home)
+        with suppress(OSError):  # it holds others
+            folder.parent.rmdir()
+
+
+class LocalSandboxFolders(LocalPlanFolders):
+    """The folders of sandboxes, for some of which something stands elsewhere."""
+
+    def __init__(self, *, home: Path, release: Callable[[Path], None]) -> None:
+        """`release` lets go of what stands elsewhere for a folder."""
+        super().__init__(home=home)
+        self._release = release
+
+    def remove(self, folder: Path) -> None:
+        """Remove a folder, and what stands elsewhere for it first."""
+        self._release(folder)
+        super().remove(folder)
 
 
 def _folders_in(home: Path) -> list[Path]:
