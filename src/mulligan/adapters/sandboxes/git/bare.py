@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.command import Git, GitFailed
 from mulligan.adapters.sandboxes.git.configuration import as_text, for_checkpoints, read_settings
 from mulligan.adapters.sandboxes.git.packs import OURS, Objects, write_durably
 from mulligan.adapters.sandboxes.git.private import borrow, write
@@ -66,9 +66,21 @@ class BareRepository:
         shutil.copytree(other.path / "objects", self.path / "objects", copy_function=os.link)
 
     @property
+    def is_there(self) -> bool:
+        """Whether it was made, as far as that it is known what it borrows."""
+        return (self.path / _MEMORY).is_file()
+
+    @property
     def memory(self) -> Memory:
         """What was remembered."""
-        found = json.loads((self.path / _MEMORY).read_bytes())
+        try:
+            found = json.loads((self.path / _MEMORY).read_bytes())
+        except (OSError, ValueError) as exc:
+            raise GitFailed(
+                path=str(self.path),
+                reason="the repository of the plan's checkpoints is gone or damaged",
+                hint="put it back; `mulligan checkpoint restore ID --to DIR` needs only the store",
+            ) from exc
         return Memory(
             object_format=found["object_format"],
             prefix=found["prefix"],

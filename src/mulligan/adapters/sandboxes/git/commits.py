@@ -200,7 +200,7 @@ class Commits:
             head = head_of(self._top, link, self._memory.object_format)
             now = (GITLINK, bytes.fromhex(head)) if head else None
             was = self._trees.entry(tree, link)
-            gone = was is not None and was[0] == GITLINK and not (self._top / os.fsdecode(link)).is_dir()
+            gone = now is None and was is not None and was[0] == GITLINK and not self._is_empty_link(link)
             if gone or (now is not None and now != was):
                 leaves[link] = now
         names = tuple(map(os.fsdecode, links))
@@ -208,6 +208,10 @@ class Commits:
             self._memory = replace(self._memory, links=names)
             self._bare.remember(self._memory)
         return leaves
+
+    def _is_empty_link(self, link: bytes) -> bool:
+        """Whether a folder stands for a submodule that is not checked out."""
+        return (self._top / os.fsdecode(link)).is_dir() and self._tracking.in_index(link)
 
     def _repository_around(self, path: bytes) -> bytes | None:
         """The outermost folder above a path that is a repository of its own."""

@@ -49,6 +49,7 @@ class GitSandboxes:
         self._project_home = project_home
         self._user_home = user_home
         self._git = Git.within(environment, project_home)
+        self._watched: list[str] = []  # paths of sandboxes
         self._open: dict[str, Commits] = {}  # by the path of the sandbox, while it is watched
 
     def check(self, resource: Resource, location: Path) -> None:
@@ -125,13 +126,12 @@ class GitSandboxes:
             # A step is over when all its processes are: see the same place for folders.
             watches.enter_context(self._store.watch(_files(sandbox), others_at_work=False))
             watches.enter_context(self._store.watch(_git_directory(sandbox), others_at_work=False))
+            self._watched.append(sandbox.path)
             try:
-                self._open.setdefault(
-                    sandbox.path, Commits(self._bare(Path(sandbox.path)), sandbox, self._store)
-                )
                 yield
             finally:
-                with suppress(KeyError):  # watched twice, the inner one ended first
+                self._watched.remove(sandbox.path)
+                if sandbox.path in self._open:
                     self._open.pop(sandbox.path).close()
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
@@ -158,19 +158,22 @@ class GitSandboxes:
         at: datetime,
     ) -> str:
         """Commit the checkpoint's files; the commit is its name."""
-        opened = self._open.get(sandbox.path)
-        if opened is not None:
-            return opened.publish(checkpoint_id, snapshot, after, at)
-        commits = Commits(self._bare(Path(sandbox.path)), sandbox, self._store)
+        commits = self._open.pop(sandbox.path, None)
+        if commits is None:
+            commits = Commits(self._bare(Path(sandbox.path)), sandbox, self._store)
         try:
-            return commits.publish(checkpoint_id, snapshot, after, at)
+            commit = commits.publish(checkpoint_id, snapshot, after, at)
+            if sandbox.path in self._watched:
+                self._open[sandbox.path] = commits
+            return commit
         finally:
-            commits.close()
+            if sandbox.path not in self._open:
+                commits.close()
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Drop the commits of all checkpoints but those kept."""
         bare = self._bare(Path(sandbox.path))
-        if bare.path.is_dir():
+        if bare.is_there:
             bare.retire(kept)
 
     def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
@@ -211,7 +214,7 @@ class GitSandboxes:
     def release(self, path: Path) -> None:
         """Remove what stands elsewhere for a sandbox at this path: commits and pins."""
         bare = self._bare(path)
-        with suppress(FileNotFoundError):
+        if bare.is_there:
             memory = bare.memory
             for lender in memory.lenders:
                 unpin(self._git, Path(lender), memory.prefix)

@@ -36,7 +36,8 @@ class Tracking:
         self._git = git.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=index)
         # Asked about tracked files too, git would look through the whole index for each of them.
         self._ignored = Asking(self._git, "check-ignore", "--no-index", "--stdin", "-z", "-v", "-n")
-        self._attributes = Asking(self._git, "check-attr", "--stdin", "-z", *_ATTRIBUTES)
+        self._unindexed = self._git.on(top, GIT_INDEX_FILE=index.with_name("no-index"))
+        self._attributes = Asking(self._unindexed, "check-attr", "--stdin", "-z", *_ATTRIBUTES)
         self._object_format = object_format
         self._index_seen: object = None
         self._in_index: frozenset[bytes] = frozenset()
@@ -82,9 +83,15 @@ class Tracking:
 
     def untracked(self, *, ignored: bool) -> list[bytes]:
         """The files that are not in the index, repositories inside with a slash at their end."""
-        which = ("-i",) if ignored else ()
-        out = self._git.run("ls-files", "-o", *which, "--exclude-standard", "-z")
+        question = ("ls-files", "-o", *(("-i",) if ignored else ()), "--exclude-standard", "-z")
+        asked = self._git.attempt(*question)
+        # An index that an agent broke tracks nothing.
+        out = asked.stdout if asked.returncode == 0 else self._unindexed.run(*question)
         return [path for path in out.split(b"\0") if path]
+
+    def in_index(self, path: bytes) -> bool:
+        """Whether the sandbox's index has this path."""
+        return path in self._tracked()
 
     def forget(self) -> None:
         """Ask anew: what decides which files are ignored or filtered has changed."""
