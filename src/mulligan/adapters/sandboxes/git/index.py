@@ -52,6 +52,8 @@ class IndexFile:
         at, path = _HEADER.size, b""
         fixed = _STAT.size + self._id_size + 2
         for _ in range(count):
+            if at + fixed > len(data) - self._id_size:
+                raise ValueError("the index is cut off")
             flags = int.from_bytes(data[at + fixed - 2 : at + fixed], "big")
             name_at = at + fixed + (2 if flags & _EXTENDED else 0)
             if version >= 4:

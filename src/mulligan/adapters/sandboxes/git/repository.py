@@ -13,7 +13,6 @@ _QUESTIONS = (
     "--git-common-dir",
     "--show-object-format",
     "--is-bare-repository",
-    "--is-inside-git-dir",
 )
 _AS_FOLDER = "to work on it as a plain folder use `type: fs-directory, strategy: filesystem_copy`"
 
@@ -70,7 +69,10 @@ def open_repository(git: Git, top: Path) -> Repository | Unsuited:
     asked = git.on(top, GIT_CEILING_DIRECTORIES=top.parent).attempt("rev-parse", *_QUESTIONS)
     if asked.returncode != 0:
         return _not_opened(top, os.fsdecode(asked.stderr).strip())
-    git_dir, common_dir, object_format, bare, _ = os.fsdecode(asked.stdout).split("\n")[:5]
+    answers = os.fsdecode(asked.stdout).removesuffix("\n").split("\n")
+    if len(answers) != len(_QUESTIONS) - 1:
+        return Unsuited("its path, or that of its git directory, has a line break in it", "rename the folder")
+    git_dir, common_dir, object_format, bare = answers
     if bare == "true":
         return Unsuited("its repository is bare: it has no working tree", "clone it, and work on the clone")
     found = Repository(
