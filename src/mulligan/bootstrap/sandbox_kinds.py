@@ -1,31 +1,44 @@
-"""The kinds of sandboxes of a project, in its home."""
+"""The kinds of sandboxes, each with what it needs."""
 
+import time
 from pathlib import Path
 
+from mulligan.adapters.sandboxes.database_copy import BUSY_LIMIT
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
 from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
+from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
 from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
-from mulligan.bootstrap.surroundings import Surroundings
+from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
+from mulligan.bootstrap.surroundings import Surroundings, boot_id
 from mulligan.ports import SnapshotStore
 
 
-def git_sandboxes(*, home: Path, store: SnapshotStore, around: Surroundings) -> GitSandboxes:
+def git_sandboxes(*, store: SnapshotStore, project_home: Path, around: Surroundings) -> GitSandboxes:
     """Those of git checkouts; git is the user's own, with the caller's environment."""
     return GitSandboxes(
         store=store,
-        home=home / "sandboxes",
-        git_home=home / "git",
-        project_home=home,
+        home=project_home / "sandboxes",
+        git_home=project_home / "git",
+        project_home=project_home,
         user_home=Path.home(),
         environment=around.environ,
     )
 
 
-def sandbox_kinds(*, home: Path, store: SnapshotStore, git: GitSandboxes) -> LocalSandboxKinds:
-    """All of them."""
-    folders = (
-        kind(store=store, home=home / "sandboxes", project_home=home, user_home=Path.home())
-        for kind in (DirectorySandboxes, InPlaceFolders)
+def sandbox_kinds(*, store: SnapshotStore, project_home: Path, git: GitSandboxes) -> LocalSandboxKinds:
+    """All kinds of sandboxes of a project."""
+    home, user_home = project_home / "sandboxes", Path.home()
+    folders = DirectorySandboxes(store=store, home=home, project_home=project_home, user_home=user_home)
+    in_place = InPlaceFolders(store=store, home=home, project_home=project_home, user_home=user_home)
+    databases = Workplace(
+        store=store,
+        home=home,
+        project_home=project_home,
+        now_ns=time.time_ns,
+        boot_id=boot_id(),
+        busy_limit=BUSY_LIMIT,
     )
-    return LocalSandboxKinds([*folders, git])
+    return LocalSandboxKinds(
+        [folders, in_place, git, SqliteSandboxes(databases), InPlaceDatabases(databases)]
+    )

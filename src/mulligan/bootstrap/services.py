@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoint_queries import CheckpointQueries
     from mulligan.application.checkpoint_service import CheckpointService
     from mulligan.application.diff_service import DiffService
+    from mulligan.application.doctor_service import DoctorService
     from mulligan.application.plan_claims import PlanClaims
     from mulligan.application.plan_executor import PlanExecutor
     from mulligan.application.plan_resume_service import PlanResumeService
@@ -237,6 +238,20 @@ class Services:
         )
 
     @cached_property
+    def doctor(self) -> DoctorService:
+        """Looks the project over."""
+        from mulligan.application.doctor_service import DoctorService
+
+        return DoctorService(
+            database=self.database,
+            store=self._store,
+            kinds=self._kinds,
+            locks=self._locks,
+            toolbox=self.toolbox,
+            sweeps=self.sweeps,
+        )
+
+    @cached_property
     def diffs(self) -> DiffService:
         """Compares checkpoints."""
         from mulligan.application.diff_service import DiffService
@@ -245,10 +260,8 @@ class Services:
 
     @property
     def known_tools(self) -> Mapping[str, ToolDeclaration]:
-        """Tools by name, those included that this version knows of but cannot run: they are refused by name."""
-        from mulligan.bootstrap.later_tools import LATER_TOOLS
-
-        return {**LATER_TOOLS, **self.toolbox.declarations()}
+        """Tools by name."""
+        return self.toolbox.declarations()
 
     @property
     def default_resource(self) -> Resource:
@@ -304,13 +317,13 @@ class Services:
     def _kinds(self) -> LocalSandboxKinds:
         from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
 
-        return sandbox_kinds(home=self.home, store=self._store, git=self._git_sandboxes)
+        return sandbox_kinds(store=self._store, project_home=self.home, git=self._git_sandboxes)
 
     @cached_property
     def _git_sandboxes(self) -> GitSandboxes:
         from mulligan.bootstrap.sandbox_kinds import git_sandboxes
 
-        return git_sandboxes(home=self.home, store=self._store, around=self._around)
+        return git_sandboxes(store=self._store, project_home=self.home, around=self._around)
 
     @cached_property
     def _recorder(self) -> Recorder:
