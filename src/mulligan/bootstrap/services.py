@@ -24,6 +24,7 @@ from mulligan.domain.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
+    from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
@@ -222,14 +223,14 @@ class Services:
     @cached_property
     def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalSandboxFolders
         from mulligan.application.sweep_service import SweepService
 
         return SweepService(
             database=self.database,
             store=self._store,
             kinds=self._kinds,
-            folders=LocalPlanFolders(home=self.home / "sandboxes"),
+            folders=LocalSandboxFolders(home=self.home / "sandboxes", release=self._git_sandboxes.release),
             scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,
@@ -316,7 +317,13 @@ class Services:
     def _kinds(self) -> LocalSandboxKinds:
         from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
 
-        return sandbox_kinds(store=self._store, project_home=self.home)
+        return sandbox_kinds(store=self._store, project_home=self.home, git=self._git_sandboxes)
+
+    @cached_property
+    def _git_sandboxes(self) -> GitSandboxes:
+        from mulligan.bootstrap.sandbox_kinds import git_sandboxes
+
+        return git_sandboxes(store=self._store, project_home=self.home, around=self._around)
 
     @cached_property
     def _recorder(self) -> Recorder:
