@@ -47,7 +47,7 @@ _FLEETING = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[ T][\d:.]+(\+[\d:]+|Z)?"), "TIME"),
     (re.compile(r"\b\d+(\.\d+)?( ms\b| bytes\b| B\b)"), r"N\2"),
-    (re.compile(r'("duration_ms": )\d+'), r"\1N"),
+    (re.compile(r'("duration_ms": |size_bytes: )\d+'), r"\1N"),
     (re.compile(r" +"), " "),
 )
 
@@ -152,7 +152,9 @@ class ExampleProject:
             return example.text
         shown: list[str] = []
         code = 0
-        for command in re.findall(r"^\$ (.*)\n", example.text, re.MULTILINE):
+        commands = re.findall(r"^\$ (.*)\n", example.text, re.MULTILINE)
+        assert commands, f"{example}: a session has commands after `$ `; without output it is `sh`"
+        for command in commands:
             assert code == 0, f"{example}: the session goes on after exit code {code}"
             code, printed = self.shell(command)
             shown.append(f"$ {command}\n{printed}")

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,6 @@ from tests.reference_pages import commands
 # Fields that nothing in this version gives a value.
 ALWAYS_NULL = {
     "a-plan: parent_plan_id",
-    "a-plan: sandboxes.branch",
-    "a-plan: sandboxes.git_dir",
 }
 
 FILES = {
@@ -40,6 +39,13 @@ name: failing
 steps:
   - {name: good, tool: write_file, args: {path: good, content: good}}
   - {name: bad, tool: shell, args: {command: "echo mess > mess; false"}}
+""",
+    "checkout/file": "one\n",
+    "versioned.yaml": """\
+name: versioned
+resources: {app: {type: git-checkout, location: checkout}}
+steps:
+  - {tool: write_file, args: {path: file, content: changed}}
 """,
     "keeping.yaml": """\
 name: keeping
@@ -82,6 +88,7 @@ plan resume --dry-run keeping
 plan resume keeping                                         # 1
 plan resume failing --plan mended.yaml
 plan log failing
+plan execute versioned.yaml
 plan list
 plan list --state errored
 plan cancel failing --reason enough
@@ -91,7 +98,7 @@ plan log upgrade-api
 checkpoint create upgrade-api --label "tests pass"
 checkpoint show draft
 checkpoint diff draft "tests pass"
-checkpoint diff {checkpoint} latest
+checkpoint diff {checkpoint} draft
 checkpoint list upgrade-api --all
 checkpoint list upgrade-api --limit 1
 checkpoint restore draft --to restored
@@ -160,6 +167,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> _Answers:
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
+    for words in ("init -q", "add -A", "-c user.name=me -c user.email=me@here commit -qm start"):
+        subprocess.run(["git", *words.split()], cwd=folder / "checkout", check=True)
     answers = _Answers(folder)
     for line in RUNS.strip().splitlines():
         words, _, code = line.partition("#")
