@@ -42,7 +42,7 @@ class PlanResumeService:
         if target is None:
             raise RollbackDisabled(plan_id=run.plan.plan_id)
         running = any(step.status is StepStatus.RUNNING for step in steps)
-        ahead = run.plan.current_group_id != target.group_id
+        ahead = run.plan.current_group_id != target.group_id or self._returns.leaves_effects(run, target)
         if not (running or ahead or self._differs(run, target)):
             run.stands_at(run.plan, target)
             return ResumedFrom(

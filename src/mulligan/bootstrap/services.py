@@ -4,14 +4,14 @@ Each service is imported and built when it is first needed: a command does not p
 """
 
 import os
-import sys
 import time
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters import home
 from mulligan.adapters.db.database import SqliteDatabase
@@ -21,13 +21,13 @@ from mulligan.bootstrap.layered_settings import LayeredSettings
 from mulligan.bootstrap.surroundings import Surroundings
 from mulligan.config import Entry
 from mulligan.domain.resource import Resource, ResourceType
-from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration
+from mulligan.domain.tool import ToolDeclaration
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
-    from mulligan.adapters.tools.toolbox import LocalToolbox
+    from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoint_service import CheckpointService
@@ -41,28 +41,9 @@ if TYPE_CHECKING:
     from mulligan.application.rollback_service import RollbackService
     from mulligan.application.sandbox_service import SandboxService
     from mulligan.application.sweep_service import SweepService
+    from mulligan.application.undo_service import UndoService
 
 _SQLITE = "sqlite:///"
-
-# Tools that this version knows of but cannot run; preflight refuses a plan that uses one, by name.
-LATER_TOOLS = {
-    "sql": ToolDeclaration(
-        name="sql",
-        summary="run SQL on a database resource in one transaction",
-        arguments=(
-            Argument("statements", ArgumentType.TEXT_LIST, required=False),
-            Argument("script", ArgumentType.PATH, required=False),
-        ),
-        exactly_one_of=("statements", "script"),
-        resource_types=frozenset({ResourceType.SQLITE}),
-        writes=True,
-        read_only=False,
-        checkpointable=True,
-        idempotent=False,
-        side_effects=(),
-        timeout=None,
-    ),
-}
 
 
 class SystemClock:
@@ -170,7 +151,9 @@ class Services:
         )
         phase = ExecutePhase(
             checkpoints=self._checkpoints,
-            calls=ToolCallService(toolbox=self.toolbox, ids=self._ids, clock=self._clock),
+            calls=ToolCallService(
+                toolbox=self.toolbox, manager=self._manager, ids=self._ids, clock=self._clock
+            ),
             failures=failures,
             recorder=self._recorder,
             ids=self._ids,
@@ -201,7 +184,7 @@ class Services:
             claims=self._claims,
             manager=self._manager,
             returns=self._returns,
-            toolbox=self.toolbox,
+            undos=self._undos,
         )
 
     @cached_property
@@ -257,7 +240,10 @@ class Services:
     @property
     def known_tools(self) -> Mapping[str, ToolDeclaration]:
         """Tools by name, those included that this version knows of but cannot run: they are refused by name."""
-        return {**LATER_TOOLS, **self.toolbox.declarations()}
+        from mulligan.bootstrap.later_tools import LATER_TOOLS
+
+        # A chain, for what is not built in is only found by its name.
+        return ChainMap(dict(LATER_TOOLS), cast("dict[str, ToolDeclaration]", self.toolbox.declarations()))
 
     @property
     def default_resource(self) -> Resource:
@@ -281,13 +267,11 @@ class Services:
         ]
 
     @cached_property
-    def toolbox(self) -> "LocalToolbox":
+    def toolbox(self) -> "ProjectToolbox":
         """The tools, and the processes they keep."""
-        from mulligan.adapters.tools.toolbox import LocalToolbox
+        from mulligan.bootstrap.tools import build_toolbox
 
-        return LocalToolbox(
-            python=sys.executable, base_environment=self._around.environ, scratch=self.home / "scratch"
-        )
+        return build_toolbox(self.home, self._around.environ)
 
     @cached_property
     def _locks(self) -> FilePlanLocks:
@@ -347,10 +331,19 @@ class Services:
             store=self._store,
             manager=self._manager,
             checkpoints=self._checkpoints,
+            undos=self._undos,
             recorder=self._recorder,
             toolbox=self.toolbox,
             ids=self._ids,
             clock=self._clock,
+        )
+
+    @cached_property
+    def _undos(self) -> "UndoService":
+        from mulligan.application.undo_service import UndoService
+
+        return UndoService(
+            database=self.database, toolbox=self.toolbox, recorder=self._recorder, clock=self._clock
         )
 
     @cached_property

@@ -7,7 +7,7 @@ from typing import Protocol
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.decision import Decision
 from mulligan.domain.event import Event
-from mulligan.domain.ids import CheckpointId, GroupId, IntentId, PlanId
+from mulligan.domain.ids import CallId, CheckpointId, GroupId, IntentId, PlanId
 from mulligan.domain.intent import Intent
 from mulligan.domain.plan import Plan, State
 from mulligan.domain.resource import Sandbox
@@ -15,7 +15,7 @@ from mulligan.domain.retention import GroupSummary
 from mulligan.domain.rollback import Line, Segment
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.step import StepRecord
-from mulligan.domain.tool import ToolCall
+from mulligan.domain.tool import ToolCall, Undo
 
 
 class PlanRepository(Protocol):
@@ -75,6 +75,10 @@ class ToolCallRepository(Protocol):
 
     def save(self, call: ToolCall) -> None:
         """Record how it ended."""
+        ...
+
+    def set_undo(self, call_id: CallId, undo: Undo) -> None:
+        """Record what became of taking a call back."""
         ...
 
     def count_done(self, plan_id: PlanId) -> int:

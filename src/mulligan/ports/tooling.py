@@ -44,7 +44,7 @@ class ToolRequest:
     step_name: str
     args: Mapping[str, Json]  # checked, with ${{ … }} replaced
     root: Path  # sandbox of the step's resource
-    script_root: Path  # sandbox of the plan's first file resource
+    script_root: Path | None  # sandbox of the plan's first file resource; None: it has databases only
     sandboxes: Mapping[str, Path]  # by resource name
     variables: Mapping[str, str]
     outputs: Mapping[str, Json]  # by step name
@@ -74,6 +74,17 @@ class Toolbox(Protocol):
 
     def tool(self, name: str) -> Tool:
         """The tool of that name."""
+        ...
+
+    def require(self, name: str) -> None:
+        """Have the tool at hand, if there is one: ToolsUntrusted where its code may not be loaded."""
+        ...
+
+    def undo(self, name: str, request: ToolRequest, result: Json, host: StepHost) -> None:
+        """Take back what a call of the tool did outside the sandboxes: what it was asked for, and its result.
+
+        ToolFailed or ToolUnknown where that cannot be. It can be repeated: a return that was cut off is.
+        """
         ...
 
     def forget_processes(self) -> None:

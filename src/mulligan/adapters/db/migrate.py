@@ -16,7 +16,7 @@ _FORGET_VERSION = "DELETE FROM schema_version"
 _SET_VERSION = "INSERT INTO schema_version (version) VALUES (?)"
 
 
-NEWEST_VERSION = 2  # of the files in migrations/; opening a database of today reads none of them
+NEWEST_VERSION = 3  # of the files in migrations/; opening a database of today reads none of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from mulligan.adapters.db.connection import Connection, Row
 from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.ids import CallId, DecisionId, PlanId
 from mulligan.domain.step import StepRecord, StepStatus
-from mulligan.domain.tool import CallStatus, ToolCall
+from mulligan.domain.tool import CallStatus, ToolCall, Undo
 
 _ADD_STEP = "INSERT INTO steps (plan_id, step_index, name, status, duration_ms) VALUES (?, ?, ?, ?, ?)"
 _SAVE_STEP = "UPDATE steps SET status = ?, duration_ms = ? WHERE plan_id = ? AND step_index = ?"
@@ -25,13 +25,14 @@ _STEPS = "SELECT * FROM steps WHERE plan_id = ? ORDER BY step_index"
 _ADD_CALL = """
 INSERT INTO tool_calls (
     call_id, plan_id, seq, line, done_seq, step_index, step_name, tool, resource, arguments_json, status,
-    output_json, detail_json, error, superseded, started_at, duration_ms
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    output_json, detail_json, error, superseded, started_at, duration_ms, undo
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _SAVE_CALL = """
 UPDATE tool_calls SET done_seq = ?, status = ?, output_json = ?, detail_json = ?, error = ?, duration_ms = ?
 WHERE call_id = ?
 """
+_SET_UNDO = "UPDATE tool_calls SET undo = ? WHERE call_id = ?"
 _INTERRUPT = "UPDATE tool_calls SET status = 'interrupted' WHERE plan_id = ? AND status = 'running'"
 _COUNT_CALLS = "SELECT COUNT(*) FROM tool_calls WHERE plan_id = ? AND superseded = 0 AND status = 'done'"
 _CALLS = "SELECT * FROM tool_calls WHERE plan_id = ? ORDER BY seq"
@@ -111,6 +112,7 @@ class SqlToolCallRepository:
                 int(call.superseded),
                 time_text(call.started_at),
                 call.duration_ms,
+                call.undo,
             ),
         )
 
@@ -128,6 +130,10 @@ class SqlToolCallRepository:
                 call.call_id,
             ),
         )
+
+    def set_undo(self, call_id: CallId, undo: Undo) -> None:
+        """Record what became of taking a call back."""
+        self._db.execute(_SET_UNDO, (undo, call_id))
 
     def count_done(self, plan_id: PlanId) -> int:
         """How many live calls succeeded."""
@@ -201,6 +207,7 @@ def _call(row: Row) -> ToolCall:
         superseded=bool(row["superseded"]),
         started_at=time_value(row["started_at"]),
         duration_ms=row["duration_ms"],
+        undo=Undo(row["undo"]),
     )
 
 

@@ -10,6 +10,7 @@ from mulligan.adapters.tools.processes import Launchers
 from mulligan.adapters.tools.python import PythonTool
 from mulligan.adapters.tools.shell import Shell
 from mulligan.adapters.tools.survivors import end_marked
+from mulligan.adapters.tools.worker_call import WorkerCalls
 from mulligan.adapters.tools.worker_process import Workers
 from mulligan.domain.ids import PlanId
 from mulligan.domain.tool import ToolDeclaration
@@ -35,7 +36,7 @@ class LocalToolbox:
             "edit_file": EditFile(),
             "move_file": MoveFile(),
             "apply_patch": ApplyPatch(),
-            "python": PythonTool(self._workers, base_environment),
+            "python": PythonTool(WorkerCalls(self._workers, base_environment)),
         }
 
     def declarations(self) -> Mapping[str, ToolDeclaration]:
