@@ -24,7 +24,7 @@ class OwnTool:
     def __init__(self, facts: JsonObject, source: Source, calls: WorkerCalls) -> None:
         """Take the declaration from what the worker told."""
         self.declaration = _declaration(facts)
-        self.doc = str(facts["doc"] or "")
+        self.doc = str(facts["doc"])
         self.origin = source.origin
         self._source = source
         self._calls = calls

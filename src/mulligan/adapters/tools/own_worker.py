@@ -54,7 +54,7 @@ class OwnWorker(Worker):
             tools = self._load(source)
         except BaseException as exc:  # noqa: BLE001 - SystemExit too: one source says nothing about the others
             return {"problem": _problem(source, exc)}
-        return {"tools": [tool.facts | {"doc": tool.function.__doc__} for tool in tools.values()]}
+        return {"tools": [tool.facts for tool in tools.values()]}
 
     def _load(self, source: dict[str, str]) -> dict[str, Declared]:
         """The tools of a source, loaded once; the runner has the text, and it stays the same."""

@@ -1,6 +1,7 @@
 """The toolbox of a project: the built-in tools, and those of the user's own."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from mulligan.adapters.tools.own_tools import OwnTools
@@ -13,7 +14,7 @@ from mulligan.adapters.tools.worker_process import Workers
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import Json
 from mulligan.domain.tool import ToolDeclaration
-from mulligan.errors import ToolUnknown
+from mulligan.errors import ToolsInvalid, ToolUnknown
 from mulligan.ports import StepHost, Tool, ToolRequest
 
 
@@ -38,7 +39,8 @@ class ProjectToolbox:
         self.own = OwnTools(
             home=home,
             record=TrustRecord(home, machine),
-            calls=WorkerCalls(self._workers, base_environment),
+            # Relative folders of a PYTHONPATH are meant from the project, and must not lead into a sandbox.
+            calls=WorkerCalls(self._workers, base_environment, start_in=home.parent),
             reserved=frozenset(built_in.declarations()),
             installed=installed,
         )
@@ -62,7 +64,8 @@ class ProjectToolbox:
 
     def require(self, name: str) -> None:
         """Have the tool at hand, if there is one: ToolsUntrusted where its code may not be loaded."""
-        self.own.find(name)
+        with suppress(ToolsInvalid):  # whoever uses it hears of that
+            self.own.find(name)
 
     def undo(self, name: str, request: ToolRequest, result: Json, host: StepHost) -> None:
         """Take back what a call of the tool did outside the sandboxes."""

@@ -95,8 +95,8 @@ def tool(
             facts["checkpointable"] = facts["writes"]
         facts["undoable"] = undo is not None
         facts["arguments"] = _arguments(own, function)
-        lines = (getattr(function, "__doc__", None) or "").strip().splitlines()
-        facts["summary"] = lines[0].strip() if lines else ""
+        facts["doc"] = _doc(function)
+        facts["summary"] = facts["doc"].partition("\n")[0]
         setattr(function, ATTRIBUTE, Declared(function, undo, facts))
         return function
 
@@ -105,13 +105,15 @@ def tool(
 
 def declared_by(found: object) -> dict[str, Declared]:
     """The tools of a module, or the one that a function is; refuses two of one name."""
-    values = list(vars(found).values()) if isinstance(found, type(sys)) else [found]
+    values: list[Any] = list(vars(found).values()) if isinstance(found, type(sys)) else [found]
     tools: dict[str, Declared] = {}
     for value in values:
-        declared = vars(value).get(ATTRIBUTE) if hasattr(value, "__dict__") else None
+        declared: object = getattr(value, "__dict__", {}).get(ATTRIBUTE)
         if isinstance(declared, Declared):
             name = declared.facts["name"]
-            if tools.setdefault(name, declared) is not declared:
+            # What wraps a tool's function carries its declaration, and is what is meant.
+            tool = Declared(value, declared.undo, declared.facts)
+            if tools.setdefault(name, tool).function is not value:
                 raise ValueError(f"two tools are called {name!r}")
     return tools
 
@@ -144,6 +146,12 @@ def _texts(what: str, values: Iterable[str]) -> list[str]:
     if isinstance(values, str) or not all(isinstance(value, str) for value in listed):
         raise TypeError(f"{what} must be a list of texts")
     return listed
+
+
+def _doc(function: Callable[..., Any]) -> str:
+    import inspect  # here: a worker that only calls functions does not need it
+
+    return inspect.getdoc(function) or ""
 
 
 def _arguments(name: str, function: Callable[..., Any]) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import cast
 
 from mulligan.adapters.tools.environment import CALL_MARK, folder_of, tool_environment
@@ -33,10 +34,13 @@ class _WorkerStale(Exception):
 class WorkerCalls:
     """Calls functions with a StepContext; the output is what a function returns."""
 
-    def __init__(self, workers: Workers, base_environment: Mapping[str, str]) -> None:
-        """Call them in these workers."""
+    def __init__(
+        self, workers: Workers, base_environment: Mapping[str, str], start_in: Path | None = None
+    ) -> None:
+        """Call them in these workers, which start in that folder; unless given, in the sandbox of the call."""
         self._workers = workers
         self._base_environment = base_environment
+        self._start_in = start_in
 
     def call(self, tool: str, what: JsonObject, request: ToolRequest, host: StepHost) -> ToolResult:
         """Call to its end what the worker is told: for `tool`, whose name is in every message."""
@@ -53,7 +57,7 @@ class WorkerCalls:
             "memory": request.memory,
             "guidance": request.guidance,
         }
-        command = Command(argv=self._workers.argv, folder=folder, environment=environment)
+        command = Command(argv=self._workers.argv, folder=self._start_in or folder, environment=environment)
         while True:
             worker = self._workers.take(request.plan_id, command)
             run = _Run(tool, request, host, worker)
