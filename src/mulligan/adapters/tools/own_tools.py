@@ -127,7 +127,7 @@ class OwnTools:
         facts = self._load(file)
         tools = self._made(facts, file)
         self._record.trust(file, facts)
-        self.__dict__.pop("_of_file", None)
+        self._of_file = tools
         return tools
 
     @cached_property

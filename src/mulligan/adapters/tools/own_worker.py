@@ -11,9 +11,9 @@ where a source is {"path", "text"}, a file that was read already, or {"entry_poi
 """
 
 import importlib
-import os
 import sys
 import traceback
+from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import IO, Any
 
@@ -22,6 +22,7 @@ from mulligan.adapters.tools.step_context import StepContext
 from mulligan.adapters.tools.worker import Worker
 from mulligan.adapters.tools.worker import main as serve
 
+PACKAGE = "mulligan"
 MODULE = "mulligan_tools"  # what the module of a tools.py is called
 
 
@@ -34,7 +35,7 @@ class OwnWorker(Worker):
         self._loaded: dict[str, dict[str, Declared]] = {}
 
     def _search_path(self, call: dict[str, Any]) -> list[str]:
-        return [*self._path, _packages()]
+        return list(self._path)
 
     def _call(self, call: dict[str, Any], context: StepContext) -> Any:
         if "declare" in call:
@@ -92,14 +93,18 @@ def _problem(source: dict[str, str], exc: BaseException) -> str:
     return f"line {line}: {what}" if line else what
 
 
-def _packages() -> str:
-    """The folder that mulligan itself is in: a tools.py imports it."""
-    path = _packages.__code__.co_filename
-    for _ in range(4):
-        path = os.path.dirname(path)
-    return path
+def _provide_mulligan() -> None:
+    """Let `import mulligan` give the one that runs here, whichever others the interpreter has."""
+    folder = _provide_mulligan.__code__.co_filename.rpartition("/adapters/")[0]
+    spec = spec_from_file_location(PACKAGE, f"{folder}/__init__.py", submodule_search_locations=[folder])
+    assert spec is not None
+    assert spec.loader is not None
+    package = module_from_spec(spec)
+    sys.modules[PACKAGE] = package
+    spec.loader.exec_module(package)
 
 
 def main(arguments: list[str]) -> None:
     """Serve on the descriptors named first and second."""
+    _provide_mulligan()
     serve(arguments, OwnWorker)

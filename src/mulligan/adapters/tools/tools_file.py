@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from mulligan.domain.json_value import JsonObject, canonical_json
+from mulligan.domain.json_value import Json, JsonObject, canonical_json
 from mulligan.errors import SystemFailed, ToolsInvalid, ToolsUnsafe
 
 NAME = "tools.py"
@@ -56,11 +56,13 @@ def read_tools_file(path: Path) -> ToolsFile | None:
         return None
     except OSError as exc:
         raise SystemFailed(path=str(path), reason=exc.strerror or str(exc)) from exc
-    with open(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if problem := _problem(found):
+    try:
+        if problem := _problem(os.fstat(descriptor)):
             raise ToolsUnsafe(path=str(path), reason=problem)
-        return ToolsFile(path=path, content=file.read(LARGEST + 1))
+        with open(descriptor, "rb", closefd=False) as file:
+            return ToolsFile(path=path, content=file.read(LARGEST + 1))
+    finally:
+        os.close(descriptor)
 
 
 def _problem(found: os.stat_result) -> str | None:
@@ -121,13 +123,14 @@ class TrustRecord:
     def _read(self) -> JsonObject | None:
         """The record, if it was made here; anything else counts for nothing."""
         try:
-            record = json.loads(self._file.read_bytes())
-            seal = record.pop("seal")
-        except (FileNotFoundError, ValueError, AttributeError, KeyError):
+            record = cast("Json", json.loads(self._file.read_bytes()))
+        except (FileNotFoundError, ValueError):
             return None
         except OSError as exc:
             raise SystemFailed(path=str(self._file), reason=exc.strerror or str(exc)) from exc
-        return cast("JsonObject", record) if seal == self._seal(record) else None
+        if not isinstance(record, dict):
+            return None
+        return record if record.pop("seal", None) == self._seal(record) else None
 
     def _seal(self, record: JsonObject) -> str:
         found = self._home.stat()
