@@ -269,7 +269,7 @@ class Services:
     @cached_property
     def toolbox(self) -> "ProjectToolbox":
         """The tools, and the processes they keep."""
-        from mulligan.bootstrap.tools import build_toolbox
+        from mulligan.bootstrap.toolbox import build_toolbox
 
         return build_toolbox(self.home, self._around.environ)
 

@@ -1,43 +1,14 @@
-"""The tools of a project: how its toolbox is built, and what a caller can ask about them."""
+"""What a caller can ask about the tools of a project."""
 
-import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from mulligan.adapters.tools.own_tool import OwnTool
 from mulligan.adapters.tools.own_tools import FileStanding
-from mulligan.adapters.tools.packages import installed_tools
 from mulligan.adapters.tools.project_toolbox import ProjectToolbox
-from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.tool import Argument, ToolDeclaration
 from mulligan.errors import NotFound, ToolUnknown
 
 BUILT_IN = "built in"
-_MACHINE_FILES = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
-
-
-def build_toolbox(home: Path, environ: Mapping[str, str]) -> ProjectToolbox:
-    """The built-in tools and the user's own, run with this interpreter."""
-    built_in = LocalToolbox(python=sys.executable, base_environment=environ, scratch=home / "scratch")
-    return ProjectToolbox(
-        built_in=built_in,
-        home=home,
-        machine=_machine(),
-        python=sys.executable,
-        base_environment=environ,
-        installed=installed_tools,
-    )
-
-
-def _machine() -> str:
-    """What tells this machine from others, as far as the system says."""
-    for file in _MACHINE_FILES:
-        try:
-            return file.read_text("ascii").strip()
-        except (OSError, ValueError):
-            continue
-    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
