@@ -148,11 +148,14 @@ class RollbackService:
         with self._database.reading() as db:
             segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
             decisions = [d for d in db.decisions.list(plan_id) if not d.superseded]
+            calls = [c for c in db.tool_calls.list(plan_id) if not c.superseded]
             groups = db.checkpoints.list(plan_id, superseded=True)
         impact = Impact(
             child_plans_invalidated=0,
             decisions_discarded=sum(not is_live(segments, d.line, d.seq) for d in decisions),
-            tool_calls_undone=undoing.left_behind,
+            tool_calls_undone=sum(
+                c.done_seq is None or not is_live(segments, c.line, c.done_seq) for c in calls
+            ),
             undo=tuple(map(described, undoing.undone)),
             undo_failed=(),
             irreversible=tuple(map(described, undoing.irreversible)),

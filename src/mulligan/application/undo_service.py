@@ -32,7 +32,7 @@ class UndoService:
         plan_id = run.plan.plan_id
         with self._database.reading() as db:
             segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
-            return plan_undoing(db.tool_calls.list(plan_id), segments)
+            return plan_undoing(db.tool_calls.list_external(plan_id), segments)
 
     def refuse_where_impossible(self, undoing: Undoing) -> None:
         """Refuse, before anything is changed, a return whose tools may not be loaded."""

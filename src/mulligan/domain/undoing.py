@@ -11,14 +11,13 @@ from mulligan.domain.tool import CallStatus, ToolCall, Undo
 class Undoing:
     """What a return does to the effects that tool calls had outside the sandboxes."""
 
-    left_behind: int  # all calls, also those that the restore alone takes back
     undone: tuple[ToolCall, ...]  # newest first: the order in which their `undo` is called
     irreversible: tuple[ToolCall, ...]  # oldest first: their effects outside stand
     not_redone: tuple[ToolCall, ...]  # live again, but what they did outside was undone before
 
 
 def plan_undoing(calls: Sequence[ToolCall], segments: Sequence[Segment]) -> Undoing:
-    """Divide a plan's calls, oldest first, for a return after which these segments are live.
+    """Divide a plan's calls with effects outside, oldest first, for a return after which these segments are live.
 
     An `undo` is for a call that came to its end; of one that did not nobody knows what it did outside.
     """
@@ -31,7 +30,7 @@ def plan_undoing(calls: Sequence[ToolCall], segments: Sequence[Segment]) -> Undo
         if c.undo is Undo.IMPOSSIBLE or (c.undo is Undo.POSSIBLE and c.status is not CallStatus.DONE)
     ]
     revived = tuple(c for c in calls if c.superseded and c.undo is Undo.DONE and _stays(c, segments))
-    return Undoing(left_behind=len(behind), undone=undone, irreversible=tuple(stands), not_redone=revived)
+    return Undoing(undone=undone, irreversible=tuple(stands), not_redone=revived)
 
 
 def described(call: ToolCall) -> str:

@@ -93,6 +93,10 @@ class ToolCallRepository(Protocol):
         """The plan's calls in order."""
         ...
 
+    def list_external(self, plan_id: PlanId) -> Sequence[ToolCall]:
+        """The plan's calls that had effects outside the sandboxes, or may have had, in order."""
+        ...
+
 
 class DecisionRepository(Protocol):
     """Keeps decisions."""

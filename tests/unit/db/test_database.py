@@ -191,6 +191,9 @@ def test_steps_tool_calls_decisions_events_and_intents_come_back(database: Sqlit
         assert db.tool_calls.list(PLAN)[0].status is CallStatus.INTERRUPTED
         db.tool_calls.save(replace(call, status=CallStatus.DONE, done_seq=9, output=[1], duration_ms=4))
         assert db.tool_calls.list(PLAN)[0].done_seq == 9
+        assert db.tool_calls.list_external(PLAN) == db.tool_calls.list(PLAN)
+        db.tool_calls.set_undo(call.call_id, Undo.NOT_NEEDED)
+        assert db.tool_calls.list_external(PLAN) == []
         db.tool_calls.set_undo(call.call_id, Undo.FAILED)
         assert db.tool_calls.list(PLAN)[0].undo is Undo.FAILED
         db.intents.close(intent.intent_id)

@@ -1,5 +1,6 @@
 """Tools of the user's own: found, trusted, loaded in a worker, called and undone."""
 
+import hashlib
 import json
 import os
 import stat
@@ -38,7 +39,8 @@ class Home:
         self.boxes: list[ProjectToolbox] = []
 
     def box(self, *packages: PackagedTools, machine: str = "here", **environment: str) -> ProjectToolbox:
-        base = {"PATH": os.environ["PATH"], **environment}
+        measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
+        base = {"PATH": os.environ["PATH"], **measured, **environment}
         built_in = LocalToolbox(python=sys.executable, base_environment=base, scratch=self.home / "scratch")
         made = ProjectToolbox(
             built_in=built_in,
@@ -194,7 +196,7 @@ def test_a_file_or_record_that_cannot_be_reached_is_told(home):
     with pytest.raises(SystemFailed, match="directory"):
         home.box().own.look()
     with pytest.raises(SystemFailed, match="directory"):
-        home.trusted(GREET)
+        home.box().own.trust(hashlib.sha256(GREET.encode()).hexdigest())
 
 
 # --- loading -----------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ _SET_UNDO = "UPDATE tool_calls SET undo = ? WHERE call_id = ?"
 _INTERRUPT = "UPDATE tool_calls SET status = 'interrupted' WHERE plan_id = ? AND status = 'running'"
 _COUNT_CALLS = "SELECT COUNT(*) FROM tool_calls WHERE plan_id = ? AND superseded = 0 AND status = 'done'"
 _CALLS = "SELECT * FROM tool_calls WHERE plan_id = ? ORDER BY seq"
+_EXTERNAL_CALLS = "SELECT * FROM tool_calls WHERE plan_id = ? AND undo <> 'not_needed' ORDER BY seq"
 
 _ADD_DECISION = """
 INSERT INTO decisions (
@@ -146,6 +147,10 @@ class SqlToolCallRepository:
     def list(self, plan_id: PlanId) -> Sequence[ToolCall]:
         """The plan's calls in order."""
         return [_call(row) for row in self._db.rows(_CALLS, (plan_id,))]
+
+    def list_external(self, plan_id: PlanId) -> Sequence[ToolCall]:
+        """The plan's calls that had effects outside the sandboxes, or may have had, in order."""
+        return [_call(row) for row in self._db.rows(_EXTERNAL_CALLS, (plan_id,))]
 
 
 class SqlDecisionRepository:

@@ -58,11 +58,11 @@ class OwnWorker(Worker):
         return {"tools": [tool.facts for tool in tools.values()]}
 
     def _load(self, source: dict[str, str]) -> dict[str, Declared]:
-        """The tools of a source, loaded once; the runner has the text, and it stays the same."""
-        name = _name(source)
-        if name not in self._loaded:
-            self._loaded[name] = declared_by(_executed(source) if "text" in source else _found(name))
-        return self._loaded[name]
+        """The tools of a source, loaded once."""
+        key = source.get("text", _name(source))
+        if key not in self._loaded:
+            self._loaded[key] = declared_by(_executed(source) if "text" in source else _found(key))
+        return self._loaded[key]
 
 
 def _executed(source: dict[str, str]) -> ModuleType:
