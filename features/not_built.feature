@@ -12,4 +12,3 @@ Feature: What this version does not have
       | {resources: {a: {type: sqlite, location: x.db}}, steps: [{name: s, checkpoint: c}]}                    | sqlite           |
       | {config: {sandbox.isolate: required}, steps: [{name: s, checkpoint: c}]}                               | sandbox.isolate  |
       | {steps: [{name: s, subplans: {plans: [{name: child, steps: [{name: t, checkpoint: c}]}]}}]}            | subplans         |
-      | {resources: {r: {type: fs-directory, location: repo}, a: {type: sqlite, location: x.db}}, steps: [{name: s, tool: sql, resource: a, args: {statements: ["select 1"]}}]} | sql |

@@ -11,7 +11,7 @@ Ctrl-C Leaves A Plan That Can Go On
     ${ended}=    Interrupt    SIGINT    plan    execute    ${file}
     Should Be Equal As Integers    ${ended.code}    130
     Should Contain    ${ended.stderr}    error: interrupted
-    Should Match Regexp    ${ended.stderr}    hint: .*mulligan plan execute
+    Should Match Regexp    ${ended.stderr}    hint: .*mulligan plan resume
     ${status}=    Document    plan    status
     Should Be Equal    ${status}[data][phase]/${status}[data][state]    execute/queued
 

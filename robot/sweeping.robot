@@ -32,12 +32,25 @@ A Prune Leaves As Many As It Is Told, All Of Them Sound
     ${answer}=    Document    checkpoint    verify
     Should Be Empty    ${answer}[data][damaged]
 
+What Is Still Listed Comes Back Exactly
+    ${folder}=    Project Folder
+    Document    checkpoint    restore    latest    --to    ${folder}/../restored
+    ${found}=    Tree Of    ${folder}/../restored/workspace
+    ${sandbox}=    Tree Of    ${PLAN}[sandboxes][0][path]
+    Should Be Equal    ${found}    ${sandbox}
+    Document    checkpoint    restore    first    --to    ${folder}/../restored-first
+    ${found}=    Tree Of    ${folder}/../restored-first/workspace
+    ${real}=    Tree Of    ${folder}
+    Should Be Equal    ${found}    ${real}
+
 What Nothing Refers To Is Freed
     ${answer}=    Document    gc    --dry-run
     Should Have Fields    ${answer}[data]    dry_run    objects_removed    objects_kept    packs_removed
     ...    packs_rewritten    packs_kept    packs_unreadable    bytes_freed    bytes_kept    sandboxes_removed
-    ...    work_folders_removed    stat_caches_removed
-    Document    gc
+    ...    work_folders_removed    stat_caches_removed    scratch_folders_removed
+    ${would}=    Set Variable    ${answer}[data][bytes_freed]
+    ${answer}=    Document    gc
+    Should Be Equal As Integers    ${answer}[data][bytes_freed]    ${would}
     ${answer}=    Document    gc
     Should Be Equal As Integers    ${answer}[data][bytes_freed]    0
     ${answer}=    Document    checkpoint    verify

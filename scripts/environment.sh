@@ -20,6 +20,14 @@ require_system() {
     command -v git >/dev/null || fail "git is needed: on Debian and Ubuntu, apt-get install git"
 }
 
+# What the checks need besides: the program runs without its extension, but a check must not pass without it.
+require_compiler() {
+    command -v "${CC:-cc}" >/dev/null || fail "a C compiler is needed: on Debian and Ubuntu, apt-get install gcc libc6-dev"
+    "${PYTHON:-python3}" -c 'import pathlib, sys, sysconfig
+sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())' \
+        || fail "the headers of ${PYTHON:-python3} are needed: on Debian and Ubuntu, apt-get install python3-dev"
+}
+
 # environment FOLDER STAMP INSTALL...: make a virtual environment in FOLDER and run the command INSTALL in it,
 # unless that was done before for the same STAMP. The stamp is written last: an interrupted run starts anew.
 environment() {

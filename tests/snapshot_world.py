@@ -7,7 +7,8 @@ from pathlib import Path
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.event import Event
-from mulligan.domain.snapshot import ChangeAction, PathChange, Snapshot, Swept
+from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.store_report import ChangeAction, PathChange, Swept
 from mulligan.ports import WorkingTree
 
 

@@ -240,3 +240,13 @@ def test_every_exception_to_a_rule_carries_its_reason():
 )
 def test_what_counts_as_a_reason(comment, bare):
     assert unexplained(comment) is bare
+
+
+def test_every_port_is_found_in_its_room() -> None:
+    """The names of the ports are loaded when they are asked for; none may be missing or wrong."""
+    import mulligan.ports as ports
+
+    found = {name: getattr(ports, name) for name in ports.__all__}
+    assert {name for name, port in found.items() if port.__name__ != name} == set()
+    with pytest.raises(AttributeError, match="has no attribute 'Portal'"):
+        _ = ports.Portal

@@ -2,16 +2,21 @@
 
 import io
 import json
-from contextlib import redirect_stdout
+import os
+import shutil
+import time
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from benchmarks.compare.command import exit_code, main
+from benchmarks.compare.contest import Disk, Effort, Taken, compete, size_on_disk
 from benchmarks.compare.processes import Budget, CommandFailed, run
 from benchmarks.compare.results import Failure, Findings, Row
 from benchmarks.compare.targets import TARGETS, Target, Verdict, judge
+from benchmarks.trees import make_repository
 
 FILES = 60
 WITHIN_REACH = Target(
@@ -122,6 +127,92 @@ def test_a_peer_that_cannot_be_measured_is_told_but_only_mulligan_has_to_work():
     failure = Failure(measure="install", command="npm install", output="no such host", excused=False)
     assert exit_code([], findings_with("gemini", failure), warn_only=False) == 0
     assert exit_code([], findings_with("mulligan-scan", failure), warn_only=False) == 1
+
+
+def test_git_is_never_left_out():
+    failure = Failure(measure="install", command="git --version", output="not found", excused=False)
+    assert exit_code([], findings_with("git-tuned", failure), warn_only=False) == 1
+
+
+def test_a_peer_that_cannot_be_installed_is_a_row_with_the_command_and_what_it_said(
+    tmp_path, monkeypatch, capsys
+):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("git", "cp"):
+        (programs / name).symlink_to(shutil.which(name))
+    (programs / "npm").write_text("#!/bin/sh\necho 'npm: no such host' >&2\nexit 7\n")
+    (programs / "npm").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    report = tmp_path / "compare.json"
+    few = ["--repeats", "1", "--checkpoints", "1", "--no-sync", "--no-works", "--folder", str(tmp_path)]
+    assert main(["--sizes", "20", "--only", "restic,gemini", *few, "--json", str(report)], []) == 0
+    failures = {row["key"]: row["failure"] for row in json.loads(report.read_text())["contestants"]}
+    assert failures["git"] is None
+    assert failures["restic"]["command"].startswith("apt-get")
+    assert "No such file" in failures["restic"]["output"]
+    assert failures["gemini"]["command"].startswith("npm install")
+    assert failures["gemini"]["output"] == "npm: no such host\n\nexit code 7"
+    printed = capsys.readouterr().out
+    assert "npm: no such host" in printed
+
+
+class Slow:
+    """A contestant that takes a tenth of a second for everything, and keeps nothing."""
+
+    key = group = title = "slow"
+    how = ""
+    own_names = frozenset[str]()
+
+    @contextmanager
+    def open(self, tree, store, budget):
+        self._tree, self._before = tree, {}
+        yield self
+
+    def snapshot(self):
+        time.sleep(0.1)
+        self._before = {path: path.read_bytes() for path in self._tree.rglob("*.ts")}
+        return Taken(0.1, "it")
+
+    def restore(self, name, paths):
+        for path, data in self._before.items():
+            path.write_bytes(data)
+        paths.remove_added()
+        return 0.1
+
+    def stored(self):
+        return [self._tree]
+
+
+def test_one_that_is_too_slow_for_all_checkpoints_is_cut_short_and_told(tmp_path):
+    folder = tmp_path / "original"
+    folder.mkdir()
+    repository = make_repository(folder, 30)
+    effort = Effort(first=1, checkpoints=500, repeats=1, budget=3, disk=Disk(sync=False))
+    found = compete(Slow(), repository, tmp_path / "place", effort)
+    done = len(found.runs["five-changes"].seconds)
+    assert 1 < done < 30
+    assert {"no-change", "restore"} < set(found.runs)
+    assert set(found.disk) == {"first"}
+    assert found.failure.output == f"stopped after {done} of 500 checkpoints: most of its 3 s are spent"
+
+
+def test_disk_use_is_counted_once_nothing_is_tidied_up_any_more(tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"x" * 5000)
+    walks = iter([FileNotFoundError, FileNotFoundError, None])
+    scan = os.scandir
+
+    def scandir(folder):
+        if gone := next(walks, None):
+            raise gone
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    assert size_on_disk([tmp_path]) == 8192
+    walks = iter([FileNotFoundError] * 1000)
+    with pytest.raises(CommandFailed, match="kept going away"):
+        size_on_disk([tmp_path])
 
 
 def test_a_command_that_goes_on_too_long_is_ended_and_named():

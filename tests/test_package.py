@@ -1,7 +1,10 @@
 """The wheel is what users get: it holds the whole package, and nothing else."""
 
+import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -9,26 +12,57 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "mulligan"
+EXTENSION = f"mulligan/adapters/snapshots/_walk{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+
+def build_wheel(folder: Path, **variables: str) -> Path:
+    """Build from a copy: what an earlier build left in the project's own folder would get into the wheel."""
+    source = folder / "source"
+    nothing_built = shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info")
+    shutil.copytree(ROOT / "src", source / "src", ignore=nothing_built)
+    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
+    subprocess.run(
+        [*command, "--wheel-dir", str(folder), str(source)],
+        check=True,
+        capture_output=True,
+        env={**os.environ, **variables},
+    )
+    (built,) = folder.glob("*.whl")
+    return built
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (built,) = folder.glob("*.whl")
-    with zipfile.ZipFile(built) as archive:
+    with zipfile.ZipFile(build_wheel(tmp_path_factory.mktemp("wheel"))) as archive:
         yield archive
 
 
-def test_the_wheel_holds_every_file_of_the_package(wheel):
+def test_the_wheel_holds_every_file_of_the_package_and_what_was_built_from_c(wheel):
     files = {
         f"mulligan/{file.relative_to(PACKAGE).as_posix()}"
         for file in PACKAGE.rglob("*")
-        if file.is_file() and "__pycache__" not in file.parts
+        if file.is_file() and "__pycache__" not in file.parts and file.suffix != ".so"
     }
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert packed == files
+    assert packed == files | {EXTENSION}
+
+
+def test_without_a_compiler_everything_is_there_but_the_extension(tmp_path):
+    with zipfile.ZipFile(build_wheel(tmp_path, CC="/nonexistent/cc")) as archive:
+        assert EXTENSION not in archive.namelist()
+        archive.extractall(tmp_path / "installed")
+    ask = "from mulligan.adapters.snapshots import walking; print(walking.__file__, walking.walk, walking.why_not)"
+    told = subprocess.run(
+        [sys.executable, "-c", ask],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "installed")},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert told.startswith(str(tmp_path))
+    assert "None cannot import name '_walk'" in told or "None No module named" in told
 
 
 def test_the_wheel_is_typed_licensed_and_starts_a_program(wheel):

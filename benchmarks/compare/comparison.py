@@ -19,7 +19,14 @@ from benchmarks.compare.works import WORKS, WORKS_ON_TREES
 from benchmarks.compare.works.bench import Bench
 from benchmarks.trees import Repository, make_repository
 
-_WORK_FILES = {"status": 0, "rollback": 10_000, "first-step": 10_000, "verify": 10_000, "executor": 1_000}
+_WORK_FILES = {
+    "status": 0,
+    "rollback": 10_000,
+    "first-step": 10_000,
+    "verify": 10_000,
+    "executor": 1_000,
+    "history": 10_000,  # groups
+}
 _ALWAYS = "git"  # the measure of all others
 _FIRST_RUNS = 3
 _LARGE = 20_000  # files: from here on a first snapshot is taken once
@@ -43,7 +50,7 @@ class Comparison:
     def run(self) -> None:
         """Measure everything."""
         (self._folder / "installed").mkdir()
-        everyone = contestants(install=self._options.install)
+        everyone = contestants()
         taking_part = [contestant for contestant in everyone if self._prepare(contestant)]
         self._work(WORKS, self._files_of, None)
         for files in sorted(self._options.sizes):
@@ -109,7 +116,6 @@ class Comparison:
                 disk=self._disk(),
                 files=files_of(name),
                 repository=repository,
-                install=self._options.install,
                 group_wanted=self._wanted,
             )
             self._works.append(measure(bench))

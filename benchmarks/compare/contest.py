@@ -14,6 +14,8 @@ from benchmarks.compare.results import Failure, OnTree, Runs
 from benchmarks.trees import Repository, edit
 
 CHANGED_FILES = 5
+_PATIENCE = 60  # seconds
+_FOR_THE_REST = 0.3  # of the time, for what is measured after the checkpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +145,11 @@ def compete(contestant: Contestant, repository: Repository, place: Path, effort:
                     continue
                 used["first"] = size_on_disk(session.stored())
                 measure = "five-changes"
-                taken = _checkpoints(session, repository, tree, effort, runs)
-                used[f"after-{effort.checkpoints}"] = size_on_disk(session.stored())
+                taken = _checkpoints(session, repository, tree, effort, budget, runs)
+                if len(runs["five-changes"]) == effort.checkpoints:
+                    used[f"after-{effort.checkpoints}"] = size_on_disk(session.stored())
+                else:
+                    failure = _cut_short(contestant, effort, len(runs["five-changes"]))
                 measure = "no-change"
                 for _ in range(effort.repeats):
                     effort.disk.settle()
@@ -156,9 +161,11 @@ def compete(contestant: Contestant, repository: Repository, place: Path, effort:
                     effort.disk.settle()
                     runs.setdefault("restore", []).append(session.restore(taken.name, paths))
                     inexact = inexact or paths.left_wrong()
-            shutil.rmtree(store)
+            shutil.rmtree(store, ignore_errors=True)  # it may still tidy up in the background
     except CommandFailed as exc:
         failure = Failure.of(measure, exc)
+    except OSError as exc:
+        failure = Failure.of(measure, CommandFailed(contestant.title, str(exc)))
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return OnTree(
@@ -171,14 +178,28 @@ def compete(contestant: Contestant, repository: Repository, place: Path, effort:
 
 
 def _checkpoints(
-    session: Session, repository: Repository, tree: Path, effort: Effort, runs: dict[str, list[float]]
+    session: Session,
+    repository: Repository,
+    tree: Path,
+    effort: Effort,
+    budget: Budget,
+    runs: dict[str, list[float]],
 ) -> Taken:
-    for mark in range(effort.checkpoints):
+    """Take all checkpoints, or as many as leave time for the measures that follow."""
+    mark = 0
+    while True:
         edit(tree, repository.sources, CHANGED_FILES, mark)
         effort.disk.settle()
         taken = session.snapshot()
         runs.setdefault("five-changes", []).append(taken.seconds)
-    return taken
+        mark += 1
+        if mark == effort.checkpoints or budget.left() < effort.budget * _FOR_THE_REST:
+            return taken
+
+
+def _cut_short(contestant: Contestant, effort: Effort, done: int) -> Failure:
+    text = f"stopped after {done} of {effort.checkpoints} checkpoints: most of its {effort.budget:.0f} s are spent"
+    return Failure.of("five-changes", CommandFailed(contestant.title, text))
 
 
 def copy_tree(source: Path, target: Path, budget: Budget) -> None:
@@ -188,7 +209,17 @@ def copy_tree(source: Path, target: Path, budget: Budget) -> None:
 
 
 def size_on_disk(folders: Sequence[Path]) -> int:
-    """Bytes that folders take from the disk: whole blocks, folders included, hard links once."""
+    """Bytes that folders take from the disk, once nothing tidies up in them any more."""
+    for _ in range(_PATIENCE):
+        try:
+            return _blocks(folders)
+        except FileNotFoundError:  # git's gc, for one, goes on in the background
+            time.sleep(1)
+    raise CommandFailed(f"du {' '.join(map(str, folders))}", "files kept going away while they were counted")
+
+
+def _blocks(folders: Sequence[Path]) -> int:
+    """Whole blocks, folders included, hard links once."""
     seen: dict[tuple[int, int], int] = {}
     pending = [str(folder) for folder in folders]
     while pending:

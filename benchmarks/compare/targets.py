@@ -138,6 +138,27 @@ TARGETS: tuple[Target, ...] = (
         at_most=3,
     ),
     Target(
+        work="listing 10,000 checkpoint groups: linear in what is returned",
+        against="listing 1,000",
+        ours="history.list 10,000",
+        theirs="history.list 1,000",
+        at_most=10,
+    ),
+    Target(
+        work="pruning 10,000 groups to 50: linear in what is removed",
+        against="pruning 1,000 to 50",
+        ours="history.prune 10,000 to 50",
+        theirs="history.prune 1,000 to 50",
+        at_most=10.5,  # 9,950 are removed, not 950
+    ),
+    Target(
+        work="a checkpoint that prunes another, 10,000 groups kept: flat in what is kept",
+        against="1,000 kept",
+        ours="history.checkpoint, one pruned, 10,000 kept",
+        theirs="history.checkpoint, one pruned, 1,000 kept",
+        at_most=1.5,  # flat, but for what two runs may differ by
+    ),
+    Target(
         work="plan status --format json as a process",
         against="python -c pass",
         ours="status.mulligan",

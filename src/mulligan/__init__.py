@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mulligan.adapters.tools.registration import tool
     from mulligan.adapters.tools.step_context import StepContext
+    from mulligan.application.checkpoint_queries import CheckpointView
     from mulligan.application.prune_service import Pruning
-    from mulligan.application.queries import CheckpointView, PlanLine, PlanStatus
+    from mulligan.application.queries import PlanLine, PlanStatus
     from mulligan.application.rollback_service import Rollback
     from mulligan.application.sweep_service import SweepReport
     from mulligan.bootstrap.entrance import init, open
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CheckpointView": "mulligan.application.queries",
+    "CheckpointView": "mulligan.application.checkpoint_queries",
     "Diff": "mulligan.domain.diff",
     "MulliganError": "mulligan.errors",
     "PlanLine": "mulligan.application.queries",

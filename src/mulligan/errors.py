@@ -102,7 +102,7 @@ class StepFailed(Failed):
 
     message: ClassVar[str] = "step {step!r} failed: {reason}"
     hint: ClassVar[str] = (
-        "`mulligan plan execute {plan_id}` goes on from the checkpoint it went back to; to go on from what you "
+        "`mulligan plan resume {plan_id}` goes on from the checkpoint it went back to; to go on from what you "
         "mend by hand in the sandbox, keep it first: `mulligan checkpoint create {plan_id} --label mended`"
     )
 
@@ -125,7 +125,7 @@ class CheckpointFailed(Failed):
     """A checkpoint could not be taken; the plan stopped rather than go on without."""
 
     message: ClassVar[str] = "the {checkpoint_type} checkpoint of plan {plan_id} could not be taken: {reason}"
-    hint: ClassVar[str] = "mend the cause, then run on with `mulligan plan execute {plan_id}`"
+    hint: ClassVar[str] = "mend the cause, then run on with `mulligan plan resume {plan_id}`"
 
 
 class TreeUnsteady(Failed):
@@ -156,7 +156,7 @@ class RestoreIncomplete(RestoreFailed):
 
     message: ClassVar[str] = "{path} is neither as before nor as wanted: {reason}"
     hint: ClassVar[str] = (
-        "mend the cause (disk full? permissions?), then `mulligan plan execute {plan_id}` completes it"
+        "mend the cause (disk full? permissions?), then `mulligan plan resume {plan_id}` completes it"
     )
 
 
@@ -309,7 +309,10 @@ class PlanBusy(Refused):
     """Another live process works on the plan."""
 
     message: ClassVar[str] = "plan {plan_id} is being worked on by process {pid} since {since}"
-    hint: ClassVar[str] = "wait for it, or stop it with `mulligan plan cancel {plan_id}`"
+    hint: ClassVar[str] = (
+        "wait for it, or stop it with `mulligan plan cancel {plan_id}`; "
+        "if it hangs, `mulligan plan resume --take-over {plan_id}` takes the plan from it"
+    )
 
 
 class PlanTakenOver(Refused):
@@ -386,6 +389,16 @@ class CheckpointsUnlike(Refused):
         "{old} and {new} cannot be compared: they are of {old_resource} and {new_resource}"
     )
     hint: ClassVar[str] = "give two checkpoints of one resource; `mulligan checkpoint list` shows them"
+
+
+class PlanFileDiffers(Refused):
+    """A plan file that a stopped plan cannot go on with."""
+
+    message: ClassVar[str] = "plan {plan_id} cannot go on with that file: {reason}"
+    hint: ClassVar[str] = (
+        "change only steps that are not completed, or roll back to before the step with "
+        "`mulligan plan rollback {plan_id} CHECKPOINT_ID` first"
+    )
 
 
 class RollbackDisabled(Refused):

@@ -122,6 +122,54 @@ def test_folders_of_strangers_and_of_plans_at_work_are_left_alone(tmp_path: Path
     assert data_of(tmp_path, "gc")["sandboxes_removed"] == [str(own / "about to be recorded")]
 
 
+LONG_COMMAND = "while [ ! -e ../../../../go ]; do sleep 0.02; done #" + "x" * 110_000
+
+
+def _killed_with_a_long_command(folder: Path) -> Path:
+    """Kill a run whose command was too long for an argument; gives the file that was handed to it."""
+    (folder / "long.yaml").write_text(
+        f"name: long\nsteps:\n  - {{name: wait, tool: shell, args: {{command: '{LONG_COMMAND}'}}}}\n"
+    )
+    running = start(folder, "plan", "execute", "long.yaml")
+    (file,) = _handed_over(folder, 1, running)
+    running.kill()
+    running.communicate(timeout=60)
+    return file
+
+
+def _handed_over(folder: Path, count: int, running: "subprocess.Popen[str]") -> list[Path]:
+    """Wait until so many long commands stand in files."""
+    while True:
+        files = list((folder / ".mulligan" / "scratch").glob("*/*/command.sh"))
+        if [file.stat().st_size for file in files] == [len(LONG_COMMAND)] * count:
+            return files
+        assert running.poll() is None
+
+
+def test_files_handed_to_tools_of_killed_processes_go(tmp_path: Path) -> None:
+    left = _killed_with_a_long_command(tmp_path)
+    told = data_of(tmp_path, "gc", "--dry-run")
+    assert left.stat().st_size == len(LONG_COMMAND)
+    done = data_of(tmp_path, "gc")
+    assert {**told, "dry_run": False} == done
+    assert done["scratch_folders_removed"] == 1
+    assert done["bytes_freed"] == len(LONG_COMMAND)
+    assert list((tmp_path / ".mulligan" / "scratch").iterdir()) == []
+    assert data_of(tmp_path, "gc")["scratch_folders_removed"] == 0
+
+
+def test_files_handed_to_tools_that_run_stay(tmp_path: Path) -> None:
+    left = _killed_with_a_long_command(tmp_path)
+    running = start(tmp_path, "plan", "execute", "long")
+    files = _handed_over(tmp_path, 2, running)
+    assert data_of(tmp_path, "gc")["scratch_folders_removed"] == 0
+    assert all(file.stat().st_size == len(LONG_COMMAND) for file in files)
+    (tmp_path / "go").touch()
+    assert answer_of(running)["exit_code"] == 0
+    assert data_of(tmp_path, "gc")["scratch_folders_removed"] == 1
+    assert not left.exists()
+
+
 def test_gc_goes_on_while_plans_run(tmp_path: Path) -> None:
     data_of(tmp_path, "init")
     lines = ["name: NAME", "config: {max_checkpoints_per_plan: 3}", "steps:"]

@@ -8,6 +8,7 @@ import pytest
 
 from mulligan.ports import SnapshotStore
 from tests.snapshot_world import new_store
+from tests.walkers import WALKERS, walked
 from tests.watched_world import watching_store
 
 STORES: dict[str, Callable[[Path, ExitStack], SnapshotStore]] = {
@@ -16,8 +17,16 @@ STORES: dict[str, Callable[[Path, ExitStack], SnapshotStore]] = {
 }
 
 
+@pytest.fixture(params=WALKERS)
+def walker(request: pytest.FixtureRequest) -> Iterator[str]:
+    with walked(request.param):
+        yield request.param
+
+
 @pytest.fixture(params=STORES)
-def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], SnapshotStore]]:
+def make_store(
+    request: pytest.FixtureRequest, tmp_path: Path, walker: str
+) -> Iterator[Callable[[], SnapshotStore]]:
     with ExitStack() as watches:
         yield lambda: STORES[request.param](tmp_path / "store", watches)
 

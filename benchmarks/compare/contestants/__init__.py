@@ -12,8 +12,8 @@ from benchmarks.compare.contestants.stepback import Stepback
 from benchmarks.compare.contestants.store import RunningStore, StoreProcess
 
 
-def contestants(*, install: bool) -> Sequence[Contestant]:
-    """Everyone who takes part; with `install` system packages that are missing are installed."""
+def contestants() -> Sequence[Contestant]:
+    """Everyone who takes part."""
     return (
         RunningStore(),
         StoreProcess(),
@@ -23,6 +23,6 @@ def contestants(*, install: bool) -> Sequence[Contestant]:
         Stepback(),
         Gemini(),
         Opencode(),
-        Restic(install=install),
-        Borg(install=install),
+        Restic(),
+        Borg(),
     )

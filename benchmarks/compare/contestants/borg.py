@@ -1,12 +1,14 @@
-"""borg, from the system's packages."""
+"""borg: the system's own, or unpacked from its packages."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.compare.contest import FifteenPaths, Taken
-from benchmarks.compare.contestants.packages import system_program
+from benchmarks.compare.contestants.packages import Program, system_program
 from benchmarks.compare.processes import Budget, run, surroundings
+
+_PACKAGES = ("borgbackup", "python3-msgpack", "python3-packaging", "python3-pkg-resources", "libxxhash0")
 
 
 class Borg:
@@ -20,16 +22,14 @@ class Borg:
         " twelve paths to write (it cannot restore only what differs) and added files removed by hand"
     )
 
-    def __init__(self, *, install: bool) -> None:
-        self._install = install
-
     def install(self, place: Path, budget: Budget) -> str:
-        system_program("borg", "borgbackup", budget, install=self._install)
-        return run(["borg", "--version"], budget).output.strip()
+        self._program = system_program(place / "borg", budget, "borg", *_PACKAGES)
+        env = {**surroundings(), **self._program.env}
+        return run([self._program.path, "--version"], budget, env=env).output.strip()
 
     @contextmanager
     def open(self, tree: Path, store: Path, budget: Budget) -> Generator["BorgSession"]:
-        session = BorgSession(tree, store, budget)
+        session = BorgSession(tree, store, budget, self._program)
         session.start()
         yield session
 
@@ -39,13 +39,15 @@ class BorgSession:
 
     own_names = frozenset[str]()
 
-    def __init__(self, tree: Path, store: Path, budget: Budget) -> None:
+    def __init__(self, tree: Path, store: Path, budget: Budget, program: Program) -> None:
+        self._program = program
         self._tree = tree
         self._store = store
         self._budget = budget
         self._taken = 0
         self._env = {
             **surroundings(),
+            **program.env,
             "BORG_REPO": str(store / "repository"),
             "BORG_BASE_DIR": str(store / "base"),
             "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK": "yes",
@@ -74,4 +76,4 @@ class BorgSession:
         return [self._store / "repository"]
 
     def _borg(self, *arguments: str) -> float:
-        return run(["borg", *arguments], self._budget, cwd=self._tree, env=self._env).seconds
+        return run([self._program.path, *arguments], self._budget, cwd=self._tree, env=self._env).seconds

@@ -1,11 +1,12 @@
-"""Getting contestants: into folders of their own, or from the system's packages where that was asked for."""
+"""Getting contestants: into folders of their own, whatever they come as."""
 
-import os
 import shutil
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.compare.processes import Budget, CommandFailed, run, surroundings
+from benchmarks.compare.processes import Budget, run
 
 
 def python_environment(folder: Path, budget: Budget, *packages: str) -> Path:
@@ -33,13 +34,29 @@ def node_package(folder: Path, budget: Budget, package: str) -> Path:
     return modules
 
 
-def system_program(program: str, package: str, budget: Budget, *, install: bool) -> None:
-    """Have a program of the system; only root, and only when asked, installs it."""
-    if shutil.which(program):
-        return
-    command = ["apt-get", "install", "--yes", "--no-install-recommends", package]
-    if not install:
-        raise CommandFailed(" ".join(command), f"{program} is not installed: run as root with --install")
-    if os.geteuid() != 0:
-        raise CommandFailed(" ".join(command), "only root may install packages of the system")
-    run(command, budget, env={**surroundings(), "DEBIAN_FRONTEND": "noninteractive"})
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that can be started."""
+
+    path: str
+    env: Mapping[str, str]  # where it finds what it needs
+
+
+def system_program(folder: Path, budget: Budget, name: str, *packages: str) -> Program:
+    """Have a program: the system's own, or unpacked from these packages of it into a folder; needs no root."""
+    if shutil.which(name):
+        return Program(name, {})
+    program = folder / "usr" / "bin" / name
+    if not program.exists():
+        for state in ("lists/partial", "cache/archives/partial"):
+            (folder / state).mkdir(parents=True, exist_ok=True)
+        # Lists of its own: those of the system may be missing, and only root may fetch them.
+        apt = ["apt-get", "-q", "-o", f"Dir::State::lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"]
+        run([*apt, "update"], budget, cwd=folder)
+        run([*apt, "download", *packages], budget, cwd=folder)
+        for package in sorted(folder.glob("*.deb")):
+            run(["dpkg", "-x", str(package), str(folder)], budget, cwd=folder)
+        shutil.rmtree(folder / "lists")
+    libraries = [str(path) for path in (folder / "usr" / "lib").glob("*-linux-gnu*")]
+    modules = folder / "usr" / "lib" / "python3" / "dist-packages"
+    return Program(str(program), {"LD_LIBRARY_PATH": ":".join(libraries), "PYTHONPATH": str(modules)})

@@ -1,11 +1,11 @@
-"""restic, from the system's packages."""
+"""restic: the system's own, or unpacked from its packages."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.compare.contest import FifteenPaths, Taken
-from benchmarks.compare.contestants.packages import system_program
+from benchmarks.compare.contestants.packages import Program, system_program
 from benchmarks.compare.processes import Budget, run, surroundings
 
 
@@ -20,19 +20,16 @@ class Restic:
         " restore only what differs) and added files removed by hand; it encrypts, which cannot be turned off"
     )
 
-    def __init__(self, *, install: bool) -> None:
-        self._install = install
-        self._restore: tuple[str, ...] = ("restore", "--quiet")
-
     def install(self, place: Path, budget: Budget) -> str:
-        system_program("restic", "restic", budget, install=self._install)
-        if "--sparse" in run(["restic", "restore", "--help"], budget).output:  # since 0.15
+        self._program = system_program(place / "restic", budget, "restic", "restic")
+        self._restore: tuple[str, ...] = ("restore", "--quiet")
+        if "--sparse" in run([self._program.path, "restore", "--help"], budget).output:  # since 0.15
             self._restore = ("restore", "--quiet", "--sparse")
-        return run(["restic", "version"], budget).output.strip()
+        return run([self._program.path, "version"], budget).output.strip()
 
     @contextmanager
     def open(self, tree: Path, store: Path, budget: Budget) -> Generator["ResticSession"]:
-        session = ResticSession(tree, store, budget, self._restore)
+        session = ResticSession(tree, store, budget, self._program, self._restore)
         session.start()
         yield session
 
@@ -42,13 +39,17 @@ class ResticSession:
 
     own_names = frozenset[str]()
 
-    def __init__(self, tree: Path, store: Path, budget: Budget, restore: Sequence[str]) -> None:
+    def __init__(
+        self, tree: Path, store: Path, budget: Budget, program: Program, restore: Sequence[str]
+    ) -> None:
+        self._program = program
         self._restore = restore
         self._tree = tree
         self._store = store
         self._budget = budget
         self._env = {
             **surroundings(),
+            **program.env,
             "RESTIC_REPOSITORY": str(store / "repository"),
             "RESTIC_PASSWORD": "comparison",
             "RESTIC_CACHE_DIR": str(store / "cache"),
@@ -80,4 +81,4 @@ class ResticSession:
         return [self._store / "repository"]
 
     def _restic(self, *arguments: str) -> float:
-        return run(["restic", *arguments], self._budget, cwd=self._tree, env=self._env).seconds
+        return run([self._program.path, *arguments], self._budget, cwd=self._tree, env=self._env).seconds

@@ -27,3 +27,10 @@ def checkpoints(context: Any, repeats: int) -> None:
         side = "checkpoint, 5 changes" if changed else "checkpoint, no change"
         seconds.append((side, time.perf_counter() - started))
     context.log(json.dumps(seconds))
+
+
+def label(context: Any, count: int) -> None:
+    """Take so many labelled checkpoints, each of something new."""
+    for number in range(count):
+        (context.path() / "number").write_text(str(number))
+        context.checkpoint(f"label {number}")

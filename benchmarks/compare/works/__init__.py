@@ -6,6 +6,7 @@ from benchmarks.compare.results import Work
 from benchmarks.compare.works.bench import Bench
 from benchmarks.compare.works.executor import executor
 from benchmarks.compare.works.first_step import first_step
+from benchmarks.compare.works.history import history
 from benchmarks.compare.works.rollback import rollback
 from benchmarks.compare.works.running_plan import running_plan, running_plan_git
 from benchmarks.compare.works.status import status
@@ -18,6 +19,7 @@ WORKS: Mapping[str, Callable[[Bench], Work]] = {
     "first-step": first_step,
     "verify": verify,
     "executor": executor,
+    "history": history,
 }
 # On the tree of every size.
 WORKS_ON_TREES: Mapping[str, Callable[[Bench], Work]] = {

@@ -27,7 +27,6 @@ class Bench:
     disk: Disk
     files: int
     repository: Repository | None  # the tree of this size, where there is one; never changed
-    install: bool
     group_wanted: Callable[[str], bool]
 
     def mulligan(self, project: Path, *arguments: str) -> Finished:
@@ -66,9 +65,9 @@ class Tally:
         return {side: Runs(seconds=tuple(seconds)) for side, seconds in self._seconds.items()}
 
 
-def make_project(folder: Path, steps: Sequence[dict[str, Any]]) -> None:
+def make_project(folder: Path, steps: Sequence[dict[str, Any]], *, name: str = "bench") -> None:
     """Put a plan file into a folder that is to be a project; it is JSON, which is YAML too."""
-    (folder / "plan.yaml").write_text(json.dumps({"name": "bench", "steps": list(steps)}))
+    (folder / "plan.yaml").write_text(json.dumps({"name": name, "steps": list(steps)}))
 
 
 ONE_STEP = [{"name": "start", "tool": "write_file", "args": {"path": "started", "content": "yes"}}]

@@ -22,7 +22,7 @@ def verify(bench: Bench) -> Work:
             tally.add("mulligan --quick", bench.mulligan(project, "checkpoint", "verify", "--quick").seconds)
         if bench.group_wanted("restic"):
             with tally.part("restic check --read-data", of_peer=True):
-                restic = Restic(install=bench.install)
+                restic = Restic()
                 restic.install(bench.installed, bench.budget)
                 store.mkdir()
                 with restic.open(bench.place / sandbox, store, bench.budget) as session:

@@ -1,22 +1,29 @@
 """Plan locks as `flock` on one file per plan: the system lets go of them when the process dies."""
 
+from __future__ import annotations
+
 import fcntl
 import json
 import os
 import signal
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mulligan.domain.ids import PlanId
-from mulligan.errors import PlanBusy
-from mulligan.ports import Clock, LockHolder
+from mulligan.errors import PlanBusy, SystemFailed
+
+if TYPE_CHECKING:
+    from mulligan.ports import Clock, LockHolder
 
 # A look at who holds a lock takes it for an instant; a claimant waits that instant out.
 _TRIES = 20
 _PAUSE = 0.005
+_DEATH_PATIENCE = 5.0  # seconds: a killed process that waits for a disk takes its time
+_SYSTEM_LOCKS = Path("/proc/locks")
 _STOP_PATIENCE = 30.0  # seconds: a step's processes get time to end
 
 
@@ -32,13 +39,9 @@ class FilePlanLocks:
     def hold(self, plan_id: PlanId) -> Generator[None]:
         """Hold the plan's lock, or refuse at once with who has it."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(self._file(plan_id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = self._locked(plan_id)
         try:
-            if not _lock(fd, _TRIES, fcntl.LOCK_EX):
-                raise self._busy(plan_id, fd)
-            word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, word, 0)
+            self._sign(plan_id, fd)
             yield
         finally:
             os.close(fd)  # lets go of the lock
@@ -75,6 +78,62 @@ class FilePlanLocks:
                 raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
             time.sleep(_PAUSE)
 
+    def take_over(self, plan_id: PlanId) -> None:
+        """End the process that holds the lock. One that cannot be ended keeps a file that nobody looks at."""
+        holder = self.holder(plan_id)
+        if holder is None:
+            return
+        if self._is_ours_to_end(plan_id, holder):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(holder.pid, signal.SIGKILL)
+        deadline = time.monotonic() + _DEATH_PATIENCE
+        while self.holder(plan_id) is not None and time.monotonic() < deadline:
+            time.sleep(_PAUSE)
+        if self.holder(plan_id) is not None:
+            self._file(plan_id).unlink(missing_ok=True)
+
+    def _locked(self, plan_id: PlanId) -> int:
+        """The plan's lock file, open and locked."""
+        while True:
+            fd = os.open(self._file(plan_id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                if not _lock(fd, _TRIES, fcntl.LOCK_EX):
+                    raise self._busy(plan_id, fd)
+                if os.fstat(fd).st_nlink:  # someone who took the plan over may have replaced the file
+                    return fd
+            except BaseException:
+                os.close(fd)
+                raise
+            os.close(fd)
+
+    def _is_ours_to_end(self, plan_id: PlanId, holder: LockHolder) -> bool:
+        """Whether the number in the file is that of the process that has the lock, as this system sees it.
+
+        A holder in another container has a number there that is someone else's here.
+        """
+        if not holder.pid:
+            return False
+        try:
+            locks = _SYSTEM_LOCKS.read_text()
+        except OSError:  # pragma: no cover  not on Linux, where no number means two processes
+            return True
+        inode = self._file(plan_id).stat().st_ino
+        held = (line.split() for line in locks.splitlines())
+        return any(
+            "FLOCK" in words and str(holder.pid) in words and words[-3].endswith(f":{inode}")
+            for words in held
+            if len(words) >= 8
+        )
+
+    def _sign(self, plan_id: PlanId, fd: int) -> None:
+        """Tell others who holds it."""
+        word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, word, 0)
+        except OSError as exc:
+            raise SystemFailed(path=str(self._file(plan_id)), reason=exc.strerror or str(exc)) from exc
+
     def _file(self, plan_id: PlanId) -> Path:
         return self._folder / f"{plan_id}.lock"
 
@@ -98,6 +157,8 @@ def _lock(fd: int, tries: int, kind: int) -> bool:
 
 def _read_holder(fd: int) -> LockHolder:
     """Read who wrote the file; the holder writes it right after it got the lock."""
+    from mulligan.ports import LockHolder  # here: most plans are held by nobody
+
     for _ in range(_TRIES):
         text = os.pread(fd, 4096, 0)
         try:

@@ -1,6 +1,7 @@
 """What users do with checkpoints by hand: take one, check them, get their files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from mulligan.domain.naming import label_problem
 from mulligan.domain.plan import State
 from mulligan.domain.resource import Strategy
 from mulligan.domain.tool import CallStatus
-from mulligan.errors import PlanNotReady, TargetExists, UsageWrong
+from mulligan.errors import PlanNotReady, RestoreFailed, TargetExists, UsageWrong
 from mulligan.ports import Database, FoundCheckpoint, Observer, SandboxKinds, SnapshotStore
 
 
@@ -57,13 +58,15 @@ class CheckpointLibrary:
         checkpoints: CheckpointService,
         store: SnapshotStore,
         kinds: SandboxKinds,
+        discard: Callable[[Path], None],
     ) -> None:
-        """Use these collaborators."""
+        """Use these collaborators; `discard` removes a folder that an export could not complete."""
         self._database = database
         self._claims = claims
         self._checkpoints = checkpoints
         self._store = store
         self._kinds = kinds
+        self._discard = discard
 
     def create(self, plan_id: PlanId, label: str, observer: Observer) -> CheckpointGroup:
         """Take a labelled group of a plan that nobody works on."""
@@ -101,7 +104,7 @@ class CheckpointLibrary:
         return Verification(checked=len(wanted), quick=quick, damaged=damaged)
 
     def export(self, found: FoundCheckpoint, target: Path, observer: Observer) -> Sequence[ExportedFolder]:
-        """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
+        """Write a checkpoint's files into a new folder; of a group, one folder per resource; all or none."""
         if target.exists() or target.is_symlink():
             raise TargetExists(path=str(target))
         with self._database.reading() as db:
@@ -110,18 +113,29 @@ class CheckpointLibrary:
             places: Mapping[Path, Checkpoint] = {target: found.checkpoint}
         else:
             places = {target / c.resource: c for c in found.group.checkpoints}
-        exported: list[ExportedFolder] = []
-        for place, checkpoint in places.items():
-            kind = self._kinds.choose(plan.definition.resource(checkpoint.resource), Strategy.AUTO)
-            with self._store.hold():
-                self._still_there(found)
+        with self._none_if_cut_off(target), self._store.hold():
+            self._still_there(found)
+            for place, checkpoint in places.items():
+                kind = self._kinds.choose(plan.definition.resource(checkpoint.resource), Strategy.AUTO)
                 kind.export(checkpoint.snapshot, place, observer)
-            exported.append(
-                ExportedFolder(
-                    checkpoint_id=checkpoint.checkpoint_id, resource=checkpoint.resource, path=str(place)
-                )
-            )
-        return exported
+        return [
+            ExportedFolder(checkpoint_id=c.checkpoint_id, resource=c.resource, path=str(place))
+            for place, c in places.items()
+        ]
+
+    @contextmanager
+    def _none_if_cut_off(self, target: Path) -> Generator[None]:
+        """Leave no half of what is written into a folder that was not there; the same command can be run again."""
+        try:
+            yield
+        except TargetExists:
+            raise  # someone else's, made in this moment
+        except BaseException as exc:
+            self._discard(target)
+            if isinstance(exc, RestoreFailed):
+                hint = f"nothing was left at {target}; mend the cause, then try again"
+                raise RestoreFailed(hint=hint, **exc.facts) from exc
+            raise
 
     def _interrupted(self, run: Run) -> bool:
         """Whether the sandboxes may hold what a step that never came to its end left behind."""

@@ -8,7 +8,8 @@ from mulligan.application.run import Run
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Sandbox, Strategy
-from mulligan.domain.snapshot import Capture, PathChange, Snapshot
+from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.store_report import Capture, PathChange
 from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import MulliganError, RestoreFailed, RestoreIncomplete, SandboxMissing
 from mulligan.ports import SandboxKinds, SnapshotStore

@@ -13,7 +13,7 @@ from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Plan
 from mulligan.domain.resource import Sandbox
 from mulligan.domain.retention import plan_retention
-from mulligan.domain.snapshot import Capture
+from mulligan.domain.store_report import Capture
 from mulligan.domain.trigger import Trigger
 from mulligan.errors import CheckpointFailed, MulliganError, PlanTakenOver
 from mulligan.ports import Clock, Database, Ids, SnapshotStore, Transaction
@@ -95,7 +95,7 @@ class CheckpointService:
         return CheckpointGroup(
             group_id=GroupId(self._ids.new()),
             plan_id=run.plan.plan_id,
-            seq=db.plans.next_seq(run.plan.plan_id),
+            seq=next(db.plans.next_seqs(run.plan.plan_id, 1)),
             line=run.plan.line,
             attempt=run.plan.attempt,
             reason=reason,

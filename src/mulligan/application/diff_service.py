@@ -7,7 +7,7 @@ from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
 from mulligan.domain.ids import PlanId
 from mulligan.errors import CheckpointForeign, CheckpointNotFound, CheckpointsUnlike
-from mulligan.ports import Database, FoundCheckpoint, SnapshotStore, Transaction
+from mulligan.ports import Database, FoundCheckpoint, StoredTrees, Transaction
 
 FIRST, LATEST = "first", "latest"
 _NAMED_IN_A_MESSAGE = 5
@@ -16,14 +16,14 @@ _NAMED_IN_A_MESSAGE = 5
 class DiffService:
     """Compares what is stored; the sandboxes and a running plan have no part in it."""
 
-    def __init__(self, *, database: Database, store: SnapshotStore) -> None:
+    def __init__(self, *, database: Database, trees: StoredTrees) -> None:
         """Use these collaborators."""
         self._database = database
-        self._store = store
+        self._trees = trees
 
     def between(self, old: str, new: str, *, binary: bool) -> Diff:
         """Compare any two: ids of any plan, words and labels of the newest plan, labels that are unique."""
-        with self._store.hold():  # what is found stays until it is read
+        with self._trees.hold():  # what is found stays until it is read
             with self._database.reading() as db:
                 sides = _find_anywhere(db, old), _find_anywhere(db, new)
             return self._compare((old, new), sides, binary=binary)
@@ -31,7 +31,7 @@ class DiffService:
     def of_plan(self, plan_id: PlanId, old: str | None, new: str | None, *, binary: bool) -> Diff:
         """Compare two of one plan; unless told its first live group and its newest."""
         words = old or FIRST, new or LATEST
-        with self._store.hold():
+        with self._trees.hold():
             with self._database.reading() as db:
                 sides = _find_in_plan(db, words[0], plan_id), _find_in_plan(db, words[1], plan_id)
             return self._compare(words, sides, binary=binary)
@@ -42,10 +42,10 @@ class DiffService:
         pairs, messages = _pairs(words, sides)
         diffs: list[TreeDiff] = []
         for old, new in pairs:
-            differences = self._store.difference(old.snapshot.roots[0], new.snapshot.roots[0])
+            differences = self._trees.difference(old.snapshot.roots[0], new.snapshot.roots[0])
             prefix = f"{old.resource}/" if len(pairs) > 1 else ""
             options = DiffOptions(resource=old.resource, prefix=prefix, binary=binary)
-            diffs.append(diff_trees(differences, self._store.read, options))
+            diffs.append(diff_trees(differences, self._trees.read, options))
         files = tuple(file for diff in diffs for file in diff.files)
         folders = tuple(folder for diff in diffs for folder in diff.folders)
         left_out = sum(diff.pairs_left_out for diff in diffs)

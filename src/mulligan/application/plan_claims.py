@@ -64,6 +64,18 @@ class PlanClaims:
             yield run
             self._sweeps.after_work(run)
 
+    @contextmanager
+    def look(self, plan_id: PlanId, observer: Observer) -> Generator[Run]:
+        """Keep others from working on the plan, and change nothing: to see what opening it would do."""
+        with self._locks.hold(plan_id):
+            with self._database.reading() as db:
+                plan = db.plans.get(plan_id)
+            yield self._run(Claim(plan_id=plan_id, fence=plan.fence), plan, observer)
+
+    def take_over(self, plan_id: PlanId) -> None:
+        """End the process that works on the plan, or at least its right to."""
+        self._locks.take_over(plan_id)
+
     def _run(self, claim: Claim, plan: Plan, observer: Observer) -> Run:
         with self._database.reading() as db:
             sandboxes = tuple(db.sandboxes.list(plan.plan_id))

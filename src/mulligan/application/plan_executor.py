@@ -7,6 +7,7 @@ from mulligan.application.checkpoint_service import CheckpointService, reason_fo
 from mulligan.application.execute_phase import ExecutePhase
 from mulligan.application.guards import refuse_ended
 from mulligan.application.plan_claims import PlanClaims
+from mulligan.application.plan_mending import PlanMending
 from mulligan.application.plan_resume_service import PlanResumeService
 from mulligan.application.preflight import check_before_running
 from mulligan.application.recorder import Recorder
@@ -16,7 +17,7 @@ from mulligan.application.sweep_service import SweepService
 from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
-from mulligan.domain.plan import Phase, PlanFailure, ResumedFrom, State
+from mulligan.domain.plan import Phase, PlanDefinition, PlanFailure, ResumedFrom, State
 from mulligan.domain.step import StepStatus
 from mulligan.errors import (
     Interrupted,
@@ -48,6 +49,7 @@ class PlanExecutor:
         claims: PlanClaims,
         sandboxes: SandboxService,
         resumes: PlanResumeService,
+        mending: PlanMending,
         checkpoints: CheckpointService,
         manager: CheckpointManager,
         phase: ExecutePhase,
@@ -61,6 +63,7 @@ class PlanExecutor:
         self._claims = claims
         self._sandboxes = sandboxes
         self._resumes = resumes
+        self._mending = mending
         self._checkpoints = checkpoints
         self._manager = manager
         self._phase = phase
@@ -69,13 +72,18 @@ class PlanExecutor:
         self._toolbox = toolbox
         self._clock = clock
 
-    def execute(self, plan_id: PlanId, observer: Observer) -> Execution:
-        """Run the plan's steps from the one that comes next. A step that fails is an answer, not an exception."""
+    def execute(self, plan_id: PlanId, mended: PlanDefinition | None, observer: Observer) -> Execution:
+        """Run the plan's steps from the one that comes next. A step that fails is an answer, not an exception.
+
+        `mended` replaces what the plan file said of the steps that are not completed.
+        """
         with self._claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
             if run.plan.phase is Phase.EXECUTE and run.plan.state is State.COMPLETE:
                 raise PlanAlreadyComplete(plan_id=plan_id)
             self._resumes.refuse_where_impossible(run)
+            if mended is not None:
+                self._mending.adopt(run, mended)
             self._sandboxes.refuse_taken(run)
             check_before_running(run.plan.definition, run.settings, self._toolbox.declarations())
             resumed: ResumedFrom | None = None
@@ -87,7 +95,7 @@ class PlanExecutor:
             except KeyboardInterrupt:
                 self._stop(run, State.QUEUED, None)
                 raise Interrupted(
-                    plan_id=plan_id, hint=f"run on with `mulligan plan execute {plan_id}`"
+                    plan_id=plan_id, hint=f"run on with `mulligan plan resume {plan_id}`"
                 ) from None
             except StepFailed as exc:
                 return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))

@@ -1,16 +1,29 @@
 """Brings a plan that stopped back to its last good restore point before it runs on."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
-from mulligan.application.guards import refuse_without_checkpoints
+from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Run
 from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.ids import GroupId, PlanId
 from mulligan.domain.intent import IntentKind
-from mulligan.domain.plan import ResumedFrom, State
-from mulligan.domain.step import StepStatus
-from mulligan.errors import RollbackDisabled
-from mulligan.ports import Database
+from mulligan.domain.plan import Phase, ResumedFrom, State
+from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.errors import PlanAlreadyComplete, RollbackDisabled
+from mulligan.ports import Database, Observer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumePreview:
+    """Where a plan would go on, and what the user should know before."""
+
+    resumed_from: ResumedFrom | None
+    messages: tuple[str, ...]
 
 
 class PlanResumeService:
@@ -20,11 +33,13 @@ class PlanResumeService:
         self,
         *,
         database: Database,
+        claims: PlanClaims,
         manager: CheckpointManager,
         returns: ReturnService,
     ) -> None:
         """Use these collaborators."""
         self._database = database
+        self._claims = claims
         self._manager = manager
         self._returns = returns
 
@@ -34,6 +49,36 @@ class PlanResumeService:
             refuse_without_checkpoints(run.plan)
             self._manager.require(run.sandboxes)
 
+    def preview(self, plan_id: PlanId, observer: Observer) -> ResumePreview:
+        """What a resume would do; changes nothing. What was cut off would be finished first."""
+        with self._claims.look(plan_id, observer) as run:
+            refuse_ended(run.plan)
+            if run.plan.phase is Phase.EXECUTE and run.plan.state is State.COMPLETE:
+                raise PlanAlreadyComplete(plan_id=plan_id)
+            self.refuse_where_impossible(run)
+            with self._database.reading() as db:
+                intents = db.intents.list(plan_id)
+                returns = [str(i.data["target"]) for i in intents if "target" in i.data]
+                target = (
+                    db.checkpoints.get(GroupId(returns[-1]))
+                    if returns
+                    else db.checkpoints.newest_between_steps(plan_id)
+                )
+                steps = db.steps.list(plan_id)
+            if target is None or not run.sandboxes:
+                return ResumePreview(resumed_from=None, messages=("it would start with its first step",))
+            paths = sum(len(changes) for changes in self._manager.compare(run, target).values())
+            told = [f"it would go on from {target.first_checkpoint_id} at {_step_at(run, target)}"]
+            told += ["a return that was cut off would be finished first"] if returns else []
+            told += self._returns.undoing(run, target).announced
+            told += [f"what differs there now, {paths} paths, would be kept and discarded"] if paths else []
+            return ResumePreview(
+                resumed_from=ResumedFrom(
+                    checkpoint_id=target.first_checkpoint_id, step_index=target.step_index, discarded=None
+                ),
+                messages=(*told, *_running_again(steps, target)),
+            )
+
     def restore(self, run: Run) -> ResumedFrom:
         """Stand exactly at the newest live group between two steps; what is there instead is kept first."""
         with self._database.reading() as db:
@@ -41,8 +86,9 @@ class PlanResumeService:
             steps = db.steps.list(run.plan.plan_id)
         if target is None:
             raise RollbackDisabled(plan_id=run.plan.plan_id)
+        run.told += _running_again(steps, target)
         running = any(step.status is StepStatus.RUNNING for step in steps)
-        ahead = run.plan.current_group_id != target.group_id or self._returns.leaves_effects(run, target)
+        ahead = run.plan.current_group_id != target.group_id or self._returns.undoing(run, target).is_needed
         if not (running or ahead or self._differs(run, target)):
             run.stands_at(run.plan, target)
             return ResumedFrom(
@@ -69,3 +115,15 @@ class PlanResumeService:
             step_index=target.step_index,
             discarded=before.first_checkpoint_id if before else None,
         )
+
+
+def _step_at(run: Run, target: CheckpointGroup) -> str:
+    steps = run.plan.definition.steps
+    index = target.step_index
+    return f"step {index} ({steps[index].name})" if index < len(steps) else "its end"
+
+
+def _running_again(steps: Sequence[StepRecord], target: CheckpointGroup) -> list[str]:
+    """The steps that were done and lie behind the checkpoint: without one between them they run again."""
+    again = [s.name for s in steps if s.index >= target.step_index and s.status is StepStatus.DONE]
+    return [f"steps that run again, because no checkpoint follows them: {', '.join(again)}"] if again else []

@@ -3,20 +3,25 @@
 The fields are named as in the JSON output.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
-from mulligan.domain.event import Event
-from mulligan.domain.history_tree import TreeNode, history_tree
-from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
-from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
-from mulligan.domain.resource import Sandbox, Strategy
-from mulligan.domain.step import StepRecord
 from mulligan.errors import SnapshotDamaged, SystemFailed
-from mulligan.ports import Database, FoundCheckpoint, PlanLocks, SnapshotStore
+
+if TYPE_CHECKING:
+    from mulligan.domain.checkpoint import CheckpointGroup
+    from mulligan.domain.event import Event
+    from mulligan.domain.history_tree import TreeNode
+    from mulligan.domain.ids import CheckpointId, PlanId
+    from mulligan.domain.json_value import JsonObject
+    from mulligan.domain.resource import Sandbox, Strategy
+    from mulligan.domain.step import StepRecord
+    from mulligan.ports import Database, PlanLocks, StoredTrees
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,38 +100,14 @@ class PlanLine:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointView:
-    """One checkpoint as it is shown."""
-
-    checkpoint_id: CheckpointId
-    group_id: GroupId
-    seq: int
-    plan_id: PlanId
-    decision_id: DecisionId | None
-    resource: str
-    checkpoint_type: CheckpointType
-    label: str | None
-    step_index: int
-    state_hash: str
-    sandbox_ref: str
-    filesystem_path: str
-    size_bytes: int
-    modified: bool
-    created_at: datetime
-    parent_group_id: GroupId | None
-    superseded: bool
-    metadata: JsonObject
-
-
 class Queries:
     """Reads for screens and scripts; never waits for a running plan."""
 
-    def __init__(self, *, database: Database, locks: PlanLocks, store: SnapshotStore) -> None:
+    def __init__(self, *, database: Database, locks: PlanLocks, trees: StoredTrees) -> None:
         """Read from these."""
         self._database = database
         self._locks = locks
-        self._store = store
+        self._trees = trees
 
     def plan_id(self, word: str) -> PlanId:
         """The plan that a user's word means."""
@@ -192,23 +173,13 @@ class Queries:
 
     def tree(self, plan_id: PlanId, *, superseded: bool) -> TreeNode:
         """A plan's decisions and checkpoints as a tree; with or without what was left behind."""
+        from mulligan.domain.history_tree import history_tree
+
         with self._database.reading() as db:
             plan, lines = db.plans.get(plan_id), db.history.lines(plan_id)
             decisions = [d for d in db.decisions.list(plan_id) if superseded or not d.superseded]
             groups = db.checkpoints.list(plan_id, superseded=superseded)
         return history_tree(plan, lines, decisions, groups)
-
-    def checkpoints(self, plan_id: PlanId, *, superseded: bool) -> list[CheckpointView]:
-        """The plan's checkpoints, newest last."""
-        with self._database.reading() as db:
-            groups = db.checkpoints.list(plan_id, superseded=superseded)
-        return [view for group in groups for view in views_of(group)]
-
-    def find_checkpoint(self, word: str) -> FoundCheckpoint:
-        """The checkpoint or group that a word means; `first` and `latest` are of the newest plan."""
-        with self._database.reading() as db:
-            plan_id = db.plans.resolve("latest").plan_id if word in ("first", "latest") else None
-            return db.checkpoints.resolve(word, plan_id)
 
     def _files_modified(
         self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None
@@ -223,7 +194,7 @@ class Queries:
         for sandbox in sandboxes:
             snapshot = current.checkpoint_of(sandbox.resource).snapshot
             try:
-                differences = self._store.difference(sandbox.base.roots[0], snapshot.roots[0])
+                differences = self._trees.difference(sandbox.base.roots[0], snapshot.roots[0])
                 count += sum(difference.of_files for difference in differences)
             except (SnapshotDamaged, SystemFailed) as exc:
                 hurt.append(
@@ -232,7 +203,7 @@ class Queries:
         return count, tuple(hurt)
 
     def _error(self, plan: Plan) -> PlanErrorView | None:
-        resume = f"run on with `mulligan plan execute {plan.plan_id}`"
+        resume = f"run on with `mulligan plan resume {plan.plan_id}`"
         if plan.state is State.PROCESSING and self._locks.holder(plan.plan_id) is None:
             return PlanErrorView(
                 message="the process that worked on this plan is gone",
@@ -252,33 +223,6 @@ class Queries:
             recoverable=plan.definition.rollback_policy.enabled,
             hint=resume,
         )
-
-
-def views_of(group: CheckpointGroup) -> list[CheckpointView]:
-    """A group's checkpoints as they are shown."""
-    return [
-        CheckpointView(
-            checkpoint_id=checkpoint.checkpoint_id,
-            group_id=group.group_id,
-            seq=group.seq,
-            plan_id=group.plan_id,
-            decision_id=group.reason.decision_id,
-            resource=checkpoint.resource,
-            checkpoint_type=group.reason.type,
-            label=group.reason.label,
-            step_index=group.step_index,
-            state_hash=group.state_hash,
-            sandbox_ref=checkpoint.sandbox_ref,
-            filesystem_path=checkpoint.filesystem_path,
-            size_bytes=checkpoint.size_bytes,
-            modified=checkpoint.modified,
-            created_at=group.created_at,
-            parent_group_id=group.parent_group_id,
-            superseded=group.superseded,
-            metadata=group.reason.metadata,
-        )
-        for checkpoint in group.checkpoints
-    ]
 
 
 def _sandbox_view(sandbox: Sandbox) -> SandboxView:

@@ -23,12 +23,13 @@ class Recorder:
     def write(self, db: Transaction, plan: Plan, records: Sequence[Record]) -> list[Event]:
         """Write records inside a transaction; gives the events, to be shown once it is committed."""
         events: list[Event] = []
+        seqs = db.plans.next_seqs(plan.plan_id, sum(not isinstance(r, StepRecord) for r in records))
         for record in records:
             match record:
                 case Entry():
                     event = Event(
                         plan_id=plan.plan_id,
-                        seq=db.plans.next_seq(plan.plan_id),
+                        seq=next(seqs),
                         type=record.type,
                         data=record.data,
                         created_at=record.at,
@@ -38,11 +39,11 @@ class Recorder:
                 case StepRecord():
                     db.steps.save(plan.plan_id, record)
                 case ToolCall(status=CallStatus.RUNNING):
-                    db.tool_calls.add(replace(record, seq=db.plans.next_seq(plan.plan_id)))
+                    db.tool_calls.add(replace(record, seq=next(seqs)))
                 case ToolCall():
-                    db.tool_calls.save(replace(record, done_seq=db.plans.next_seq(plan.plan_id)))
+                    db.tool_calls.save(replace(record, done_seq=next(seqs)))
                 case Decision():
-                    db.decisions.add(replace(record, seq=db.plans.next_seq(plan.plan_id)))
+                    db.decisions.add(replace(record, seq=next(seqs)))
         return events
 
     def record(self, run: Run, plan: Plan, records: Sequence[Record]) -> None:

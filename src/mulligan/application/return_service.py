@@ -22,6 +22,7 @@ from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, PlanFailure, State
 from mulligan.domain.rollback import Line, live_segments
 from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.undoing import Undoing
 from mulligan.errors import (
     ChangedMeanwhile,
     MulliganError,
@@ -108,10 +109,9 @@ class ReturnService:
             self._give_up(run, intent, ())
             raise
 
-    def leaves_effects(self, run: Run, target: CheckpointGroup) -> bool:
-        """Whether calls that a return to the group leaves behind had effects outside the sandboxes."""
-        undoing = self._undos.plan(run, target)
-        return bool(undoing.undone or undoing.irreversible)
+    def undoing(self, run: Run, target: CheckpointGroup) -> Undoing:
+        """What a return to the group does to effects outside the sandboxes."""
+        return self._undos.plan(run, target)
 
     def finish(self, run: Run, intent: Intent) -> None:
         """Finish what a process that died had begun, or take it back where that cannot be.

@@ -14,7 +14,7 @@ from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.plan import Phase, State
 from mulligan.domain.rollback import is_live, live_segments
-from mulligan.domain.snapshot import ChangeAction
+from mulligan.domain.store_report import ChangeAction
 from mulligan.domain.undoing import Undoing, described
 from mulligan.errors import CheckpointForeign, CheckpointNotATarget
 from mulligan.ports import Database, Observer

@@ -11,8 +11,8 @@ from mulligan.domain.event import EventType
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.plan import Plan
 from mulligan.domain.resource import Sandbox, Strategy
-from mulligan.domain.snapshot import Capture
 from mulligan.domain.step import StepRecord
+from mulligan.domain.store_report import Capture
 from mulligan.domain.tool import ToolCall
 from mulligan.ports import Claim, Observer
 

@@ -24,8 +24,8 @@ from mulligan.domain.placement import (
 )
 from mulligan.domain.plan import Phase, PlanDefinition, State
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Capture, Survey
-from mulligan.errors import LocationTaken, ResourceUnsuitable
+from mulligan.domain.store_report import Capture, Survey
+from mulligan.errors import LocationTaken, ResourceUnsuitable, RestoreFailed
 from mulligan.ports import (
     Clock,
     Database,
@@ -127,7 +127,11 @@ class SandboxService:
         made: dict[str, tuple[Sandbox, Capture]] = {}
         for order in sorted(orders, key=lambda o: o.resource.type is ResourceType.SQLITE):
             kind = self._kind(order.resource, run.plan.definition, run.settings)
-            made[order.resource.name] = kind.create(order, run.observer)
+            try:
+                made[order.resource.name] = kind.create(order, run.observer)
+            except RestoreFailed as exc:  # nothing is to be completed: the next start makes it anew
+                hint = f"mend the cause, then run on with `mulligan plan execute {run.plan.plan_id}`"
+                raise RestoreFailed(hint=hint, **exc.facts) from exc
         return [made[order.resource.name] for order in orders]
 
     def _order(self, run: Run, resource: Resource) -> SandboxOrder:

@@ -5,7 +5,7 @@ the store has grown by a fifth since the last sweep, while it runs when the stor
 So a checkpoint never waits for a sweep of its own, and what is on disk stays in proportion to what is kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +15,15 @@ from mulligan.application.run import Entry, Run
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Snapshot, Swept
-from mulligan.errors import DatabaseForeign, MulliganError, PlanBusy, PlanTakenOver
+from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.store_report import Swept
+from mulligan.errors import DatabaseForeign, DatabaseUnusable, MulliganError, PlanBusy, PlanTakenOver
 from mulligan.ports import (
     Clock,
     Database,
     Observer,
+    PlanFolders,
     PlanLocks,
-    SandboxFolders,
     SandboxKinds,
     SnapshotStore,
 )
@@ -47,6 +48,7 @@ class SweepReport:
     sandboxes_removed: tuple[str, ...]  # folders that no plan has as its sandbox
     work_folders_removed: int  # of processes that died
     stat_caches_removed: int  # of trees that are no more
+    scratch_folders_removed: int  # files handed to tool calls, of processes that died
 
 
 class SweepService:
@@ -58,7 +60,8 @@ class SweepService:
         database: Database,
         store: SnapshotStore,
         kinds: SandboxKinds,
-        folders: SandboxFolders,
+        folders: PlanFolders,
+        scratch: PlanFolders,
         locks: PlanLocks,
         recorder: Recorder,
         clock: Clock,
@@ -68,6 +71,7 @@ class SweepService:
         self._store = store
         self._kinds = kinds
         self._folders = folders
+        self._scratch = scratch
         self._locks = locks
         self._recorder = recorder
         self._clock = clock
@@ -75,7 +79,8 @@ class SweepService:
     def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
         """Free all that nothing refers to, while plans run; a dry run only counts."""
         self._refuse_foreign_database()
-        removed = self._remove_orphans(dry_run=dry_run)  # folder -> bytes
+        orphans = self._remove(self._folders, self._unnamed, dry_run=dry_run)  # folder -> bytes
+        scratch = self._remove(self._scratch, self._scratch.list, dry_run=dry_run)
         sandboxes = self._sandboxes()
         if not dry_run:
             self._retire_idle(sandboxes)
@@ -90,11 +95,12 @@ class SweepService:
             packs_rewritten=swept.packs_rewritten,
             packs_kept=swept.packs_kept,
             packs_unreadable=swept.packs_unreadable,
-            bytes_freed=swept.bytes_freed + left.size_bytes + sum(removed.values()),
+            bytes_freed=swept.bytes_freed + left.size_bytes + sum(orphans.values()) + sum(scratch.values()),
             bytes_kept=swept.bytes_kept,
-            sandboxes_removed=tuple(map(str, removed)),
+            sandboxes_removed=tuple(map(str, orphans)),
             work_folders_removed=left.work_folders,
             stat_caches_removed=left.stat_caches,
+            scratch_folders_removed=len(scratch),
         )
 
     def after_work(self, run: Run) -> None:
@@ -117,11 +123,18 @@ class SweepService:
             raise
         except MulliganError as exc:
             text = f"the bytes of pruned checkpoints are not freed yet: {exc.text}"
-            entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
-            self._recorder.record(run, run.plan, [entry])
+            self._tell(run, text)
             return None
         run.pruned = 0
         return swept
+
+    def _tell(self, run: Run, text: str) -> None:
+        """Put it into the plan's log, or into the answer where the log can take nothing either: a full disk."""
+        entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+        try:
+            self._recorder.record(run, run.plan, [entry])
+        except DatabaseUnusable:
+            run.told.append(text)
 
     def _retire_idle(self, sandboxes: Sequence[Sandbox]) -> None:
         """Take back what was published of pruned checkpoints, each plan's while nobody works on it."""
@@ -157,23 +170,26 @@ class SweepService:
             if plan_id not in known:
                 raise DatabaseForeign(plan_id=plan_id)
 
-    def _remove_orphans(self, *, dry_run: bool) -> dict[Path, int]:
-        """Remove folders that no row names, each while nobody works on its plan; gives them with their bytes."""
+    def _remove(
+        self, folders: PlanFolders, unused: Callable[[PlanId], Sequence[Path]], *, dry_run: bool
+    ) -> dict[Path, int]:
+        """Remove folders of plans, each while nobody works on its plan; gives them with their bytes."""
         with self._database.reading() as db:
             known = {plan.plan_id for plan in db.plans.list(None)}
         removed: dict[Path, int] = {}
-        for plan_id in [each for each in self._folders.plans() if each in known and self._orphans(each)]:
+        for plan_id in [each for each in folders.plans() if each in known and unused(each)]:
             try:
                 with self._locks.hold(plan_id):
-                    for folder in self._orphans(plan_id):
-                        removed[folder] = self._folders.size_of(folder)
+                    for folder in unused(plan_id):
+                        removed[folder] = folders.size_of(folder)
                         if not dry_run:
-                            self._folders.remove(folder)
+                            folders.remove(folder)
             except PlanBusy:
-                continue  # it may be about to record them
+                continue  # it may be about to record them, or hand them to a tool
         return removed
 
-    def _orphans(self, plan_id: PlanId) -> list[Path]:
+    def _unnamed(self, plan_id: PlanId) -> list[Path]:
+        """Sandboxes that no row names."""
         folders = self._folders.list(plan_id)  # before the rows: a folder that a row names by then is none
         with self._database.reading() as db:
             paths = {sandbox.path for sandbox in db.sandboxes.list(plan_id)}

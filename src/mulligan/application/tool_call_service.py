@@ -10,8 +10,8 @@ from mulligan.domain.event import EventType
 from mulligan.domain.ids import CallId
 from mulligan.domain.interpolation import replace_references
 from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.snapshot import Capture
 from mulligan.domain.step import Step, ToolUse
+from mulligan.domain.store_report import Capture
 from mulligan.domain.tool import CallStatus, ToolCall, ToolDeclaration, Undo
 from mulligan.errors import NotBuiltYet, PathEscapes, RollbackDisabled, SystemFailed, ToolFailed
 from mulligan.ports import Clock, Ids, StepHost, Toolbox

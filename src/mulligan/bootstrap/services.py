@@ -3,12 +3,12 @@
 Each service is imported and built when it is first needed: a command does not pay for what it does not use.
 """
 
-import os
+from __future__ import annotations
+
 import time
 from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -18,22 +18,24 @@ from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.adapters.locks import FilePlanLocks
 from mulligan.application.queries import Queries
 from mulligan.bootstrap.layered_settings import LayeredSettings
-from mulligan.bootstrap.surroundings import Surroundings
-from mulligan.config import Entry
+from mulligan.bootstrap.surroundings import boot_id
+from mulligan.bootstrap.world import SystemClock, UlidSource
 from mulligan.domain.resource import Resource, ResourceType
-from mulligan.domain.tool import ToolDeclaration
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+    from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_manager import CheckpointManager
+    from mulligan.application.checkpoint_queries import CheckpointQueries
     from mulligan.application.checkpoint_service import CheckpointService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.plan_claims import PlanClaims
     from mulligan.application.plan_executor import PlanExecutor
+    from mulligan.application.plan_resume_service import PlanResumeService
     from mulligan.application.plan_service import PlanService
     from mulligan.application.prune_service import PruneService
     from mulligan.application.recorder import Recorder
@@ -42,26 +44,11 @@ if TYPE_CHECKING:
     from mulligan.application.sandbox_service import SandboxService
     from mulligan.application.sweep_service import SweepService
     from mulligan.application.undo_service import UndoService
+    from mulligan.bootstrap.surroundings import Surroundings
+    from mulligan.config import Entry
+    from mulligan.domain.tool import ToolDeclaration
 
 _SQLITE = "sqlite:///"
-
-
-class SystemClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        """The present moment, aware, in UTC."""
-        return datetime.now(UTC)
-
-
-class UlidSource:
-    """ULIDs that only grow within this process."""
-
-    def new(self) -> str:
-        """A ULID, greater than every one given before by this process."""
-        from ulid import ULID  # here: it costs as much as everything else a reading command imports
-
-        return str(ULID())
 
 
 class Services:
@@ -114,16 +101,23 @@ class Services:
     @cached_property
     def queries(self) -> Queries:
         """What screens show."""
-        return Queries(database=self.database, locks=self._locks, store=self._store)
+        return Queries(database=self.database, locks=self._locks, trees=self._trees)
 
     @cached_property
-    def plans(self) -> "PlanService":
+    def checkpoint_queries(self) -> CheckpointQueries:
+        """What screens show of checkpoints."""
+        from mulligan.application.checkpoint_queries import CheckpointQueries
+
+        return CheckpointQueries(database=self.database)
+
+    @cached_property
+    def plans(self) -> PlanService:
         """The beginning and early end of plans."""
         from mulligan.application.plan_service import PlanService
 
         return PlanService(
             database=self.database,
-            claims=self._claims,
+            claims=self.claims,
             locks=self._locks,
             sandboxes=self._sandboxes,
             settings=self.settings,
@@ -134,12 +128,12 @@ class Services:
         )
 
     @cached_property
-    def executor(self) -> "PlanExecutor":
+    def executor(self) -> PlanExecutor:
         """Runs plans."""
         from mulligan.application.execute_phase import ExecutePhase
         from mulligan.application.failure_service import FailureService
         from mulligan.application.plan_executor import PlanExecutor
-        from mulligan.application.plan_resume_service import PlanResumeService
+        from mulligan.application.plan_mending import PlanMending
         from mulligan.application.tool_call_service import ToolCallService
 
         failures = FailureService(
@@ -159,12 +153,14 @@ class Services:
             ids=self._ids,
             clock=self._clock,
         )
-        resumes = PlanResumeService(database=self.database, manager=self._manager, returns=self._returns)
         return PlanExecutor(
             database=self.database,
-            claims=self._claims,
+            claims=self.claims,
             sandboxes=self._sandboxes,
-            resumes=resumes,
+            resumes=self.resumes,
+            mending=PlanMending(
+                database=self.database, settings=self.settings, recorder=self._recorder, clock=self._clock
+            ),
             checkpoints=self._checkpoints,
             manager=self._manager,
             phase=phase,
@@ -175,39 +171,50 @@ class Services:
         )
 
     @cached_property
-    def rollbacks(self) -> "RollbackService":
+    def rollbacks(self) -> RollbackService:
         """Goes back and forward."""
         from mulligan.application.rollback_service import RollbackService
 
         return RollbackService(
             database=self.database,
-            claims=self._claims,
+            claims=self.claims,
             manager=self._manager,
             returns=self._returns,
             undos=self._undos,
         )
 
     @cached_property
-    def library(self) -> "CheckpointLibrary":
+    def library(self) -> CheckpointLibrary:
         """Checkpoints in the hands of a user."""
+        from mulligan.adapters.sandboxes.removal import remove_new_tree
         from mulligan.application.checkpoint_library import CheckpointLibrary
 
         return CheckpointLibrary(
             database=self.database,
-            claims=self._claims,
+            claims=self.claims,
             checkpoints=self._checkpoints,
             store=self._store,
             kinds=self._kinds,
+            discard=remove_new_tree,
         )
 
     @cached_property
-    def prunes(self) -> "PruneService":
+    def resumes(self) -> PlanResumeService:
+        """Says and does what a stopped plan needs before it runs on."""
+        from mulligan.application.plan_resume_service import PlanResumeService
+
+        return PlanResumeService(
+            database=self.database, claims=self.claims, manager=self._manager, returns=self._returns
+        )
+
+    @cached_property
+    def prunes(self) -> PruneService:
         """Prunes and deletes checkpoints by hand."""
         from mulligan.application.prune_service import PruneService
 
         return PruneService(
             database=self.database,
-            claims=self._claims,
+            claims=self.claims,
             sweeps=self.sweeps,
             settings=self.settings,
             recorder=self._recorder,
@@ -215,27 +222,28 @@ class Services:
         )
 
     @cached_property
-    def sweeps(self) -> "SweepService":
+    def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalSandboxFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
         from mulligan.application.sweep_service import SweepService
 
         return SweepService(
             database=self.database,
             store=self._store,
             kinds=self._kinds,
-            folders=LocalSandboxFolders(home=self.home / "sandboxes"),
+            folders=LocalPlanFolders(home=self.home / "sandboxes"),
+            scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,
             clock=self._clock,
         )
 
     @cached_property
-    def diffs(self) -> "DiffService":
+    def diffs(self) -> DiffService:
         """Compares checkpoints."""
         from mulligan.application.diff_service import DiffService
 
-        return DiffService(database=self.database, store=self._store)
+        return DiffService(database=self.database, trees=self._trees)
 
     @property
     def known_tools(self) -> Mapping[str, ToolDeclaration]:
@@ -267,24 +275,34 @@ class Services:
         ]
 
     @cached_property
-    def toolbox(self) -> "ProjectToolbox":
+    def toolbox(self) -> ProjectToolbox:
         """The tools, and the processes they keep."""
         from mulligan.bootstrap.toolbox import build_toolbox
 
-        return build_toolbox(self.home, self._around.environ)
+        return build_toolbox(self._scratch, self.home, self._around.environ)
+
+    @property
+    def _scratch(self) -> Path:
+        return self.home / "scratch"
 
     @cached_property
     def _locks(self) -> FilePlanLocks:
         return FilePlanLocks(folder=self.home / "locks", clock=self._clock)
 
     @cached_property
-    def _store(self) -> "PackedSnapshotStore":
-        from mulligan.adapters.snapshots.store import PackedSnapshotStore
+    def _trees(self) -> PackedTrees:
+        from mulligan.adapters.snapshots.packed_trees import PackedTrees
 
-        return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=_boot_id())
+        return PackedTrees(home=self.home / "store")
 
     @cached_property
-    def _kinds(self) -> "LocalSandboxKinds":
+    def _store(self) -> PackedSnapshotStore:
+        from mulligan.adapters.snapshots.store import PackedSnapshotStore
+
+        return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
+
+    @cached_property
+    def _kinds(self) -> LocalSandboxKinds:
         from mulligan.adapters.sandboxes.directory import DirectorySandboxes
         from mulligan.adapters.sandboxes.in_place import InPlaceFolders
         from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
@@ -298,19 +316,19 @@ class Services:
         return LocalSandboxKinds([directories, in_place])
 
     @cached_property
-    def _recorder(self) -> "Recorder":
+    def _recorder(self) -> Recorder:
         from mulligan.application.recorder import Recorder
 
         return Recorder(database=self.database, clock=self._clock)
 
     @cached_property
-    def _manager(self) -> "CheckpointManager":
+    def _manager(self) -> CheckpointManager:
         from mulligan.application.checkpoint_manager import CheckpointManager
 
         return CheckpointManager(kinds=self._kinds, store=self._store)
 
     @cached_property
-    def _checkpoints(self) -> "CheckpointService":
+    def _checkpoints(self) -> CheckpointService:
         from mulligan.application.checkpoint_service import CheckpointService
 
         return CheckpointService(
@@ -323,7 +341,7 @@ class Services:
         )
 
     @cached_property
-    def _returns(self) -> "ReturnService":
+    def _returns(self) -> ReturnService:
         from mulligan.application.return_service import ReturnService
 
         return ReturnService(
@@ -339,7 +357,7 @@ class Services:
         )
 
     @cached_property
-    def _undos(self) -> "UndoService":
+    def _undos(self) -> UndoService:
         from mulligan.application.undo_service import UndoService
 
         return UndoService(
@@ -347,7 +365,7 @@ class Services:
         )
 
     @cached_property
-    def _sandboxes(self) -> "SandboxService":
+    def _sandboxes(self) -> SandboxService:
         from mulligan.application.sandbox_service import SandboxService
 
         return SandboxService(
@@ -362,7 +380,8 @@ class Services:
         )
 
     @cached_property
-    def _claims(self) -> "PlanClaims":
+    def claims(self) -> PlanClaims:
+        """Opens plans to be worked on."""
         from mulligan.application.plan_claims import PlanClaims
 
         return PlanClaims(
@@ -375,11 +394,3 @@ class Services:
             sweeps=self.sweeps,
             clock=self._clock,
         )
-
-
-def _boot_id() -> str:
-    """What tells this boot of the machine from the one before; where nothing does, nothing is trusted."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-    except OSError:  # pragma: no cover - not on Linux
-        return f"unknown-{os.getpid()}-{time.time_ns()}"

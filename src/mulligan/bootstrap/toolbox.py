@@ -11,9 +11,9 @@ from mulligan.adapters.tools.toolbox import LocalToolbox
 _MACHINE_FILES = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
-def build_toolbox(home: Path, environ: Mapping[str, str]) -> ProjectToolbox:
+def build_toolbox(scratch: Path, home: Path, environ: Mapping[str, str]) -> ProjectToolbox:
     """The built-in tools and the user's own, run with this interpreter."""
-    built_in = LocalToolbox(python=sys.executable, base_environment=environ, scratch=home / "scratch")
+    built_in = LocalToolbox(python=sys.executable, base_environment=environ, scratch=scratch)
     return ProjectToolbox(
         built_in=built_in,
         home=home,

@@ -1,5 +1,7 @@
 """Commands on checkpoints."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,13 +12,13 @@ from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
-from mulligan.cli.invocation import Invocation
 from mulligan.cli.times import local_time
 from mulligan.errors import SnapshotDamaged
 
 if TYPE_CHECKING:
+    from mulligan.application.checkpoint_queries import CheckpointView
     from mulligan.application.prune_service import Pruning
-    from mulligan.application.queries import CheckpointView
+    from mulligan.cli.invocation import Invocation
 
 _READS = (0, 2, 3)
 
@@ -140,11 +142,11 @@ def delete(invocation: Invocation, checkpoint: str) -> Answer:
     return Answer(data=result, blocks=[*lines, *_freed(result)])
 
 
-def _freed(result: "Pruning") -> list[Line]:
+def _freed(result: Pruning) -> list[Line]:
     return [] if result.bytes_freed is None else [Line(f"{result.bytes_freed} bytes freed")]
 
 
-def _table(views: "Sequence[CheckpointView]") -> Table:
+def _table(views: Sequence[CheckpointView]) -> Table:
     rows = tuple(
         (
             v.checkpoint_id,
@@ -160,12 +162,12 @@ def _table(views: "Sequence[CheckpointView]") -> Table:
     return Table(("CHECKPOINT", "RESOURCE", "TYPE", "LABEL", "STEP", "ADDED", "TIME"), rows)
 
 
-def _in_full(view: "CheckpointView") -> list[Line]:
+def _in_full(view: CheckpointView) -> list[Line]:
     names = [f for f in view.__dataclass_fields__ if f != "checkpoint_id"]
     lines = [Line(f"checkpoint {view.checkpoint_id}", title=True)]
     return lines + [Line(f"  {name}: {getattr(view, name)}") for name in names]
 
 
-def _one_or_all(views: "Sequence[CheckpointView]") -> object:
+def _one_or_all(views: Sequence[CheckpointView]) -> object:
     """One checkpoint as itself; those of a group of several resources as a list."""
     return views[0] if len(views) == 1 else {"group_id": views[0].group_id, "checkpoints": views}

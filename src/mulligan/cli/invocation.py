@@ -14,7 +14,8 @@ from mulligan.errors import ConfirmationMissing, Declined, MulliganError, UsageW
 if TYPE_CHECKING:
     from mulligan.bootstrap.project import Project
     from mulligan.bootstrap.surroundings import Surroundings
-    from mulligan.cli.live import Live, Silent
+    from mulligan.cli.live import Live
+    from mulligan.cli.silent import Silent
 
 
 @dataclass(kw_only=True)
@@ -41,13 +42,13 @@ class Invocation:
     @cached_property
     def live(self) -> "Live | Silent":
         """Who shows what goes on."""
-        from mulligan.cli.live import Live, Silent
+        if self.format.is_document:
+            from mulligan.cli.silent import Silent
 
-        return (
-            Silent()
-            if self.format.is_document
-            else Live(terminal=sys.stderr.isatty(), monotonic=time.monotonic)
-        )
+            return Silent()
+        from mulligan.cli.live import Live
+
+        return Live(terminal=sys.stderr.isatty(), monotonic=time.monotonic)
 
     def project(self) -> "Project":
         """The project the command works in, or a refusal."""

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from mulligan.cli.encode import harmless_lines
 from mulligan.domain.event import Event, EventType
-from mulligan.ports import Unobserved
 
 _PATIENCE = 0.5  # seconds: shorter work needs no progress line
 _PACE = 0.1
@@ -71,13 +70,6 @@ class Live:
         except OSError:
             return  # nobody looks any more, or their disk is full; the operation itself goes on
         self._at_line_start = data.endswith(b"\n")
-
-
-class Silent(Unobserved):
-    """Draws nothing: the answer is a document."""
-
-    def close(self) -> None:
-        """Nothing to clean up."""
 
 
 def _told(event: Event) -> str | None:

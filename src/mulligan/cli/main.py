@@ -3,7 +3,6 @@
 import importlib
 import signal
 import time
-import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -83,7 +82,7 @@ def gc(invocation: Invocation, dry_run: bool) -> Answer:
         Line(f"packs {would}removed: {report.packs_removed}, rewritten: {report.packs_rewritten}"),
     ]
     lines += [Line(f"sandbox {would}removed: {path}") for path in report.sandboxes_removed]
-    leftovers = report.work_folders_removed + report.stat_caches_removed
+    leftovers = report.work_folders_removed + report.stat_caches_removed + report.scratch_folders_removed
     if leftovers:
         lines.append(Line(f"leftovers {would}removed: {leftovers}"))
     unreadable = f"{report.packs_unreadable} packs cannot be read and stay: see `mulligan checkpoint verify`"
@@ -116,6 +115,8 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as exc:  # a name too long for the system, for one; work is translated where it is done
         answer = Answer(data=None, error=_system_error(exc))
     except Exception as exc:  # noqa: BLE001 - a script gets its document and an exit code from a bug too
+        import traceback
+
         traceback.print_exc()
         answer = Answer(data=None, error=InternalError(reason=f"{type(exc).__name__}: {exc}"))
     try:

@@ -1,5 +1,7 @@
 """Commands on plans."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,17 +13,16 @@ from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
-from mulligan.cli.invocation import Invocation
 from mulligan.cli.times import local_time
-from mulligan.cli.tree_answer import tree_answer
 from mulligan.cli.trusting import trusting
-from mulligan.domain.event import Event
 from mulligan.domain.plan import State
-from mulligan.errors import MulliganError, NotBuiltYet
+from mulligan.errors import MulliganError, NotBuiltYet, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.queries import PlanStatus
     from mulligan.application.rollback_service import Rollback
+    from mulligan.cli.invocation import Invocation
+    from mulligan.domain.event import Event
 
 _READS = (0, 2, 3)
 
@@ -48,6 +49,38 @@ def execute(invocation: Invocation, plan: str) -> Answer:
     project = invocation.project_or_new() if is_file else invocation.project()
     wanted = Path(plan) if is_file else plan
     status, execution = trusting(invocation, project, lambda: project.run(wanted))
+    return _status_answer(status, execution.error, execution.messages)
+
+
+@command(group, "resume", example="mulligan plan resume upgrade-api", codes=(0, 1, 2, 3, 130))
+@click.argument("plan", metavar="PLAN_ID")
+@click.option("--dry-run", is_flag=True, help="Say where it would go on and what it would discard.")
+@click.option("--take-over", is_flag=True, help="Take the plan from a process that hangs; that one is ended.")
+@click.option(
+    "--plan",
+    "mended",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Go on with a mended plan file; its completed steps must be the same.",
+)
+def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, mended: Path | None) -> Answer:
+    """Go on with a plan that stopped, from its last good restore point.
+
+    What an interrupted step left is kept in a pre_rollback checkpoint and discarded; no completed step runs
+    twice where a checkpoint follows it. What was cut off is finished or undone first.
+    """
+    project = invocation.project()
+    if dry_run:
+        if take_over or mended is not None:
+            raise UsageWrong(
+                reason="--dry-run changes nothing: it does not go with --take-over or --plan",
+                hint="leave one of them out",
+            )
+        status, preview = project.preview_resume(plan)
+        return _status_answer(status, None, preview.messages)
+    status, execution = trusting(
+        invocation, project, lambda: project.resume(plan, mended=mended, take_over=take_over)
+    )
     return _status_answer(status, execution.error, execution.messages)
 
 
@@ -92,6 +125,8 @@ def log(invocation: Invocation, plan: str) -> Answer:
 @click.option("--show-superseded", "superseded", is_flag=True, help="What a rollback left behind too.")
 def tree(invocation: Invocation, plan: str, superseded: bool) -> Answer:
     """Show a plan's decisions, and the checkpoints taken on the way, as a tree; the newest plan unless named."""
+    from mulligan.cli.tree_answer import tree_answer  # here: no other command shows a tree
+
     return tree_answer(invocation.project().tree(plan, superseded=superseded))
 
 
@@ -152,7 +187,7 @@ def _is_file(word: str) -> bool:
     return "/" in word or word.endswith((".yaml", ".yml")) or os.path.isfile(word)  # noqa: PTH113 - never raises
 
 
-def _status_answer(status: "PlanStatus", error: MulliganError | None, messages: Sequence[str] = ()) -> Answer:
+def _status_answer(status: PlanStatus, error: MulliganError | None, messages: Sequence[str] = ()) -> Answer:
     title = Line(f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}", title=True)
     rows = tuple(
         (str(s.index), s.name, s.status.value, "" if s.duration_ms is None else f"{s.duration_ms} ms")
@@ -173,7 +208,7 @@ def _status_answer(status: "PlanStatus", error: MulliganError | None, messages: 
     return Answer(data=status, blocks=blocks, messages=[*status.messages, *messages], error=error)
 
 
-def _rollback_answer(rollback: "Rollback") -> Answer:
+def _rollback_answer(rollback: Rollback) -> Answer:
     summary, after, impact = rollback.rollback_summary, rollback.post_rollback_state, rollback.impact
     label = f" ({summary.label})" if summary.label else ""
     verb = "would go" if rollback.dry_run else "went"
@@ -196,7 +231,7 @@ def _rollback_answer(rollback: "Rollback") -> Answer:
         blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
     if after.pre_rollback_checkpoint:
         blocks.append(Line(f"what was there is kept in {after.pre_rollback_checkpoint}"))
-        blocks.append(Line(f"run on with `mulligan plan execute {rollback.plan_id}`"))
+        blocks.append(Line(f"run on with `mulligan plan resume {rollback.plan_id}`"))
     return Answer(data=rollback, blocks=blocks, messages=rollback.messages, warn=bool(impact.undo_failed))
 
 

@@ -1,6 +1,5 @@
 """Checkpoints: snapshots with why, when and where in the plan they were taken, and the groups they come in."""
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -53,6 +52,8 @@ EMPTY_STATE = PlanState(step_index=0, outputs={}, memory={}, decisions=())
 
 def state_hash(state: PlanState, snapshots: Iterable[tuple[str, Snapshot]]) -> str:
     """Hash the plan's state and the snapshots of its resources: equal states, equal hashes, anywhere."""
+    import hashlib  # here: it loads OpenSSL, and whoever only reads hashes nothing
+
     document: JsonObject = {"plan": state.to_json(), "resources": {name: s.id for name, s in snapshots}}
     return hashlib.sha256(canonical_json(document).encode("utf-8", "surrogatepass")).hexdigest()
 

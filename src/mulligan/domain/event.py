@@ -13,6 +13,7 @@ class EventType(StrEnum):
 
     PLAN_CREATED = "plan_created"
     PLAN_STATE = "plan_state"
+    PLAN_MENDED = "plan_mended"  # it goes on with another plan file
     STEP_STARTED = "step_started"
     STEP_DONE = "step_done"
     STEP_FAILED = "step_failed"

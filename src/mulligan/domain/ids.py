@@ -10,7 +10,14 @@ DecisionId = NewType("DecisionId", str)
 CallId = NewType("CallId", str)
 IntentId = NewType("IntentId", str)
 
-_PREFIX = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,26}")  # Crockford's alphabet: no I, L, O, U
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: no I, L, O, U
+_PREFIX = re.compile(f"[{_ALPHABET}]{{4,26}}")
+RANDOM_BITS = 80  # of a ULID, below the milliseconds since 1970
+
+
+def ulid_text(value: int) -> str:
+    """Write a ULID, 128 bits, as its 26 characters."""
+    return "".join(_ALPHABET[value >> shift & 31] for shift in range(125, -1, -5))
 
 
 def as_id_prefix(word: str) -> str | None:

@@ -7,6 +7,7 @@ values in its environment. What is put in is not looked at again: a variable may
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from mulligan.domain.json_value import Json, canonical_json
 from mulligan.domain.tool import ArgumentType, ToolDeclaration
@@ -34,11 +35,16 @@ class Reference:
     @property
     def environment_name(self) -> str:
         """The environment variable in which a command finds the same value."""
-        if self.kind is ReferenceKind.GUIDANCE:
-            return "MULLIGAN_GUIDANCE"
-        prefix = "MULLIGAN_VAR_" if self.kind is ReferenceKind.VARIABLE else "MULLIGAN_OUTPUT_"
-        # Letters of any script stay, so that names without Latin letters do not all become the same.
-        return prefix + "".join(c if c.isalnum() else "_" for c in self.name.upper())
+        return _environment_name(self.kind, self.name)
+
+
+@lru_cache(maxsize=4096)  # every step hands on the outputs of all steps before it
+def _environment_name(kind: ReferenceKind, name: str) -> str:
+    if kind is ReferenceKind.GUIDANCE:
+        return "MULLIGAN_GUIDANCE"
+    prefix = "MULLIGAN_VAR_" if kind is ReferenceKind.VARIABLE else "MULLIGAN_OUTPUT_"
+    # Letters of any script stay, so that names without Latin letters do not all become the same.
+    return prefix + "".join(c if c.isalnum() else "_" for c in name.upper())
 
 
 GUIDANCE = Reference(ReferenceKind.GUIDANCE, "")

@@ -1,6 +1,5 @@
 """Where resources may lie: rules over locations as they are written, before any file is looked at."""
 
-import hashlib
 import posixpath
 import re
 from collections.abc import Iterable
@@ -84,6 +83,8 @@ def folder_name(resource: str) -> str:
     """A name for a resource's folder that is safe in any filesystem; resources may be called anything."""
     if _PLAIN_NAME.fullmatch(resource):
         return resource
+    import hashlib  # here: it loads OpenSSL, which only the making of a sandbox needs
+
     digest = hashlib.sha256(resource.encode("utf-8", "surrogatepass")).hexdigest()
     readable = re.sub(r"[^a-z0-9_-]+", "-", resource.lower()).strip("-")[:32]
     return f"{readable or 'resource'}-{digest[:16]}"

@@ -15,6 +15,17 @@ class Undoing:
     irreversible: tuple[ToolCall, ...]  # oldest first: their effects outside stand
     not_redone: tuple[ToolCall, ...]  # live again, but what they did outside was undone before
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether calls that are left behind had effects outside, or may have had."""
+        return bool(self.undone or self.irreversible)
+
+    @property
+    def announced(self) -> list[str]:
+        """What will be done, and what cannot be, in the words of messages."""
+        undone = [f"to be undone: {described(call)}" for call in self.undone]
+        return undone + [f"cannot be undone: {described(call)}" for call in self.irreversible]
+
 
 def plan_undoing(calls: Sequence[ToolCall], segments: Sequence[Segment]) -> Undoing:
     """Divide a plan's calls with effects outside, oldest first, for a return after which these segments are live.

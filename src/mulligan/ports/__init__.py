@@ -3,30 +3,34 @@
 Their docstrings are the contract that `tests/contracts` runs against every adapter.
 """
 
-from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
-from mulligan.ports.rows import (
-    CheckpointRepository,
-    DecisionRepository,
-    EventRepository,
-    FoundCheckpoint,
-    HistoryRepository,
-    IntentRepository,
-    PlanRepository,
-    SandboxRepository,
-    StepRepository,
-    ToolCallRepository,
-    Transaction,
-)
-from mulligan.ports.storage import (
-    SandboxFolders,
-    SandboxKind,
-    SandboxKinds,
-    SandboxOrder,
-    SnapshotStore,
-    WorkingTree,
-)
-from mulligan.ports.tooling import StepHost, Tool, Toolbox, ToolRequest
-from mulligan.ports.world import Clock, Ids, Observer, Unobserved
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
+    from mulligan.ports.rows import (
+        CheckpointRepository,
+        DecisionRepository,
+        EventRepository,
+        FoundCheckpoint,
+        HistoryRepository,
+        IntentRepository,
+        PlanRepository,
+        SandboxRepository,
+        StepRepository,
+        ToolCallRepository,
+        Transaction,
+    )
+    from mulligan.ports.storage import (
+        PlanFolders,
+        SandboxKind,
+        SandboxKinds,
+        SandboxOrder,
+        SnapshotStore,
+        StoredTrees,
+        WorkingTree,
+    )
+    from mulligan.ports.tooling import StepHost, Tool, Toolbox, ToolRequest
+    from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
 __all__ = [
     "CheckpointRepository",
@@ -41,9 +45,9 @@ __all__ = [
     "IntentRepository",
     "LockHolder",
     "Observer",
+    "PlanFolders",
     "PlanLocks",
     "PlanRepository",
-    "SandboxFolders",
     "SandboxKind",
     "SandboxKinds",
     "SandboxOrder",
@@ -51,6 +55,7 @@ __all__ = [
     "SnapshotStore",
     "StepHost",
     "StepRepository",
+    "StoredTrees",
     "Tool",
     "ToolCallRepository",
     "ToolRequest",
@@ -59,3 +64,41 @@ __all__ = [
     "Unobserved",
     "WorkingTree",
 ]
+
+_ROOMS = {
+    "claims": ("Claim", "Database", "LockHolder", "PlanLocks"),
+    "rows": (
+        "CheckpointRepository",
+        "DecisionRepository",
+        "EventRepository",
+        "FoundCheckpoint",
+        "HistoryRepository",
+        "IntentRepository",
+        "PlanRepository",
+        "SandboxRepository",
+        "StepRepository",
+        "ToolCallRepository",
+        "Transaction",
+    ),
+    "storage": (
+        "PlanFolders",
+        "SandboxKind",
+        "SandboxKinds",
+        "SandboxOrder",
+        "SnapshotStore",
+        "StoredTrees",
+        "WorkingTree",
+    ),
+    "tooling": ("StepHost", "Tool", "Toolbox", "ToolRequest"),
+    "world": ("Clock", "Ids", "Observer", "Unobserved"),
+}
+_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Load a port from its room when it is first asked for: most commands need few of them, many none."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,13 +1,16 @@
 """Claims: the right to write, and the one process that has it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from mulligan.domain.ids import PlanId
-from mulligan.ports.rows import Transaction
+if TYPE_CHECKING:
+    from mulligan.domain.ids import PlanId
+    from mulligan.ports.rows import Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,10 @@ class PlanLocks(Protocol):
 
     def plans(self) -> Sequence[PlanId]:
         """All plans that were ever worked on here."""
+        ...
+
+    def take_over(self, plan_id: PlanId) -> None:
+        """End the process that holds it. One that cannot be ended holds a lock that counts no more."""
         ...
 
     def ask_to_stop(self, plan_id: PlanId) -> None:

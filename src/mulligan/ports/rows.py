@@ -1,21 +1,24 @@
 """Rows: repositories, and the transaction that holds them together."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from __future__ import annotations
 
-from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
-from mulligan.domain.decision import Decision
-from mulligan.domain.event import Event
-from mulligan.domain.ids import CallId, CheckpointId, GroupId, IntentId, PlanId
-from mulligan.domain.intent import Intent
-from mulligan.domain.plan import Plan, State
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.retention import GroupSummary
-from mulligan.domain.rollback import Line, Segment
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.step import StepRecord
-from mulligan.domain.tool import ToolCall, Undo
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
+    from mulligan.domain.decision import Decision
+    from mulligan.domain.event import Event
+    from mulligan.domain.ids import CallId, CheckpointId, GroupId, IntentId, PlanId
+    from mulligan.domain.intent import Intent
+    from mulligan.domain.plan import Plan, State
+    from mulligan.domain.resource import Sandbox
+    from mulligan.domain.retention import GroupSummary
+    from mulligan.domain.rollback import Line, Segment
+    from mulligan.domain.snapshot import Snapshot
+    from mulligan.domain.step import StepRecord
+    from mulligan.domain.tool import ToolCall, Undo
 
 
 class PlanRepository(Protocol):
@@ -33,6 +36,10 @@ class PlanRepository(Protocol):
         """Record where the plan stands now; the definition and the fence are not written."""
         ...
 
+    def redefine(self, plan: Plan) -> None:
+        """Record another definition of the plan, and nothing else."""
+        ...
+
     def resolve(self, word: str) -> Plan:
         """The plan that an id, unique prefix, unique name or `latest` means; else PlanNotFound or Ambiguous."""
         ...
@@ -41,8 +48,8 @@ class PlanRepository(Protocol):
         """All plans, oldest first."""
         ...
 
-    def next_seq(self, plan_id: PlanId) -> int:
-        """The plan's next sequence number."""
+    def next_seqs(self, plan_id: PlanId, count: int) -> Iterator[int]:
+        """The plan's next sequence numbers, in order; taken even if not all are used."""
         ...
 
     def raise_fence(self, plan_id: PlanId) -> int:
@@ -55,6 +62,10 @@ class StepRepository(Protocol):
 
     def add(self, plan_id: PlanId, steps: Sequence[StepRecord]) -> None:
         """Record the steps of a new plan."""
+        ...
+
+    def replace(self, plan_id: PlanId, start: int, steps: Sequence[StepRecord]) -> None:
+        """Record other steps from that index on."""
         ...
 
     def save(self, plan_id: PlanId, step: StepRecord) -> None:
@@ -102,7 +113,7 @@ class DecisionRepository(Protocol):
     """Keeps decisions."""
 
     def add(self, decision: Decision) -> None:
-        """Record a decision as a child of the newest live one."""
+        """Record a decision as a child of the first live one of its step."""
         ...
 
     def count_live(self, plan_id: PlanId) -> int:
@@ -253,12 +264,47 @@ class SandboxRepository(Protocol):
 class Transaction(Protocol):
     """All rows, in one transaction: committed when the block ends, rolled back when it raises."""
 
-    plans: PlanRepository
-    steps: StepRepository
-    tool_calls: ToolCallRepository
-    decisions: DecisionRepository
-    checkpoints: CheckpointRepository
-    history: HistoryRepository
-    intents: IntentRepository
-    events: EventRepository
-    sandboxes: SandboxRepository
+    @property
+    def plans(self) -> PlanRepository:
+        """Plans."""
+        ...
+
+    @property
+    def steps(self) -> StepRepository:
+        """How far each step got."""
+        ...
+
+    @property
+    def tool_calls(self) -> ToolCallRepository:
+        """Tool calls."""
+        ...
+
+    @property
+    def decisions(self) -> DecisionRepository:
+        """Decisions."""
+        ...
+
+    @property
+    def checkpoints(self) -> CheckpointRepository:
+        """Checkpoint groups and their checkpoints."""
+        ...
+
+    @property
+    def history(self) -> HistoryRepository:
+        """Lines of history."""
+        ...
+
+    @property
+    def intents(self) -> IntentRepository:
+        """What is under way."""
+        ...
+
+    @property
+    def events(self) -> EventRepository:
+        """The log."""
+        ...
+
+    @property
+    def sandboxes(self) -> SandboxRepository:
+        """Sandboxes."""
+        ...

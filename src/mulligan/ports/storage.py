@@ -1,18 +1,22 @@
 """Bytes: the snapshot store, and the sandboxes that are captured into it and restored from it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId, PlanId
-from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Capture, Damage, Leftovers, PathChange, Root, Snapshot, Survey, Swept
-from mulligan.domain.tree_difference import StoredContent, TreeDifference
-from mulligan.ports.world import Observer
+if TYPE_CHECKING:
+    from mulligan.domain.checkpoint import Checkpoint
+    from mulligan.domain.ids import CheckpointId, PlanId
+    from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
+    from mulligan.domain.snapshot import Root, Snapshot
+    from mulligan.domain.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
+    from mulligan.domain.tree_difference import StoredContent, TreeDifference
+    from mulligan.ports.world import Observer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +40,31 @@ class SandboxOrder:
     excluded: frozenset[str]  # paths inside it, relative, that belong to other resources of the plan
 
 
-class SnapshotStore(Protocol):
-    """Keeps trees of files by content, durably."""
+class StoredTrees(Protocol):
+    """Reads what is stored; all that screens and comparisons need."""
 
     def hold(self) -> AbstractContextManager[None]:
-        """Keep the sweep from deleting anything until the rows of what is captured inside are committed."""
+        """Keep the sweep from deleting anything meanwhile.
+
+        What is found inside stays until it is read, and what is captured until its rows are committed.
+        """
         ...
+
+    def difference(self, old: Root, new: Root) -> tuple[TreeDifference, ...]:
+        """Where two trees differ, path by path, sorted by bytes; folders that are equal are not opened.
+
+        A folder is named when it came, went, changed itself, or came to hold nothing or something; what
+        differs below it is named by itself. mtimes are no difference.
+        """
+        ...
+
+    def read(self, content: StoredContent) -> bytes:
+        """The bytes of a file that a difference named, verified; SnapshotDamaged where they are not there."""
+        ...
+
+
+class SnapshotStore(StoredTrees, Protocol):
+    """Keeps trees of files by content, durably."""
 
     def watch(self, tree: WorkingTree, *, others_at_work: bool) -> AbstractContextManager[None]:
         """While it is open, looking at this tree costs what changed; in any doubt all of it is scanned.
@@ -84,18 +107,6 @@ class SnapshotStore(Protocol):
         self, snapshots: Iterable[Snapshot], *, quick: bool, observer: Observer
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         """Give what is wrong with each damaged snapshot; `quick` looks at presence and structure only."""
-        ...
-
-    def difference(self, old: Root, new: Root) -> tuple[TreeDifference, ...]:
-        """Where two trees differ, path by path, sorted by bytes; folders that are equal are not opened.
-
-        A folder is named when it came, went, changed itself, or came to hold nothing or something; what
-        differs below it is named by itself. mtimes are no difference.
-        """
-        ...
-
-    def read(self, content: StoredContent) -> bytes:
-        """The bytes of a file that a difference named, verified; SnapshotDamaged where they are not there."""
         ...
 
     def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
@@ -206,8 +217,8 @@ class SandboxKinds(Protocol):
         ...
 
 
-class SandboxFolders(Protocol):
-    """The folders of all sandboxes, whether rows name them or not."""
+class PlanFolders(Protocol):
+    """Folders that were made for plans: their sandboxes, or what their tool calls were handed."""
 
     def plans(self) -> Sequence[PlanId]:
         """The plans that have folders."""
@@ -222,5 +233,5 @@ class SandboxFolders(Protocol):
         ...
 
     def remove(self, folder: Path) -> None:
-        """Remove a folder with all that is in it; one that is gone already is fine."""
+        """Remove a folder with all that is in it, and the plan's own when that was the last."""
         ...

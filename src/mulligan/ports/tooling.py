@@ -1,14 +1,17 @@
 """Tools: what a step can call, and what a running tool can ask for."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from mulligan.domain.decision import Choice
-from mulligan.domain.ids import CallId, DecisionId, GroupId, PlanId
-from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.tool import ToolDeclaration, ToolResult
+if TYPE_CHECKING:
+    from mulligan.domain.decision import Choice
+    from mulligan.domain.ids import CallId, DecisionId, GroupId, PlanId
+    from mulligan.domain.json_value import Json, JsonObject
+    from mulligan.domain.tool import ToolDeclaration, ToolResult
 
 
 class StepHost(Protocol):

@@ -1,9 +1,12 @@
 """The world around: time, ids, and someone who watches."""
 
-from datetime import datetime
-from typing import Protocol
+from __future__ import annotations
 
-from mulligan.domain.event import Event
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from mulligan.domain.event import Event
 
 
 class Clock(Protocol):

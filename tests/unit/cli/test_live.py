@@ -2,7 +2,8 @@
 
 import pytest
 
-from mulligan.cli.live import Live, Silent
+from mulligan.cli.live import Live
+from mulligan.cli.silent import Silent
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject

@@ -100,9 +100,13 @@ def test_a_claimant_that_was_overtaken_can_write_nothing(database: SqliteDatabas
 
 def test_sequence_numbers_only_grow(database: SqliteDatabase) -> None:
     with database.writing() as db:
-        assert [db.plans.next_seq(PLAN) for _ in range(3)] == [1, 2, 3]
+        assert [*db.plans.next_seqs(PLAN, 2), *db.plans.next_seqs(PLAN, 0), *db.plans.next_seqs(PLAN, 1)] == [
+            1,
+            2,
+            3,
+        ]
         with pytest.raises(PlanNotFound):
-            db.plans.next_seq(OTHER)
+            db.plans.next_seqs(OTHER, 1)
 
 
 @pytest.mark.parametrize("word", [PLAN, PLAN[:25], PLAN.lower(), "upgrade", "latest"])

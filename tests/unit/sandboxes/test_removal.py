@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.adapters.sandboxes.removal import remove_new_tree, remove_tree
 from mulligan.errors import SystemFailed
 from tests.ordinary_user import as_ordinary_user
 
@@ -80,5 +80,45 @@ def test_a_refusal_of_the_system_is_told(tmp_path: Path) -> None:
         with pytest.raises(SystemFailed, match="Permission denied"):
             remove_tree(home / "plan" / "app", home)
         assert (home / "plan" / "app").is_dir()
+
+    as_ordinary_user(tmp_path, check)
+
+
+def test_a_new_folder_goes_and_nothing_beside_it(tmp_path: Path) -> None:
+    def check(home: Path) -> None:
+        (home / ".removed-mine").mkdir()
+        (home / ".removed-mine" / "file").touch()
+        (home / "outside").mkdir()
+        (home / "outside" / "precious").touch()
+        inner = home / "new" / "closed" / "inner"
+        inner.mkdir(parents=True)
+        (inner / "file").touch()
+        (home / "new" / "file").touch()
+        (home / "new" / "link").symlink_to(home / "outside")
+        for folder in (inner, inner.parent, home / "new"):
+            folder.chmod(0)
+        remove_new_tree(home / "new")
+        remove_new_tree(home / "new")  # gone already
+        found = sorted(str(path.relative_to(home)) for path in home.rglob("*"))
+        assert found == [".removed-mine", ".removed-mine/file", "outside", "outside/precious"]
+
+    as_ordinary_user(tmp_path, check)
+
+
+def test_what_stands_in_place_of_a_new_folder_stays(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "outside")
+    (tmp_path / "file").touch()
+    remove_new_tree(tmp_path / "link")
+    remove_new_tree(tmp_path / "file")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "outside"]
+
+
+def test_a_new_folder_that_may_not_be_removed_is_told(tmp_path: Path) -> None:
+    def check(home: Path) -> None:
+        (home / "around" / "new").mkdir(parents=True)
+        (home / "around").chmod(0o500)
+        with pytest.raises(SystemFailed, match="Permission denied"):
+            remove_new_tree(home / "around" / "new")
 
     as_ordinary_user(tmp_path, check)

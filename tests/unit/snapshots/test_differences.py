@@ -4,7 +4,6 @@ from pathlib import Path
 
 from mulligan.adapters.snapshots.changes import differences
 from mulligan.adapters.snapshots.objects import Objects
-from mulligan.adapters.snapshots.rooms import Rooms
 from tests.snapshot_world import new_store, take
 
 
@@ -17,7 +16,7 @@ def test_equal_folders_are_not_opened(tmp_path: Path) -> None:
     before = take(store, tree).roots[0]
     (tree / "7" / "inner" / "file").write_text("changed")
     after = take(store, tree).roots[0]
-    objects = Objects(tmp_path / "store", Rooms(tmp_path / "store" / "rooms"))
+    objects = Objects(tmp_path / "store")
     opened: list[bytes] = []
 
     def read(address: bytes) -> bytes:

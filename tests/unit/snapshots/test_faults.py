@@ -98,7 +98,7 @@ def test_a_capture_killed_anywhere_leaves_a_store_that_works(tmp_path: Path, tre
         (tree / "one").write_text(f"something new {number}")
         snapshot = take(store, tree)
         assert store.verify([snapshot], quick=False, observer=Watcher()) == {}
-        assert list((home / "rooms").iterdir()) == []
+        assert not [*home.glob("rooms/*")]
         (tree / "one").write_text(f"something newer {number}")
         number += 1
     assert number > 2
@@ -172,7 +172,7 @@ def test_a_full_disk_during_a_capture_is_told_and_leaves_nothing(
     with pytest.raises(SystemFailed, match="No space left"):
         take(store, tree)
     assert fired
-    assert list((tmp_path / "store" / "rooms").iterdir()) == []
+    assert not [*tmp_path.glob("store/rooms/*")]
     assert list((tmp_path / "store" / "packs").iterdir()) == before
     monkeypatch.undo()
     assert store.verify([take(store, tree)], quick=False, observer=Watcher()) == {}
@@ -181,7 +181,7 @@ def test_a_full_disk_during_a_capture_is_told_and_leaves_nothing(
 def test_a_failure_of_the_writing_thread_reaches_the_caller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mulligan.adapters.snapshots.packs import PackFile
+    from mulligan.adapters.snapshots.pack_file import PackFile
 
     tree = tmp_path / "tree"
     tree.mkdir()

@@ -1,14 +1,17 @@
 """Objects in packs, and folders in objects: what comes back, and what is refused."""
 
+import ctypes
 import os
 from pathlib import Path
 
 import pytest
 
 from mulligan.adapters.snapshots import durable
-from mulligan.adapters.snapshots.contents import chunk_ids, pieces
+from mulligan.adapters.snapshots.chunks import chunk_ids, pieces
 from mulligan.adapters.snapshots.objects import Objects
-from mulligan.adapters.snapshots.packs import Kind, PackFile
+from mulligan.adapters.snapshots.pack_file import PackFile
+from mulligan.adapters.snapshots.pack_writer import PackWriter
+from mulligan.adapters.snapshots.packs import Kind
 from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.adapters.snapshots.trees import (
     Entry,
@@ -25,11 +28,16 @@ from tests.snapshot_world import bring_back, new_store, picture, take
 
 @pytest.fixture
 def objects(tmp_path: Path) -> Objects:
-    return Objects(tmp_path / "store", Rooms(tmp_path / "store" / "rooms"))
+    return Objects(tmp_path / "store")
 
 
-def _store(objects: Objects, *contents: bytes) -> list[bytes]:
-    writer = objects.writer()
+@pytest.fixture
+def rooms(tmp_path: Path) -> Rooms:
+    return Rooms(tmp_path / "store" / "rooms")
+
+
+def _store(objects: Objects, rooms: Rooms, *contents: bytes) -> list[bytes]:
+    writer = PackWriter(objects, rooms)
     ids = [writer.add(Kind.BLOB, data) for data in contents]
     writer.finish()
     writer.abandon()
@@ -40,18 +48,20 @@ def _packs(tmp_path: Path) -> set[Path]:
     return set((tmp_path / "store" / "packs").iterdir())
 
 
-def test_many_packs_are_read_with_few_open_files(objects: Objects) -> None:
-    ids = [_store(objects, f"object {number}".encode() * 10)[0] for number in range(50)]
+def test_many_packs_are_read_with_few_open_files(objects: Objects, rooms: Rooms) -> None:
+    ids = [_store(objects, rooms, f"object {number}".encode() * 10)[0] for number in range(50)]
     before = len(os.listdir("/proc/self/fd"))
     assert [objects.read(each)[:6] for each in ids * 2] == [b"object"] * 100
     assert len(os.listdir("/proc/self/fd")) - before <= 32
 
 
-def test_an_object_in_two_packs_survives_the_loss_of_one(objects: Objects, tmp_path: Path) -> None:
-    other = Objects(tmp_path / "store", Rooms(tmp_path / "store" / "rooms"))
-    (twice,) = _store(objects, b"twice")
+def test_an_object_in_two_packs_survives_the_loss_of_one(
+    objects: Objects, rooms: Rooms, tmp_path: Path
+) -> None:
+    other = Objects(tmp_path / "store")
+    (twice,) = _store(objects, rooms, b"twice")
     first = _packs(tmp_path)
-    _store(other, b"twice", b"once")
+    _store(other, rooms, b"twice", b"once")
     objects.refresh()
     assert objects.read(twice) == b"twice"
     (second,) = _packs(tmp_path) - first
@@ -61,17 +71,19 @@ def test_an_object_in_two_packs_survives_the_loss_of_one(objects: Objects, tmp_p
     assert objects.pack_names() == {path.name for path in first}
 
 
-def test_a_pack_that_goes_while_it_is_wanted_is_damage(objects: Objects, tmp_path: Path) -> None:
-    (wanted,) = _store(objects, b"wanted")
+def test_a_pack_that_goes_while_it_is_wanted_is_damage(
+    objects: Objects, rooms: Rooms, tmp_path: Path
+) -> None:
+    (wanted,) = _store(objects, rooms, b"wanted")
     (pack,) = _packs(tmp_path)
     pack.unlink()
     with pytest.raises(SnapshotDamaged, match="it is missing"):
         objects.read(wanted)
 
 
-def test_a_frame_that_claims_another_size_is_damage(objects: Objects, tmp_path: Path) -> None:
+def test_a_frame_that_claims_another_size_is_damage(objects: Objects, rooms: Rooms, tmp_path: Path) -> None:
     """A flipped bit may claim terabytes: nothing of that size is ever made."""
-    (wanted,) = _store(objects, b"text " * 1000)
+    (wanted,) = _store(objects, rooms, b"text " * 1000)
     (pack,) = _packs(tmp_path)
     hurt = bytearray(pack.read_bytes())
     start = hurt.index(b"\x28\xb5\x2f\xfd")
@@ -81,8 +93,8 @@ def test_a_frame_that_claims_another_size_is_damage(objects: Objects, tmp_path: 
         objects.read(wanted)
 
 
-def test_an_empty_object_is_an_object(objects: Objects) -> None:
-    ids = _store(objects, b"", b"text " * 1000)
+def test_an_empty_object_is_an_object(objects: Objects, rooms: Rooms) -> None:
+    ids = _store(objects, rooms, b"", b"text " * 1000)
     assert [objects.read(each) for each in ids] == [b"", b"text " * 1000]
 
 
@@ -175,7 +187,7 @@ def test_where_syncfs_is_missing_everything_is_synced(
 ) -> None:
     synced: list[int] = []
     monkeypatch.setattr(os, "sync", lambda: synced.append(1))
-    monkeypatch.setattr(durable.ctypes, "CDLL", lambda *_, **__: object())
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: object())
     durable.sync_filesystem(0)
     assert synced
 
@@ -183,3 +195,13 @@ def test_where_syncfs_is_missing_everything_is_synced(
 def test_a_failing_syncfs_is_an_error() -> None:
     with pytest.raises(OSError, match="Bad file descriptor"):
         durable.sync_filesystem(-1)
+
+
+def test_a_store_that_is_dropped_keeps_no_file_open(tmp_path: Path, rooms: Rooms) -> None:
+    objects = Objects(tmp_path / "store")
+    (wanted,) = _store(objects, rooms, b"wanted")
+    before = len(os.listdir("/proc/self/fd"))
+    assert objects.read(wanted) == b"wanted"
+    assert len(os.listdir("/proc/self/fd")) == before + 1
+    del objects
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -116,7 +116,7 @@ def test_a_pack_that_is_joined_before_its_maker_looks_is_no_loss(
     def join_then_sync(folder: Path) -> None:
         if folder.name == "packs" and not joined:
             joined.append(1)
-            other = Objects(home, Rooms(home / "rooms"))
+            other = Objects(home)
             other.refresh()
             copied = repack.copy_objects(
                 other, Rooms(home / "rooms"), [(pack, pack.ids) for pack in other.packs()]

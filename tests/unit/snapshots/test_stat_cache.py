@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots.scan import is_racy
+from mulligan.adapters.snapshots import cache, capture
+from mulligan.adapters.snapshots.capture import make_object
+from mulligan.adapters.snapshots.folder import Folder
+from mulligan.adapters.snapshots.objects import Objects
+from mulligan.adapters.snapshots.presence import forget_missing
+from mulligan.adapters.snapshots.records import Records
+from mulligan.adapters.snapshots.repack import ENOUGH_TO_JOIN
+from mulligan.adapters.snapshots.signatures import is_racy
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from tests.snapshot_world import Watcher, age, bring_back, new_store, take, tree_at
+from tests.snapshot_world import Watcher, age, bring_back, history, new_store, take, tree_at
 
 
 @pytest.fixture
@@ -140,16 +147,11 @@ def test_a_change_within_the_grain_of_the_clock_is_seen(tmp_path: Path, tree: Pa
 
 def test_whole_second_stamps_mean_a_coarse_clock() -> None:
     """On a filesystem that stamps whole seconds a file is young for two of them."""
-
-    def stat_of(ctime_ns: int) -> os.stat_result:
-        times = {"st_mtime_ns": ctime_ns, "st_ctime_ns": ctime_ns}
-        return os.stat_result((0o100644, 1, 1, 1, 0, 0, 0, 0, 0, 0), times)
-
     second = 1_700_000_000_000_000_000
-    assert is_racy(stat_of(second), second + 1_900_000_000)
-    assert not is_racy(stat_of(second), second + 2_100_000_000)
-    assert is_racy(stat_of(second + 1), second + 10_000_000)
-    assert not is_racy(stat_of(second + 1), second + 30_000_000)
+    assert is_racy(second, second + 1_900_000_000)
+    assert not is_racy(second, second + 2_100_000_000)
+    assert is_racy(second + 1, second + 10_000_000)
+    assert not is_racy(second + 1, second + 30_000_000)
 
 
 def test_what_a_comparison_reads_is_not_taken_for_stored(tmp_path: Path, tree: Path) -> None:
@@ -161,3 +163,45 @@ def test_what_a_comparison_reads_is_not_taken_for_stored(tmp_path: Path, tree: P
     assert store.compare(snapshot, tree_at(tree))
     second = take(store, tree)
     assert store.verify([second], quick=False, observer=Watcher()) == {}
+
+
+def test_after_packs_were_joined_one_process_looks_for_all_objects_and_no_other(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    age(tree)
+    take(new_store(tmp_path / "store"), tree)
+    history(new_store(tmp_path / "store"), tree, ENOUGH_TO_JOIN + 1)  # joins them, and saves nothing
+    looks: list[Folder] = []
+
+    def counting(top: Folder, objects: Objects) -> bool:
+        looks.append(top)
+        return forget_missing(top, objects)
+
+    monkeypatch.setattr(cache, "forget_missing", counting)
+    first = take(new_store(tmp_path / "store"), tree)
+    assert len(looks) == 1
+    assert take(new_store(tmp_path / "store"), tree) == first
+    assert len(looks) == 1
+
+
+def test_folders_that_a_capture_after_a_restore_made_are_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = tmp_path / "tree"
+    for number in range(100):
+        (tree / f"{number}").mkdir(parents=True)
+        (tree / f"{number}" / "file").write_text(f"{number}")
+    snapshot = take(new_store(tmp_path / "store"), tree)
+    copy = tmp_path / "copy"
+    bring_back(new_store(tmp_path / "store"), snapshot, copy)
+    age(copy)
+    take(new_store(tmp_path / "store"), copy)
+    made: list[str] = []
+
+    def counting(folder: Folder, records: Records) -> None:
+        made.append(folder.name)
+        make_object(folder, records)
+
+    monkeypatch.setattr(capture, "make_object", counting)
+    assert take(new_store(tmp_path / "store"), copy) == snapshot
+    assert made == []

@@ -149,6 +149,7 @@ def test_a_tree_whose_files_come_and_go_without_end_is_an_error(
         take(new_store(tmp_path / "store"), tree)
 
 
+@pytest.mark.parametrize("walker", ["in Python"], indirect=True)  # what it interrupts is Python
 def test_entries_that_vanish_while_a_folder_is_listed_are_no_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.snapshots import watch
-from mulligan.adapters.snapshots.scan import Exclusions, Folder, Gone, Scan
+from mulligan.adapters.snapshots.folder import Folder
+from mulligan.adapters.snapshots.scan import Exclusions, Gone, Scan
 from tests.ordinary_user import as_ordinary_user
 from tests.snapshot_world import Watcher, age, picture
 from tests.watched_world import World
@@ -171,6 +172,7 @@ def test_nothing_is_opened_where_nothing_changed(world: World, monkeypatch: pyte
     assert capture.size_bytes == 0
 
 
+@pytest.mark.parametrize("walker", ["in Python"], indirect=True)  # what it interrupts is Python
 def test_a_tree_that_changes_while_it_is_looked_at_is_looked_at_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,12 +5,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mulligan.adapters.snapshots import watch
+from mulligan.adapters.snapshots import walking, watch
 from mulligan.adapters.snapshots.inotify import Inotify
-from mulligan.adapters.snapshots.packs import PackFile
+from mulligan.adapters.snapshots.pack_file import PackFile
 from mulligan.errors import RestoreFailed, SystemFailed
 from tests.snapshot_world import Watcher, tree_at
 from tests.watched_world import World
@@ -38,6 +39,7 @@ def test_a_full_queue_is_followed_by_a_scan(world: World) -> None:
     assert world.look() == ""
 
 
+@pytest.mark.parametrize("walker", ["in Python"], indirect=True)  # what it interrupts is Python
 def test_too_many_folders_are_scanned_without_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watched: list[int] = []
 
@@ -57,6 +59,7 @@ def test_too_many_folders_are_scanned_without_a_word(tmp_path: Path, monkeypatch
     assert len(watched) == 3  # a limit of the system is not tried again and again
 
 
+@pytest.mark.parametrize("walker", ["in Python"], indirect=True)  # what it interrupts is Python
 def test_one_folder_too_many_is_followed_by_a_scan(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def refusing(self: Inotify, folder_fd: int) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -64,6 +67,22 @@ def test_one_folder_too_many_is_followed_by_a_scan(world: World, monkeypatch: py
     monkeypatch.setattr(Inotify, "watch", refusing)
     (world.path / "new").mkdir()
     (world.path / "new" / "file").write_text("x")
+    assert world.look().startswith(watch.TOO_MANY)
+
+
+@pytest.mark.parametrize("walker", ["in C"], indirect=True)
+def test_one_folder_too_many_in_c_is_followed_by_a_scan(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk = walking.walk
+    assert walk is not None
+
+    def refused(*args: Any) -> list[Any]:
+        return [(*row[:2], -errno.ENOSPC, *row[3:]) for row in walk(*args)]
+
+    monkeypatch.setattr(walking, "walk", refused)
+    (world.path / "new" / "deep").mkdir(parents=True)
+    assert world.look() == f"{watch.TOO_MANY}: [Errno 28] No space left on device"
     assert world.look().startswith(watch.TOO_MANY)
 
 

@@ -185,6 +185,13 @@ def test_a_long_command_goes_through_a_file_that_goes_away(call, tmp_path):
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
+def test_a_file_that_cannot_be_handed_over_is_told(call, tmp_path):
+    (tmp_path / "scratch").write_text("in the way")
+    with pytest.raises(SystemFailed, match="Not a directory") as failed:
+        call("shell", command=": " + "x" * 300_000)
+    assert str(failed.value.facts["path"]).startswith(str(tmp_path / "scratch"))
+
+
 def test_values_no_variable_can_hold_come_as_files_that_go_away(toolbox, host, root, tmp_path):
     values = {"MULLIGAN_OUTPUT_BIG_FILE": "x" * 100_000, "MULLIGAN_VAR_NUL_FILE": "a\0b"}
     nul = '"$MULLIGAN_VAR_NUL_FILE"'

@@ -1,17 +1,21 @@
 """Rows of checkpoint groups and their checkpoints."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import is_text, json_object, json_text, time_text, time_value
-from mulligan.adapters.db.connection import Connection, Row
 from mulligan.adapters.db.states import state_from_text, state_to_text
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, Reason
 from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
-from mulligan.domain.retention import GroupSummary
 from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import Ambiguous, CheckpointNotFound
-from mulligan.ports import FoundCheckpoint
+
+if TYPE_CHECKING:
+    from mulligan.adapters.db.connection import Connection, Row
+    from mulligan.domain.retention import GroupSummary
+    from mulligan.ports import FoundCheckpoint
 
 _ADD_GROUP = """
 INSERT INTO checkpoint_groups (
@@ -142,6 +146,8 @@ class SqlCheckpointRepository:
 
     def resolve(self, word: str, plan_id: PlanId | None) -> FoundCheckpoint:
         """The group, or the one checkpoint of it, that a user's word means."""
+        from mulligan.ports import FoundCheckpoint
+
         if not is_text(word):
             raise CheckpointNotFound(wanted=word)
         matches = self._matches(word, plan_id)
@@ -183,6 +189,8 @@ class SqlCheckpointRepository:
 
     def summaries(self, plan_id: PlanId) -> Sequence[GroupSummary]:
         """What retention needs to know of all groups, oldest first."""
+        from mulligan.domain.retention import GroupSummary
+
         return [
             GroupSummary(
                 group_id=GroupId(row["group_id"]),

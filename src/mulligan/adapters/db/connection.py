@@ -1,5 +1,6 @@
 """One SQLite connection, with the settings durability rests on, and its errors translated into ours."""
 
+import os
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from mulligan.errors import DatabaseUnusable
 Row: TypeAlias = sqlite3.Row
 Value: TypeAlias = str | int | float | None
 
+_LITTLE_ROOM = 128 << 10  # bytes; to be opened the database needs 32 KiB beside it
 _BUSY_MS = 10_000  # writers wait this long for each other; readers never wait
 
 
@@ -20,13 +22,15 @@ class Connection:
     def __init__(self, path: Path) -> None:
         """Open or create the database file."""
         self._path = path
-        with self._translated():
+        try:
             self._raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._raw.row_factory = sqlite3.Row
             self._raw.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
             self._raw.execute("PRAGMA journal_mode = WAL")
             self._raw.execute("PRAGMA synchronous = FULL")
             self._raw.execute("PRAGMA foreign_keys = ON")
+        except sqlite3.Error as exc:
+            raise self._unusable(exc) from exc
 
     @property
     def path(self) -> Path:
@@ -35,19 +39,25 @@ class Connection:
 
     def execute(self, statement: str, values: Sequence[Value] = ()) -> None:
         """Run a statement that gives nothing back."""
-        with self._translated():
+        try:
             self._raw.execute(statement, values)
+        except sqlite3.Error as exc:
+            raise self._unusable(exc) from exc
 
     def rows(self, statement: str, values: Sequence[Value] = ()) -> list[Row]:
         """All rows a statement gives."""
-        with self._translated():
+        try:
             return self._raw.execute(statement, values).fetchall()
+        except sqlite3.Error as exc:
+            raise self._unusable(exc) from exc
 
     def row(self, statement: str, values: Sequence[Value] = ()) -> Row | None:
         """The first row a statement gives, if any."""
-        with self._translated():
+        try:
             found: Any = self._raw.execute(statement, values).fetchone()
-            return found
+        except sqlite3.Error as exc:
+            raise self._unusable(exc) from exc
+        return found
 
     def script(self, text: str) -> None:
         """Run the statements of a migration inside the transaction that is open."""
@@ -69,23 +79,28 @@ class Connection:
 
     def copy_to(self, target: Path) -> None:
         """Write a consistent copy of the database into a new file."""
-        with self._translated():
+        try:
             copy = sqlite3.connect(target)
             try:
                 self._raw.backup(copy)
             finally:
                 copy.close()
+        except sqlite3.Error as exc:
+            raise self._unusable(exc) from exc
 
     def close(self) -> None:
         """Give the file back."""
         self._raw.close()
 
-    @contextmanager
-    def _translated(self) -> Generator[None]:
-        try:
-            yield
-        except sqlite3.Error as exc:
-            raise DatabaseUnusable(database=str(self._path), reason=str(exc)) from exc
+    def _unusable(self, exc: sqlite3.Error) -> DatabaseUnusable:
+        return DatabaseUnusable(database=str(self._path), reason=self._reason(exc))
+
+    def _reason(self, exc: sqlite3.Error) -> str:
+        """What SQLite says; of a full disk it says "disk I/O error" where it could not make its own files."""
+        if "disk I/O error" not in str(exc):
+            return str(exc)
+        disk = os.statvfs(self._path.parent)
+        return f"{exc}, the disk is full" if disk.f_bavail * disk.f_frsize < _LITTLE_ROOM else str(exc)
 
 
 def _statements(text: str) -> list[str]:

@@ -1,52 +1,98 @@
-"""The database: opened, migrated, and reached through one transaction object."""
+"""The database: opened, migrated, and reached through one transaction object.
+
+What screens do not read is imported when it is first needed: a command does not pay for what it does not use.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mulligan.adapters.db.checkpoints import SqlCheckpointRepository
 from mulligan.adapters.db.connection import Connection
-from mulligan.adapters.db.history import (
-    SqlEventRepository,
-    SqlHistoryRepository,
-    SqlIntentRepository,
-    SqlSandboxRepository,
-)
-from mulligan.adapters.db.migrate import NEWEST_VERSION, migrate, packaged_migrations, version_of
 from mulligan.adapters.db.plans import SqlPlanRepository
 from mulligan.adapters.db.records import SqlDecisionRepository, SqlStepRepository, SqlToolCallRepository
+from mulligan.adapters.db.sandboxes import SqlSandboxRepository
+from mulligan.adapters.db.version import NEWEST_VERSION, version_of
 from mulligan.errors import PlanTakenOver
-from mulligan.ports import (
-    CheckpointRepository,
-    Claim,
-    DecisionRepository,
-    EventRepository,
-    HistoryRepository,
-    IntentRepository,
-    PlanRepository,
-    SandboxRepository,
-    StepRepository,
-    ToolCallRepository,
-)
+
+if TYPE_CHECKING:
+    from mulligan.ports import (
+        CheckpointRepository,
+        Claim,
+        DecisionRepository,
+        EventRepository,
+        HistoryRepository,
+        IntentRepository,
+        PlanRepository,
+        SandboxRepository,
+        StepRepository,
+        ToolCallRepository,
+    )
 
 _FENCE = "SELECT fence FROM plans WHERE plan_id = ?"
 
 
 class SqlTransaction:
-    """All rows, in one transaction."""
+    """All rows, in one transaction; a repository is made when it is asked for."""
 
     def __init__(self, connection: Connection) -> None:
         """Give every repository the same connection."""
-        self.plans: PlanRepository = SqlPlanRepository(connection)
-        self.steps: StepRepository = SqlStepRepository(connection)
-        self.tool_calls: ToolCallRepository = SqlToolCallRepository(connection)
-        self.decisions: DecisionRepository = SqlDecisionRepository(connection)
-        self.checkpoints: CheckpointRepository = SqlCheckpointRepository(connection)
-        self.history: HistoryRepository = SqlHistoryRepository(connection)
-        self.intents: IntentRepository = SqlIntentRepository(connection)
-        self.events: EventRepository = SqlEventRepository(connection)
-        self.sandboxes: SandboxRepository = SqlSandboxRepository(connection)
+        self._db = connection
+
+    @property
+    def plans(self) -> PlanRepository:
+        """Plans."""
+        return SqlPlanRepository(self._db)
+
+    @property
+    def steps(self) -> StepRepository:
+        """How far each step got."""
+        return SqlStepRepository(self._db)
+
+    @property
+    def tool_calls(self) -> ToolCallRepository:
+        """Tool calls."""
+        return SqlToolCallRepository(self._db)
+
+    @property
+    def decisions(self) -> DecisionRepository:
+        """Decisions."""
+        return SqlDecisionRepository(self._db)
+
+    @property
+    def checkpoints(self) -> CheckpointRepository:
+        """Checkpoint groups and their checkpoints."""
+        return SqlCheckpointRepository(self._db)
+
+    @property
+    def history(self) -> HistoryRepository:
+        """Lines of history."""
+        from mulligan.adapters.db.history import SqlHistoryRepository
+
+        return SqlHistoryRepository(self._db)
+
+    @property
+    def intents(self) -> IntentRepository:
+        """What is under way."""
+        from mulligan.adapters.db.history import SqlIntentRepository
+
+        return SqlIntentRepository(self._db)
+
+    @property
+    def events(self) -> EventRepository:
+        """The log."""
+        from mulligan.adapters.db.history import SqlEventRepository
+
+        return SqlEventRepository(self._db)
+
+    @property
+    def sandboxes(self) -> SandboxRepository:
+        """Sandboxes."""
+        return SqlSandboxRepository(self._db)
 
 
 class SqliteDatabase:
@@ -88,6 +134,8 @@ class SqliteDatabase:
         connection = Connection(self._path)
         try:
             if version_of(connection) != NEWEST_VERSION:
+                from mulligan.adapters.db.migrate import migrate, packaged_migrations
+
                 migrate(connection, packaged_migrations())
         except BaseException:
             connection.close()

@@ -1,22 +1,23 @@
-"""Numbered migrations, run by themselves when a database is opened."""
+"""Numbered migrations, run by themselves when a database of another version is opened."""
+
+from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mulligan.adapters.db.connection import Connection
+from mulligan.adapters.db.version import version_of
 from mulligan.errors import DatabaseTooNew
 
+if TYPE_CHECKING:
+    from mulligan.adapters.db.connection import Connection
+
 _VERSION_TABLE = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"
-_HAS_VERSION = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'"
-_VERSION = "SELECT version FROM schema_version"
 _FORGET_VERSION = "DELETE FROM schema_version"
 _SET_VERSION = "INSERT INTO schema_version (version) VALUES (?)"
-
-
-NEWEST_VERSION = 3  # of the files in migrations/; opening a database of today reads none of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,6 @@ def migrate(connection: Connection, migrations: Sequence[Migration]) -> None:
                 connection.script(migration.text)
         connection.execute(_FORGET_VERSION)
         connection.execute(_SET_VERSION, (max(found, known),))
-
-
-def version_of(connection: Connection) -> int:
-    """The schema version of a database; 0 for an empty one."""
-    if connection.row(_HAS_VERSION) is None:
-        return 0
-    row = connection.row(_VERSION)
-    return int(row["version"]) if row else 0
 
 
 def _keep_copy(connection: Connection, version: int) -> None:

@@ -1,6 +1,6 @@
 """Rows of plans."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from mulligan.adapters.db.columns import (
@@ -32,14 +32,15 @@ UPDATE plans SET phase = ?, state = ?, attempt = ?, step_index = ?, progress_jso
     current_group_id = ?, last_checkpoint_id = ?, failure_json = ?, messages_json = ?, updated_at = ?
 WHERE plan_id = ?
 """
+_REDEFINE = "UPDATE plans SET definition_json = ?, steps_total = ?, updated_at = ? WHERE plan_id = ?"
 _GET = "SELECT * FROM plans WHERE plan_id = ?"
 _BY_PREFIX = "SELECT * FROM plans WHERE plan_id LIKE ? ORDER BY ordinal LIMIT 10"
 _BY_NAME = "SELECT * FROM plans WHERE name = ? ORDER BY ordinal LIMIT 10"
 _LATEST = "SELECT * FROM plans WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
 _ALL = "SELECT * FROM plans ORDER BY ordinal"
 _IN_STATE = "SELECT * FROM plans WHERE state = ? ORDER BY ordinal"
-_NEXT_SEQ = "UPDATE plans SET seq = seq + 1 WHERE plan_id = ? RETURNING seq"
-_RAISE_FENCE = "UPDATE plans SET fence = fence + 1 WHERE plan_id = ? RETURNING fence"
+_NEXT_SEQS = "UPDATE plans SET seq = seq + ? WHERE plan_id = ? RETURNING seq"
+_RAISE_FENCE = "UPDATE plans SET fence = fence + ? WHERE plan_id = ? RETURNING fence"
 _NAMES = "SELECT DISTINCT name FROM plans ORDER BY name LIMIT 1000"
 
 
@@ -103,6 +104,19 @@ class SqlPlanRepository:
             ),
         )
 
+    def redefine(self, plan: Plan) -> None:
+        """Record another definition of the plan."""
+        definition = plan.definition
+        self._db.execute(
+            _REDEFINE,
+            (
+                definition_to_text(definition),
+                len(definition.steps),
+                time_text(plan.updated_at),
+                plan.plan_id,
+            ),
+        )
+
     def resolve(self, word: str) -> Plan:
         """The plan that a user's word means."""
         if not is_text(word):
@@ -132,16 +146,17 @@ class SqlPlanRepository:
         rows = self._db.rows(_ALL) if state is None else self._db.rows(_IN_STATE, (state,))
         return [self._plan(row) for row in rows]
 
-    def next_seq(self, plan_id: PlanId) -> int:
-        """The plan's next sequence number."""
-        return self._raised(_NEXT_SEQ, plan_id)
+    def next_seqs(self, plan_id: PlanId, count: int) -> Iterator[int]:
+        """The plan's next sequence numbers, in order."""
+        last = self._raised(_NEXT_SEQS, plan_id, count)
+        return iter(range(last - count + 1, last + 1))
 
     def raise_fence(self, plan_id: PlanId) -> int:
         """Lock out every earlier claimant."""
-        return self._raised(_RAISE_FENCE, plan_id)
+        return self._raised(_RAISE_FENCE, plan_id, 1)
 
-    def _raised(self, statement: str, plan_id: PlanId) -> int:
-        row = self._db.row(statement, (plan_id,))
+    def _raised(self, statement: str, plan_id: PlanId, by: int) -> int:
+        row = self._db.row(statement, (by, plan_id))
         if row is None:
             raise PlanNotFound(wanted=plan_id)
         return int(row[0])

@@ -1,7 +1,9 @@
 """Rows of steps, tool calls and decisions."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import (
     json_object,
@@ -12,13 +14,16 @@ from mulligan.adapters.db.columns import (
     time_text,
     time_value,
 )
-from mulligan.adapters.db.connection import Connection, Row
 from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.ids import CallId, DecisionId, PlanId
 from mulligan.domain.step import StepRecord, StepStatus
-from mulligan.domain.tool import CallStatus, ToolCall, Undo
+
+if TYPE_CHECKING:
+    from mulligan.adapters.db.connection import Connection, Row
+    from mulligan.domain.tool import ToolCall, Undo
 
 _ADD_STEP = "INSERT INTO steps (plan_id, step_index, name, status, duration_ms) VALUES (?, ?, ?, ?, ?)"
+_FORGET_STEPS = "DELETE FROM steps WHERE plan_id = ? AND step_index >= ?"
 _SAVE_STEP = "UPDATE steps SET status = ?, duration_ms = ? WHERE plan_id = ? AND step_index = ?"
 _STEPS = "SELECT * FROM steps WHERE plan_id = ? ORDER BY step_index"
 
@@ -66,6 +71,11 @@ class SqlStepRepository:
         """Record the steps of a new plan."""
         for step in steps:
             self._db.execute(_ADD_STEP, (plan_id, step.index, step.name, step.status, step.duration_ms))
+
+    def replace(self, plan_id: PlanId, start: int, steps: Sequence[StepRecord]) -> None:
+        """Record other steps from that index on."""
+        self._db.execute(_FORGET_STEPS, (plan_id, start))
+        self.add(plan_id, steps)
 
     def save(self, plan_id: PlanId, step: StepRecord) -> None:
         """Record how far a step got."""
@@ -194,6 +204,8 @@ class SqlDecisionRepository:
 
 
 def _call(row: Row) -> ToolCall:
+    from mulligan.domain.tool import CallStatus, ToolCall, Undo  # here: to count calls takes none of them
+
     return ToolCall(
         call_id=CallId(row["call_id"]),
         plan_id=PlanId(row["plan_id"]),

@@ -9,7 +9,8 @@ from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Capture, PathChange, Snapshot, Survey
+from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.store_report import Capture, PathChange, Survey
 from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
 from mulligan.ports import Observer, SandboxOrder, SnapshotStore, WorkingTree
 

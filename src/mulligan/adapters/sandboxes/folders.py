@@ -1,4 +1,4 @@
-"""The folders of sandboxes on disk, whether a row names them or not."""
+"""Folders of plans on disk, whether a row names them or not."""
 
 import os
 from contextlib import suppress
@@ -8,11 +8,11 @@ from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.ids import PlanId
 
 
-class LocalSandboxFolders:
-    """One folder per plan, and in it one per sandbox."""
+class LocalPlanFolders:
+    """One folder per plan, and in it one per sandbox or tool call."""
 
     def __init__(self, *, home: Path) -> None:
-        """`home` is the folder for sandboxes."""
+        """`home` is the folder that holds those of all plans."""
         self._home = home
 
     def plans(self) -> list[PlanId]:
@@ -37,8 +37,10 @@ class LocalSandboxFolders:
         return size
 
     def remove(self, folder: Path) -> None:
-        """Remove a folder with all that is in it."""
+        """Remove a folder with all that is in it, and the plan's own when that was the last."""
         remove_tree(folder, self._home)
+        with suppress(OSError):  # it holds others
+            folder.parent.rmdir()
 
 
 def _folders_in(home: Path) -> list[Path]:

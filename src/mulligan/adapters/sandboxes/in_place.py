@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes, real_tree, sandbox_of
 from mulligan.domain.resource import Sandbox, Strategy
-from mulligan.domain.snapshot import Capture
+from mulligan.domain.store_report import Capture
 from mulligan.ports import Observer, SandboxOrder, WorkingTree
 
 

@@ -44,26 +44,53 @@ def _move_up(name: str, parent: Path, target: Path) -> None:
         os.close(fd)
 
 
-def _empty(trash: Path) -> None:
-    base = os.open(trash, _FOLDER)
+def remove_new_tree(path: Path) -> None:
+    """Remove a folder that this process made in a place of the user's: nothing is made there, not for a moment.
+
+    So it can be done on a disk that is full.
+    """
     try:
-        pending = os.listdir(base)
+        if not path.is_dir() or path.is_symlink():
+            return
+        parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _unlock(path.name, parent)
+        finally:
+            os.close(parent)
+        _empty(path)
+        path.rmdir()
+    except OSError as exc:
+        raise SystemFailed(path=str(path), reason=exc.strerror or str(exc)) from exc
+
+
+def _empty(folder: Path) -> None:
+    base = os.open(folder, _FOLDER)
+    try:
+        pending = _unlink_all(base)
         while pending:
             name = pending.pop()
             fd = os.open(name, _FOLDER, dir_fd=base)
             try:
-                for inner in os.listdir(fd):
-                    if stat.S_ISDIR(os.stat(inner, dir_fd=fd, follow_symlinks=False).st_mode):
-                        _unlock(inner, fd)
-                        pending.append(_new_name())
-                        os.rename(inner, pending[-1], src_dir_fd=fd, dst_dir_fd=base)
-                    else:
-                        os.unlink(inner, dir_fd=fd)
+                for inner in _unlink_all(fd):
+                    pending.append(_new_name())
+                    os.rename(inner, pending[-1], src_dir_fd=fd, dst_dir_fd=base)
             finally:
                 os.close(fd)
             os.rmdir(name, dir_fd=base)
     finally:
         os.close(base)
+
+
+def _unlink_all(folder_fd: int) -> list[str]:
+    """Remove everything but folders; gives those, each open to its owner."""
+    folders: list[str] = []
+    for name in os.listdir(folder_fd):
+        if stat.S_ISDIR(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode):
+            _unlock(name, folder_fd)
+            folders.append(name)
+        else:
+            os.unlink(name, dir_fd=folder_fd)
+    return folders
 
 
 def _new_name() -> str:

@@ -4,22 +4,22 @@ A cache is a hint: anything odd about it (another format, Python or boot, a wron
 used, and every file is read again. It needs no fsync either: after a power cut the boot is another one.
 """
 
-import marshal
+import mmap
 import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
+from mulligan.adapters.snapshots.archive import Archive, pack
 from mulligan.adapters.snapshots.durable import make_private_folder
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.packs import hash_of
 from mulligan.adapters.snapshots.presence import forget_missing
 from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.adapters.snapshots.scan import Folder
 
-_MAGIC = b"mulligan stat cache 2\n"
+_MAGIC = b"mulligan stat cache 4\n"
 _WORTH_SAVING_FILES = (
     64  # fewer files than this are read again by the next process faster than all is written down
 )
@@ -65,6 +65,8 @@ class StatCache:
         if not known.packs <= packs:  # packs are joined and swept: what they held may be elsewhere, or gone
             forgotten = forget_missing(known.top, objects)
             known = Remembered(known.top, packs)
+            if key not in self._trees:  # written down anew, so that the next process need not look again
+                self._unsaved[key] = (known.top.files, 0)
         self._trees[key] = known
         return Recalled(top=known.top, forgotten=forgotten)
 
@@ -114,7 +116,7 @@ class StatCache:
 
     def _save(self, key: str, known: Remembered) -> None:
         make_private_folder(self._folder)
-        body = marshal.dumps((sorted(known.packs), _rows(known.top)))
+        body = pack(known.top, known.packs)
         with self._rooms.room() as room:
             path = room / "cache"
             path.touch(mode=0o600)
@@ -123,45 +125,13 @@ class StatCache:
 
     def _load(self, key: str) -> Remembered | None:
         try:
-            data = self._path(key).read_bytes()
-        except OSError:
+            with self._path(key).open("rb") as file:
+                data = memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
+        except (OSError, ValueError):  # ValueError: it is empty
             return None
         start = len(self._head) + 32
-        body = memoryview(data)[start:]
-        if data[: len(self._head)] != self._head or data[len(self._head) : start] != hash_of(body):
+        body = data[start:]
+        if bytes(data[:start]) != self._head + hash_of(body):
             return None
-        packs, rows = cast("tuple[list[str], list[tuple[Any, ...]]]", marshal.loads(body))  # noqa: S302  our own file, owner-only, proved by its checksum
-        return Remembered(_folders(rows), frozenset(packs))
-
-
-def _rows(top: Folder) -> list[tuple[Any, ...]]:
-    """A tree as a flat list, each folder with the number of its parent: nesting would bound the depth."""
-    order = top.walk()
-    numbers = {id(folder): number for number, folder in enumerate(order)}
-    return [
-        (
-            -1 if folder.parent is None else numbers[id(folder.parent)],
-            folder.name,
-            folder.stats,
-            folder.records,
-            folder.racy,
-            folder.groups,
-            folder.unheld,
-            folder.id,
-            folder.address,
-        )
-        for folder in order
-    ]
-
-
-def _folders(rows: list[tuple[Any, ...]]) -> Folder:
-    folders: list[Folder] = []
-    for number, name, stats, records, racy, groups, unheld, identity, address in rows:
-        above: Folder | None = folders[cast("int", number)] if number >= 0 else None
-        folder = Folder(
-            name, above, stats, racy, groups, unheld, records=records, id=identity, address=address
-        )
-        folders.append(folder)
-        if above is not None:
-            above.children[name] = folder
-    return folders[0]
+        archive = Archive(body)
+        return Remembered(archive.top(), archive.packs)

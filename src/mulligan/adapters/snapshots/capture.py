@@ -3,12 +3,13 @@
 import os
 from collections.abc import Callable
 
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.packs import Kind
 from mulligan.adapters.snapshots.places import Folders, path_of
 from mulligan.adapters.snapshots.records import Records
-from mulligan.adapters.snapshots.scan import Folder, Scan, Witness, exclusions_of, until_steady
+from mulligan.adapters.snapshots.scan import Scan, Witness, exclusions_of, until_steady
 from mulligan.adapters.snapshots.trees import decode, encode, folder_object, unheld_record
-from mulligan.domain.snapshot import Unheld
+from mulligan.domain.store_report import Unheld
 from mulligan.ports import WorkingTree
 
 
@@ -32,14 +33,16 @@ class Reading:
 
     def _attempt(self, folders: Folders, started_ns: int) -> Folder:
         self._records.started_ns = started_ns
-        scan = Scan(folders, exclusions_of(self._tree), started_ns, self._witness)
+        scan = Scan(folders, exclusions_of(self._tree), started_ns, self._witness, self._known)
         top = scan.run()
         self.inside = scan.inside
         self.links = [each for names in scan.links.values() for each in names]
         self.resolved = []
         before: dict[int, Folder | None] = {id(top): self._known}
-        order = top.walk()
+        order = top.walk_unsealed()
         for folder in order:
+            if folder.sealed:
+                continue
             old = before[id(folder)]
             for name, child in folder.children.items():
                 before[id(child)] = old.children.get(name) if old else None
@@ -49,14 +52,10 @@ class Reading:
 
     def _resolve(self, folders: Folders, folder: Folder, old: Folder | None) -> None:
         """Learn a folder's records, identity and address; its children are resolved already."""
+        if folder.sealed:
+            return
         if old is not None and self._unchanged(folder, old):
-            # Sharing the dictionaries halves the memory of a tree that hardly changes.
-            folder.stats, folder.records, folder.id, folder.address = (
-                old.stats,
-                old.records,
-                old.id,
-                old.address,
-            )
+            folder.take_over(old)
             count_files(folder)
             return
         for name in list(folder.stats):
@@ -73,10 +72,10 @@ class Reading:
         return (
             old.address != b""
             and not old.racy
-            and folder.stats == old.stats
+            and folder.looks_like(old)
             and folder.groups == old.groups
             and folder.unheld.keys() == old.unheld.keys()
-            and len(old.records) == len(folder.stats)
+            and old.complete
             and all(child.address == old.children[name].address for name, child in folder.children.items())
         )
 
@@ -106,7 +105,7 @@ def make_object(folder: Folder, records: Records) -> None:
 
 def count_files(folder: Folder) -> None:
     """Count what stands in a folder and below; the counts of its children are known."""
-    folder.files = len(folder.stats) - len(folder.children)
+    folder.files = folder.held - len(folder.children)
     if folder.children:
         folder.files += sum(child.files for child in folder.children.values())
 
@@ -115,7 +114,7 @@ def unheld_in(top: Folder) -> tuple[Unheld, ...]:
     """All that was found but cannot be held, sorted by path."""
     found = [
         Unheld(path_of(folder, name), reason)
-        for folder in top.walk()
+        for folder in top.walk_unsealed()
         if folder.unheld
         for name, reason in folder.unheld.items()
     ]

@@ -1,27 +1,21 @@
-"""Contents: a file's bytes and attributes into objects, and back out of them.
-
-A file up to CHUNKED_ABOVE is one object. A larger one is a list of the ids of its chunks, which is an object
-too, so that a page changed in a large database costs one chunk and the list. Chunks of 256 KiB cost less for
-a changed page than larger ones until a file has gigabytes (the list has 32 bytes each), and hashing them
-apart costs nothing measurable. Size alone decides, so equal contents have equal ids.
-"""
+"""Contents: a file's bytes and attributes into objects, and back out of them."""
 
 import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
+from mulligan.adapters.snapshots.chunks import CHUNK, CHUNKED_ABOVE, pieces
 from mulligan.adapters.snapshots.objects import Sink
-from mulligan.adapters.snapshots.packs import ID_LENGTH, Kind
+from mulligan.adapters.snapshots.packs import Kind
 from mulligan.adapters.snapshots.places import Place, path_of
-from mulligan.adapters.snapshots.scan import Gone, signature
+from mulligan.adapters.snapshots.scan import Gone
+from mulligan.adapters.snapshots.signatures import signature
 from mulligan.adapters.snapshots.trees import Attributes, Entry
-from mulligan.errors import SnapshotDamaged, TreeUnsteady
+from mulligan.errors import TreeUnsteady
 
-CHUNK = 256 * 1024
-CHUNKED_ABOVE = 1024 * 1024
 _HOLE = 4096  # zeros of this length and alignment become a hole again
 _PAUSES = (0.0, 0.005, 0.02, 0.08, 0.2)  # seconds before each try to read a file that kept changing
 _FILE_FLAGS = (
@@ -142,27 +136,6 @@ def write_attributes(fd: int, wanted: Attributes) -> None:
     for key, value in wanted:
         if present.get(key) != value:
             os.setxattr(fd, key, value)
-
-
-def pieces(entry: Entry, read: Callable[[bytes], bytes]) -> Iterator[bytes]:
-    """The bytes of a stored file in order; SnapshotDamaged where they are not as long as the entry says."""
-    if entry.size <= CHUNKED_ABOVE:
-        found = iter((read(entry.id),))
-    else:
-        found = (read(object_id) for object_id in chunk_ids(entry, read(entry.id)))
-    length = 0
-    for data in found:
-        length += len(data)
-        yield data
-    if length != entry.size:
-        raise SnapshotDamaged(object=entry.id.hex(), reason=f"it holds {length} bytes, not {entry.size}")
-
-
-def chunk_ids(entry: Entry, listed: bytes) -> list[bytes]:
-    """The ids in a chunk list; SnapshotDamaged where it is not one of this file."""
-    if len(listed) != ID_LENGTH * -(-entry.size // CHUNK):
-        raise SnapshotDamaged(object=entry.id.hex(), reason="it is not the chunk list of its file")
-    return [listed[at : at + ID_LENGTH] for at in range(0, len(listed), ID_LENGTH)]
 
 
 def write_file(fd: int, entry: Entry, read: Callable[[bytes], bytes]) -> None:

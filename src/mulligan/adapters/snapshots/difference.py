@@ -8,11 +8,14 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.places import Place, path_of
-from mulligan.adapters.snapshots.scan import Exclusions, Folder, exclusions_of, inode_and_links, is_left_out
+from mulligan.adapters.snapshots.scan import Exclusions, exclusions_of, is_left_out
+from mulligan.adapters.snapshots.signatures import inode_and_links
 from mulligan.adapters.snapshots.trees import (
     Entry,
     EntryKind,
+    address_of,
     decode,
     identity_part,
     kind_of,
@@ -20,8 +23,9 @@ from mulligan.adapters.snapshots.trees import (
     split,
     split_root,
 )
-from mulligan.domain.snapshot import ChangeAction, PathChange, Root, Snapshot
-from mulligan.errors import RestoreFailed, SnapshotDamaged
+from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.store_report import ChangeAction, PathChange
+from mulligan.errors import RestoreFailed
 from mulligan.ports import WorkingTree
 
 
@@ -204,18 +208,10 @@ class _Comparison:
     def _find_kept_links(self, difference: Difference, present: Folder) -> None:
         if not self._wanted_groups:
             return
-        for folder in present.walk():
+        for folder in present.walk_unsealed():
             for name, group in folder.groups.items():
                 if group in self._wanted_groups and (id(folder), name) not in self._touched:
                     difference.kept_links.setdefault(group, (folder, name))
-
-
-def address_of(root: Root) -> bytes:
-    """Where a stored tree stands; SnapshotDamaged where that is no address."""
-    try:
-        return bytes.fromhex(root.address)
-    except ValueError as exc:
-        raise SnapshotDamaged(object=root.address, reason="this is not an address") from exc
 
 
 def _blocked(work: Work, name: str, reason: str) -> RestoreFailed:

@@ -1,6 +1,5 @@
 """Making things last: owner-only folders, and the calls after which a power cut loses nothing."""
 
-import ctypes
 import os
 from pathlib import Path
 
@@ -24,6 +23,8 @@ def sync_folder(path: Path) -> None:
 
 def sync_filesystem(fd: int) -> None:
     """Make everything on the filesystem of an open file durable; on all where that call is missing."""
+    import ctypes
+
     syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
     if syncfs is None:
         os.sync()

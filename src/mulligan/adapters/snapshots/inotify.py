@@ -19,7 +19,7 @@ OVERFLOW = 0x4000
 IGNORED = 0x8000
 IS_FOLDER = 0x40000000
 _ONLY_FOLDERS = 0x01000000
-_WANTED = (
+WANTED = (
     MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | DELETE_SELF | MOVE_SELF
 ) | _ONLY_FOLDERS
 _HEAD = struct.Struct("iIII")  # watch, mask, cookie, length of the name
@@ -49,7 +49,11 @@ class Inotify:
     def watch(self, folder_fd: int) -> int:
         """Watch an open folder; gives the number under which its events come, the same for the same folder."""
         # By its descriptor: no path that could be too long, or lead elsewhere by now.
-        return _checked(self._add(self._fd, b"/proc/self/fd/%d" % folder_fd, _WANTED))
+        return _checked(self._add(self._fd, b"/proc/self/fd/%d" % folder_fd, WANTED))
+
+    def fileno(self) -> int:
+        """The descriptor of the queue."""
+        return self._fd
 
     def forget(self, watch: int) -> None:
         """Stop watching a folder; it may be gone already."""

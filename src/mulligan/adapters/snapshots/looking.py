@@ -1,13 +1,15 @@
 """Looking at a tree: through its watch where that can be relied on, else by scanning all of it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from mulligan.adapters.snapshots.capture import Reading
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.maps import Maps, shared_writable_maps
 from mulligan.adapters.snapshots.objects import Sink
 from mulligan.adapters.snapshots.records import Records
 from mulligan.adapters.snapshots.refresh import Doubt, Refreshing
-from mulligan.adapters.snapshots.scan import Folder, Nobody, inode_and_links
+from mulligan.adapters.snapshots.scan import Nobody
+from mulligan.adapters.snapshots.signatures import inode_and_links
 from mulligan.adapters.snapshots.trees import ROOT_NAME
 from mulligan.adapters.snapshots.watch import CUT_OFF, NOT_IN_STORE, Look, Watch
 from mulligan.ports import Observer, WorkingTree
@@ -26,7 +28,7 @@ class Looking:
         self._known = known
         self._watch = watch
         self._records = Records(sink, observer)
-        self._touched: Iterable[Folder] = ()
+        self._touched: Collection[Folder] = ()  # folders whose objects were made
         self.inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
         self.look = Look(watched=False, reason=UNWATCHED)
 
@@ -34,6 +36,11 @@ class Looking:
     def files_read(self) -> int:
         """How many files were read."""
         return self._records.files_read
+
+    @property
+    def folders_made(self) -> int:
+        """How many folders became objects."""
+        return len(self._touched)
 
     @property
     def bytes_read(self) -> int:
@@ -46,7 +53,7 @@ class Looking:
         if watch is None:
             reading = Reading(self._tree, self._known, self._records, Nobody())
             top = reading.run(now_ns)
-            self.inside = reading.inside
+            self.inside, self._touched = reading.inside, reading.resolved
             return top
         maps = shared_writable_maps() if watch.others_at_work else Maps(frozenset(), frozenset())
         self._suspect_mapped(watch, maps, self._known)

@@ -3,25 +3,23 @@
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
-from queue import Queue
-from threading import Lock, Thread
-from typing import Protocol
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
+from weakref import finalize
 
-from mulligan.adapters.snapshots.durable import make_private_folder, sync_folder
-from mulligan.adapters.snapshots.packs import Kind, NewObject, Pack, PackFile, hash_of
-from mulligan.adapters.snapshots.rooms import Rooms
+from mulligan.adapters.snapshots.durable import sync_folder
+from mulligan.adapters.snapshots.packs import Kind, Pack, hash_of
 from mulligan.errors import SnapshotDamaged
 
+if TYPE_CHECKING:
+    from mulligan.adapters.snapshots.pack_file import PackFile
+
 _OPEN_PACKS = 32
+_FEW_SEARCHES = 512  # searching packs takes microseconds, a table of all their objects a tenth of a second
 _LOOKS = (
     5  # at a folder that another process is changing: a listing made meanwhile may miss an object that moves
 )
-_BATCH_BYTES = (
-    1 << 20
-)  # what is handed to the writing thread at once: fewer hand-overs, the GIL is passed less often
-_BATCHES_WAITING = 8  # bounds memory to a few batches when reading is faster than compressing
 
 
 class Sink(Protocol):
@@ -43,14 +41,17 @@ class HashingSink:
 class Objects:
     """All packs of a store as one set of objects. Safe for threads; other processes may add packs."""
 
-    def __init__(self, home: Path, rooms: Rooms) -> None:
-        self._folder = home / "packs"
-        self._rooms = rooms
+    def __init__(self, home: Path) -> None:
+        self.folder = home / "packs"
         self._lock = Lock()
         self._packs: dict[str, Pack] = {}
         self._damaged: dict[str, str] = {}  # pack name -> what is wrong with it
-        self._where: dict[bytes, Pack] = {}
+        self._where: dict[bytes, Pack] | None = (
+            None  # None: so few were asked for that the packs are searched
+        )
+        self._searches = 0
         self._files: OrderedDict[str, int] = OrderedDict()
+        finalize(self, _close, self._files)  # a program may open and drop any number of projects
         self._settled = True
 
     def refresh(self) -> None:
@@ -78,7 +79,7 @@ class Objects:
 
     def contains(self, object_id: bytes) -> bool:
         """Tell whether the object is here, as far as is known without looking again."""
-        return object_id in self._where
+        return self._place(object_id) is not None
 
     def length(self, object_id: bytes) -> int:
         """How long an object is, as its pack says; SnapshotDamaged where it is missing."""
@@ -113,20 +114,13 @@ class Objects:
     def settle(self) -> None:
         """Make sure that packs which another process added survive a power cut, before we build on them."""
         if not self._settled:
-            sync_folder(self._folder)
+            sync_folder(self.folder)
             self._settled = True
 
-    def writer(self) -> "PackWriter":
-        """A sink that stores what is not here yet, all in one new pack."""
-        return PackWriter(self, self._rooms)
-
-    def adopt(self, written: Path) -> Pack:
+    def adopt(self, written: "PackFile") -> Pack:
         """Take over a finished pack: from here on it is seen, by us and by others."""
-        make_private_folder(self._folder)
-        # Opened before it is seen: from then on another process may join it with others at any moment.
-        pack = Pack(written)
-        pack.move(self._folder / f"{os.urandom(16).hex()}.pack")
-        sync_folder(self._folder)
+        pack = written.place(self.folder / f"{os.urandom(16).hex()}.pack")
+        sync_folder(self.folder)
         with self._lock:
             self._take(pack)
         return pack
@@ -136,17 +130,30 @@ class Objects:
         with self._lock:
             names = {pack.name for pack in packs}
             for name in names:
-                (self._folder / name).unlink(missing_ok=True)
+                (self.folder / name).unlink(missing_ok=True)
             self._drop(names)
 
     def _find(self, object_id: bytes) -> Pack:
         """The pack of an object; another process may have written or moved it since we last looked."""
         for _ in range(_LOOKS):
-            pack = self._where.get(object_id)
+            pack = self._place(object_id)
             if pack is not None:
                 return pack
             self.refresh()
         raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
+
+    def _place(self, object_id: bytes) -> Pack | None:
+        where = self._where
+        if where is None and self._searches < _FEW_SEARCHES:
+            self._searches += 1
+            return next((pack for pack in list(self._packs.values()) if object_id in pack), None)
+        if where is None:
+            with self._lock:
+                where = dict[bytes, Pack]()
+                for pack in self._packs.values():
+                    where.update(pack.places())
+                self._where = where
+        return where.get(object_id)
 
     def _read(self, pack: Pack, object_id: bytes) -> bytes:
         with self._lock:  # held over the read: another thread must not close the file under it
@@ -154,21 +161,21 @@ class Objects:
 
     def _others(self, pack: Pack, object_id: bytes) -> list[Pack]:
         """Further packs that hold an object: captures at the same time may both have stored it."""
-        return [other for other in self.packs() if other is not pack and object_id in other.ids]
+        return [other for other in self.packs() if other is not pack and object_id in other]
 
     def _refresh(self) -> None:
         for _ in range(_LOOKS):
             names = self._listed()
             self._damaged = {name: why for name, why in self._damaged.items() if name in names}
             new = sorted(names - self._packs.keys() - self._damaged.keys())
-            gone = [name for name in new if not self._load(self._folder / name)]
+            gone = [name for name in new if not self._load(self.folder / name)]
             self._drop(self._packs.keys() - names)  # after loading: what moved is found in its new place
             if not gone:
                 return
 
     def _listed(self) -> set[str]:
         try:
-            return {name for name in os.listdir(self._folder) if name.endswith(".pack")}
+            return {name for name in os.listdir(self.folder) if name.endswith(".pack")}
         except FileNotFoundError:
             return set()
 
@@ -189,10 +196,11 @@ class Objects:
 
     def _take(self, pack: Pack) -> None:
         self._packs[pack.name] = pack
-        self._where.update(pack.places())
+        if self._where is not None:
+            self._where.update(pack.places())
 
     def _drop(self, names: Iterable[str]) -> None:
-        homeless: set[bytes] = set()
+        where, homeless = self._where, set[bytes]()
         for name in list(names):
             pack = self._packs.pop(name, None)
             if pack is None:
@@ -200,13 +208,16 @@ class Objects:
             fd = self._files.pop(name, None)
             if fd is not None:
                 os.close(fd)
-            homeless.update(object_id for object_id in pack.ids if self._where[object_id] is pack)
+            if where is not None:
+                homeless.update(object_id for object_id in pack.ids if where[object_id] is pack)
+        if where is None:
+            return
         for object_id in homeless:
-            del self._where[object_id]
+            del where[object_id]
         # The same object may stand in a pack that came before and was hidden by the one that went.
         for other in self._packs.values() if homeless else ():
             for object_id in homeless.intersection(other.ids):
-                self._where[object_id] = other
+                where[object_id] = other
 
     def _file(self, pack: Pack) -> int:
         fd = self._files.get(pack.name)
@@ -223,91 +234,6 @@ class Objects:
         return f"it is missing ({hurt})" if hurt else "it is missing"
 
 
-class PackWriter:
-    """A sink that stores what is new in one pack; with nothing new it writes nothing.
-
-    Compressing and writing go on in a thread once there is enough of it: both release the GIL, so they run
-    beside the reading and hashing of the caller.
-    """
-
-    def __init__(self, objects: Objects, rooms: Rooms) -> None:
-        self._objects = objects
-        self._rooms = rooms
-        self._stack = ExitStack()
-        self._taken: set[bytes] = set()
-        self._batch: list[NewObject] = []
-        self._batch_bytes = 0
-        self._path: Path | None = None
-        self._pack: PackFile | None = None
-        self._queue: Queue[list[NewObject]] = Queue(_BATCHES_WAITING)
-        self._thread: Thread | None = None
-        self._failure: BaseException | None = None
-
-    def add(self, kind: Kind, data: bytes) -> bytes:
-        """Take one object, to be stored where it is new; gives its id."""
-        object_id = hash_of(data)
-        if object_id in self._taken or self._objects.contains(object_id):
-            return object_id
-        self._taken.add(object_id)
-        self._batch.append(NewObject(object_id, kind, data))
-        self._batch_bytes += len(data)
-        if self._batch_bytes >= _BATCH_BYTES:
-            self._hand_over()
-        return object_id
-
-    def finish(self) -> int:
-        """Make all of it durable and seen; gives the bytes that were added to the store."""
-        if not self._taken:
-            return 0
-        self._join()
-        pack, path = self._open()
-        if self._batch:
-            pack.append(self._batch)
-        size = pack.finish()
-        self._objects.adopt(path)
-        self._stack.close()
-        return size
-
-    def abandon(self) -> None:
-        """Leave nothing behind; after `finish` this does nothing."""
-        self._failure = None
-        self._stop_thread()
-        if self._pack is not None:
-            self._pack.close()
-        self._stack.close()
-
-    def _open(self) -> tuple[PackFile, Path]:
-        if self._pack is None or self._path is None:
-            self._path = self._stack.enter_context(self._rooms.room()) / "pack"
-            self._pack = PackFile(self._path)
-        return self._pack, self._path
-
-    def _hand_over(self) -> None:
-        if self._thread is None:
-            pack, _ = self._open()
-            self._thread = Thread(target=self._write_batches, args=(pack,), daemon=True)
-            self._thread.start()
-        if self._failure is not None:
-            raise self._failure
-        self._queue.put(self._batch)
-        self._batch, self._batch_bytes = [], 0
-
-    def _write_batches(self, pack: PackFile) -> None:
-        while batch := self._queue.get():
-            if self._failure is not None:
-                continue  # keep taking, so that the caller never waits for room in the queue
-            try:
-                pack.append(batch)
-            except BaseException as exc:  # noqa: BLE001  raised again in the caller's thread
-                self._failure = exc
-
-    def _join(self) -> None:
-        self._stop_thread()
-        if self._failure is not None:
-            raise self._failure
-
-    def _stop_thread(self) -> None:
-        if self._thread is not None:
-            self._queue.put([])
-            self._thread.join()
-            self._thread = None
+def _close(files: Mapping[str, int]) -> None:
+    for fd in files.values():
+        os.close(fd)

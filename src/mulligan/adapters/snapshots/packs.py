@@ -5,14 +5,15 @@
     index     all ids, sorted; then for each in that order: offset, stored length, raw length, coding, kind
     trailer   offset and count of the index, checksum over header, index and these two numbers, end mark
 
-Every byte is covered: records by the ids (BLAKE3 of the raw bytes), all else by the checksum. A pack is
-written under another name, fsynced and renamed, so one that can be seen is complete.
+Every byte is covered: records by the ids (BLAKE3 of the raw bytes), all else by the checksum. A pack has no
+name until it is written and fsynced, so one that can be seen is complete.
 """
 
 import os
 import struct
 from bisect import bisect_left
 from enum import IntEnum
+from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
@@ -25,10 +26,8 @@ from mulligan.errors import SnapshotDamaged
 ID_LENGTH = 32
 HEADER = b"MLGNPACK" + struct.pack("<I", 1)
 _END = b"KCAPNGLM"
-_ROW = struct.Struct("<QIIBB")
+ROW = struct.Struct("<QIIBB")
 _TRAILER = struct.Struct("<QI32s8s")
-_PAYS_BELOW = 0.95  # compressed to more than this, an object is stored as it is: reading it back is then free
-_LEVEL = 1  # measured on source text: 280 MB/s to 32 %; level 3: 220 MB/s to 31 %; level -5: 410 MB/s to 49 %
 
 
 class Kind(IntEnum):
@@ -56,85 +55,19 @@ class Row(NamedTuple):
     kind: int
 
 
-class NewObject(NamedTuple):
-    """An object on its way into a pack."""
-
-    id: bytes
-    kind: Kind
-    data: bytes
-
-
 def hash_of(data: bytes | memoryview) -> bytes:
     """The id of an object."""
     return blake3(data).digest()
 
 
-class PackFile:
-    """A pack that is being written."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("xb", buffering=1 << 20)
-        os.fchmod(self._file.fileno(), 0o600)
-        self._file.write(HEADER)
-        self._offset = len(HEADER)
-        self._rows: dict[
-            bytes, bytes
-        ] = {}  # packed at once: many small tuples keep the garbage collector busy
-        self._compressor = zstandard.ZstdCompressor(level=_LEVEL, write_content_size=False)
-
-    def append(self, batch: "list[NewObject]") -> None:
-        """Add objects, each compressed where that pays."""
-        for new, squeezed in zip(batch, self._squeeze([new.data for new in batch]), strict=True):
-            stored, coding = new.data, Coding.RAW
-            if len(squeezed) < len(new.data) * _PAYS_BELOW:
-                stored, coding = squeezed, Coding.ZSTD
-            self._file.write(stored)
-            self._rows[new.id] = _ROW.pack(self._offset, len(stored), len(new.data), coding, new.kind)
-            self._offset += len(stored)
-
-    def _squeeze(self, batch: list[bytes]) -> list[bytes]:
-        """Compress a batch in one call: giving the GIL back per object costs a third of a first capture."""
-        together = getattr(
-            self._compressor, "multi_compress_to_buffer", None
-        )  # not in every build of zstandard
-        if together is None or not all(batch):
-            return [self._compressor.compress(data) for data in batch]
-        return [segment.tobytes() for segment in together(batch, threads=1)]
-
-    def take(self, object_id: bytes, row: Row, stored: bytes) -> None:
-        """Add an object as it stands in another pack."""
-        self._file.write(stored)
-        self._rows[object_id] = _ROW.pack(self._offset, len(stored), row.raw, row.coding, row.kind)
-        self._offset += len(stored)
-
-    def finish(self) -> int:
-        """Write the index and make the bytes durable; gives the size of the pack."""
-        ids = sorted(self._rows)
-        index = b"".join([*ids, *(self._rows[object_id] for object_id in ids)])
-        self._file.write(index)
-        self._file.write(_trailer(self._offset, len(ids), index))
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        size = self._file.tell()
-        self._file.close()
-        return size
-
-    def close(self) -> None:
-        """Give up: the file is of no use and will be removed with its room."""
-        try:
-            self._file.close()
-        except OSError:
-            # What could not be flushed is thrown away anyway; there is an earlier error to tell.
-            return
-
-
 def size_of_pack(stored_bytes: int, count: int) -> int:
     """How large a pack of so many objects is."""
-    return len(HEADER) + stored_bytes + count * (ID_LENGTH + _ROW.size) + _TRAILER.size
+    return len(HEADER) + stored_bytes + count * (ID_LENGTH + ROW.size) + _TRAILER.size
 
 
-def _trailer(offset: int, count: int, index: bytes) -> bytes:
-    checksum = hash_of(HEADER + struct.pack("<QI", offset, count) + index)
+def trailer_of(offset: int, count: int, index: bytes) -> bytes:
+    """What stands at the end of a pack."""
+    checksum = blake3(HEADER + struct.pack("<QI", offset, count)).update(index).digest()
     return _TRAILER.pack(offset, count, checksum, _END)
 
 
@@ -153,23 +86,27 @@ class Pack:
             if header != HEADER or len(trailer) != _TRAILER.size or trailer[-len(_END) :] != _END:
                 raise self._damaged("it is cut off or not a pack")
             offset, count, _, _ = _TRAILER.unpack(trailer)
-            if offset + count * (ID_LENGTH + _ROW.size) + _TRAILER.size != size:
+            if offset + count * (ID_LENGTH + ROW.size) + _TRAILER.size != size:
                 raise self._damaged("its length is not what its trailer says")
             file.seek(offset)
             index = file.read(size - offset - _TRAILER.size)
-        if _trailer(offset, count, index) != trailer:
+        if trailer_of(offset, count, index) != trailer:
             raise self._damaged("its index is not what was written")
-        self.ids: tuple[bytes, ...] = struct.unpack(f"{ID_LENGTH}s" * count, index[: ID_LENGTH * count])
+        self._ids = index[: ID_LENGTH * count]
         self._rows = index[ID_LENGTH * count :]
+        self._count = count
 
-    def move(self, place: Path) -> None:
-        """Give the file its place and name."""
-        self.path.rename(place)
-        self.path, self.name = place, place.name
+    @cached_property
+    def ids(self) -> tuple[bytes, ...]:
+        """The ids of all objects, sorted. Few who open a pack ask for them all."""
+        return struct.unpack(f"{ID_LENGTH}s" * self._count, self._ids)
+
+    def __contains__(self, object_id: bytes) -> bool:
+        return self._id_at(self._position(object_id)) == object_id
 
     def row(self, object_id: bytes) -> Row:
         """Where an object of this pack stands."""
-        return Row(*_ROW.unpack_from(self._rows, bisect_left(self.ids, object_id) * _ROW.size))
+        return Row(*ROW.unpack_from(self._rows, self._position(object_id) * ROW.size))
 
     def places(self) -> dict[bytes, "Pack"]:
         """Every id of the pack, with the pack."""
@@ -186,6 +123,12 @@ class Pack:
         stored = os.pread(fd, row.stored, row.offset)
         self._proved(object_id, row, stored)
         return row, stored
+
+    def _position(self, object_id: bytes) -> int:
+        return bisect_left(range(self._count), object_id, key=self._id_at)
+
+    def _id_at(self, position: int) -> bytes:
+        return self._ids[position * ID_LENGTH : (position + 1) * ID_LENGTH]
 
     def _proved(self, object_id: bytes, row: Row, stored: bytes) -> bytes:
         data = stored if row.coding == Coding.RAW else _expand(stored, row.raw)

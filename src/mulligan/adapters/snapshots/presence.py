@@ -1,8 +1,8 @@
 """What the stat cache knows of a tree stands on objects: where packs went, those that went with them are found."""
 
-from mulligan.adapters.snapshots.contents import CHUNKED_ABOVE, chunk_ids
+from mulligan.adapters.snapshots.chunks import CHUNKED_ABOVE, chunk_ids
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.objects import Objects
-from mulligan.adapters.snapshots.scan import Folder
 from mulligan.adapters.snapshots.trees import EntryKind, decode, stored_at
 from mulligan.errors import SnapshotDamaged
 
@@ -22,6 +22,9 @@ def forget_missing(top: Folder, objects: Objects) -> bool:
         for name in [name for name, record in folder.records.items() if not _is_here(record, objects)]:
             del folder.records[name]
             forgotten = True
+    if forgotten:
+        for folder in top.walk():
+            folder.unseal()
     return forgotten
 
 

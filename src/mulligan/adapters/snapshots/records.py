@@ -5,9 +5,11 @@ import os
 import stat
 
 from mulligan.adapters.snapshots.contents import read_attributes, store_file
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.objects import Sink
 from mulligan.adapters.snapshots.places import Folders, path_of
-from mulligan.adapters.snapshots.scan import NOT_READABLE, Folder, Gone, is_racy, signature
+from mulligan.adapters.snapshots.scan import NOT_READABLE, Gone
+from mulligan.adapters.snapshots.signatures import is_racy, signature
 from mulligan.adapters.snapshots.trees import NO_ID, Attributes, Entry, EntryKind, decode, encode
 from mulligan.ports import Observer
 
@@ -99,7 +101,7 @@ class Records:
     def _learn(self, folder: Folder, name: str, st: os.stat_result, seen: bytes) -> None:
         """Keep the stat that belongs to what was read, which may be newer than the scan's."""
         folder.stats[name] = seen
-        if is_racy(st, self.started_ns):
+        if is_racy(st.st_ctime_ns, self.started_ns):
             folder.racy.add(name)
 
 

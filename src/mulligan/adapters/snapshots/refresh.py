@@ -5,21 +5,20 @@ import stat
 from collections.abc import Callable, Iterable
 
 from mulligan.adapters.snapshots.capture import make_object
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.places import Folders, path_of
 from mulligan.adapters.snapshots.records import Records
 from mulligan.adapters.snapshots.scan import (
     PROJECT_HOME,
     Exclusions,
-    Folder,
     Gone,
     Scan,
     exclusions_in,
     exclusions_of,
-    inode_and_links,
     is_left_out,
-    signature,
     until_steady,
 )
+from mulligan.adapters.snapshots.signatures import inode_and_links, signature
 from mulligan.adapters.snapshots.trees import ROOT_NAME, decode, encode
 from mulligan.adapters.snapshots.watch import LOST_TREE, Watch, attached
 from mulligan.ports import WorkingTree

@@ -8,8 +8,10 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mulligan.adapters.snapshots.new_file import NewFile
 from mulligan.adapters.snapshots.objects import Objects
-from mulligan.adapters.snapshots.packs import Pack, PackFile
+from mulligan.adapters.snapshots.pack_file import PackFile
+from mulligan.adapters.snapshots.packs import Pack
 from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.errors import SnapshotDamaged
 
@@ -29,22 +31,21 @@ def copy_objects(objects: Objects, rooms: Rooms, wanted: Sequence[tuple[Pack, Se
     """Copy objects, each proved by its hash, into one new pack."""
     sources: list[Pack] = []
     count = 0
-    with rooms.room() as room:
-        file = PackFile(room / "pack")
-        try:
-            for pack, ids in wanted:
-                try:
-                    _copy(pack, ids, file)
-                except SnapshotDamaged:
-                    continue  # what was copied of it stands in two packs now, which hurts nobody
-                sources.append(pack)
-                count += len(ids)
-            if count == 0:
-                return Copied(None, sources)
-            file.finish()
-        finally:
-            file.close()
-        return Copied(objects.adopt(room / "pack"), sources)
+    file = PackFile(NewFile(objects.folder, rooms))
+    try:
+        for pack, ids in wanted:
+            try:
+                _copy(pack, ids, file)
+            except SnapshotDamaged:
+                continue  # what was copied of it stands in two packs now, which hurts nobody
+            sources.append(pack)
+            count += len(ids)
+        if count == 0:
+            return Copied(None, sources)
+        file.finish()
+        return Copied(objects.adopt(file), sources)
+    finally:
+        file.close()
 
 
 def _copy(pack: Pack, ids: Sequence[bytes], file: PackFile) -> None:

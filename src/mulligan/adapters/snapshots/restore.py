@@ -16,10 +16,11 @@ from contextlib import contextmanager, suppress
 from mulligan.adapters.snapshots.contents import read_attributes, write_attributes, write_file
 from mulligan.adapters.snapshots.difference import Clearing, Difference, Work
 from mulligan.adapters.snapshots.durable import make_private_folder, sync_filesystem
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.places import FOLDER_FLAGS, Folders, Place, path_of
 from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.adapters.snapshots.scan import Folder, Witness
+from mulligan.adapters.snapshots.scan import Witness
 from mulligan.adapters.snapshots.settled import settled_tree
 from mulligan.adapters.snapshots.trees import Entry, EntryKind
 from mulligan.errors import RestoreFailed
@@ -75,7 +76,8 @@ class Restoring:
         try:
             yield
         except OSError as exc:
-            raise RestoreFailed(path=self._at, reason=exc.strerror or str(exc)) from exc
+            path = str(self._tree.path / self._at)
+            raise RestoreFailed(path=path, reason=exc.strerror or str(exc)) from exc
 
     # --- into the room --------------------------------------------------------------------------------------
 

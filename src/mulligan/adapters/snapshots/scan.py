@@ -3,13 +3,22 @@
 import errno
 import os
 import stat
-import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Protocol, TypeAlias
 
+from mulligan.adapters.snapshots import inotify, walking
+from mulligan.adapters.snapshots.archive import NOTHING, Archive
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.places import Folders, path_of
+from mulligan.adapters.snapshots.signatures import (
+    COARSE_GRAIN_NS,
+    FIELDS,
+    Fields,
+    Listing,
+    fields_of,
+    is_racy,
+    packed,
+)
 from mulligan.adapters.snapshots.trees import ROOT_NAME
 from mulligan.domain.placement import PROJECT_HOME
 from mulligan.errors import SystemFailed, TreeUnsteady
@@ -17,12 +26,6 @@ from mulligan.ports import WorkingTree
 
 NOT_READABLE = "it may not be read"
 _TRIES = 5
-_FINE_GRAIN_NS = 20_000_000  # two ticks of the slowest kernel clock that stamps files
-_COARSE_GRAIN_NS = 2_000_000_000  # filesystems that stamp whole seconds, or every other one
-_SECOND_NS = 1_000_000_000
-_LAYOUT = struct.Struct("<IIQqqqQ")
-_FIELDS = attrgetter("st_mode", "st_nlink", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns", "st_dev")
-_MASKS = (0xFFFFFFFF, 0xFFFFFFFF, (1 << 64) - 1, (1 << 63) - 1, (1 << 63) - 1, (1 << 63) - 1, (1 << 64) - 1)
 _UNHELD_KINDS = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFIFO: "a fifo",
@@ -31,56 +34,6 @@ _UNHELD_KINDS = {
 }
 
 Exclusions: TypeAlias = "dict[str, Exclusions]"  # excluded paths as nested names; an empty one excludes
-
-
-def signature(st: os.stat_result) -> bytes:
-    """All that tells a changed file from an unchanged one, packed: quick to compare and to load."""
-    try:
-        return _LAYOUT.pack(*_FIELDS(st))
-    except struct.error:  # times beyond the year 2262
-        return _LAYOUT.pack(*(value & mask for value, mask in zip(_FIELDS(st), _MASKS, strict=True)))
-
-
-def is_racy(st: os.stat_result, started_ns: int) -> bool:
-    """Tell whether the file could still change without its times telling, seen from the start of a scan.
-
-    Every change sets the ctime, and nobody can set it to another one: an mtime in the future says nothing.
-    """
-    coarse = st.st_ctime_ns % _SECOND_NS == 0
-    grain = _COARSE_GRAIN_NS if coarse else _FINE_GRAIN_NS
-    return st.st_ctime_ns >= started_ns - grain
-
-
-@dataclass(slots=True, eq=False)
-class Folder:
-    """A folder as it was found, and what was learned of it. The topmost holds the tree itself, as "."."""
-
-    name: str
-    parent: "Folder | None"
-    stats: dict[str, bytes] = field(default_factory=dict[str, bytes])  # signatures of what can be held
-    racy: set[str] = field(default_factory=set[str])  # names that must be read again next time
-    groups: dict[str, bytes] = field(
-        default_factory=dict[str, bytes]
-    )  # names that share an inode -> first path
-    unheld: dict[str, str] = field(default_factory=dict[str, str])  # names that cannot be held -> why
-    skipped: bool = False  # has something excluded in it
-    children: "dict[str, Folder]" = field(default_factory=dict[str, "Folder"])
-    records: dict[str, bytes] = field(default_factory=dict[str, bytes])  # as in trees; empty until captured
-    id: bytes = b""
-    address: bytes = b""  # empty: not known
-    files: int = 0  # below here, folders not counted
-
-    @property
-    def guarded(self) -> bool:
-        """Holds something that a restore must leave alone."""
-        return self.skipped or bool(self.unheld)
-
-    def walk(self) -> "list[Folder]":
-        """This folder and all below, parents before children."""
-        found: list[Folder] = [self]
-        for folder in found:
-            found.extend(folder.children.values())
-        return found
 
 
 class Gone(Exception):
@@ -98,8 +51,17 @@ class Witness(Protocol):
         """A scan of the whole tree starts; what was entered before counts no more."""
         ...
 
+    @property
+    def queue(self) -> int:
+        """The inotify queue that folders are put on before they are listed; -1 where none is kept."""
+        ...
+
     def entered(self, folder: Folder, fd: int) -> None:
         """The folder is open and about to be listed."""
+        ...
+
+    def queued(self, folder: Folder, number: int) -> None:
+        """The folder was put on the queue, under this number, and then listed; a negative one is an errno."""
         ...
 
     def catch_up(self) -> None:
@@ -114,10 +76,15 @@ class Witness(Protocol):
 class Nobody:
     """The witness of a scan that nothing is built on."""
 
+    queue = -1
+
     def begin(self) -> None:
         """Nobody looks."""
 
     def entered(self, folder: Folder, fd: int) -> None:
+        """Nobody looks."""
+
+    def queued(self, folder: Folder, number: int) -> None:
         """Nobody looks."""
 
     def catch_up(self) -> None:
@@ -147,12 +114,21 @@ def exclusions_of(tree: WorkingTree) -> Exclusions:
 class Scan:
     """One look at a whole tree."""
 
-    def __init__(self, folders: Folders, exclusions: Exclusions, started_ns: int, witness: Witness) -> None:
+    def __init__(
+        self,
+        folders: Folders,
+        exclusions: Exclusions,
+        started_ns: int,
+        witness: Witness,
+        known: Folder | None = None,
+    ) -> None:
+        """`known` is the tree as it was read before."""
+        self._known = known
         self._folders = folders
         self._exclusions = exclusions
         self._witness = witness
         self._started_ns = started_ns
-        self._recent_ns = started_ns - _COARSE_GRAIN_NS
+        self._recent_ns = started_ns - COARSE_GRAIN_NS
         self.links: dict[tuple[int, int], list[tuple[Folder, str]]] = {}  # names of files with several links
         self.inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
         self.size_bytes = 0
@@ -160,7 +136,7 @@ class Scan:
     def run(self) -> Folder:
         """Look at every folder; a tree that is missing is an empty topmost folder."""
         self._witness.begin()
-        top = Folder(name="", parent=None)
+        top = Folder("", None)
         if self.find_tree(top):
             self.list_all(top.children[ROOT_NAME], self._exclusions)
             self._group_links()
@@ -183,24 +159,72 @@ class Scan:
         pending = [(folder, excluded)]
         while pending:
             folder, excluded = pending.pop()
-            try:
-                self.list_folder(folder, excluded)
-            except (PermissionError, _NotSearchable):
-                self._cannot_enter(folder)
+            for each in [folder] if excluded else self._walk(folder):
+                if self._list_by_hand(each, excluded):
+                    pending.extend((child, excluded.get(name, {})) for name, child in each.children.items())
+
+    def _walk(self, top: Folder) -> list[Folder]:
+        """Look at a folder and all below in C; gives the folders that must be listed by hand."""
+        if walking.walk is None:
+            return [top]
+        try:
+            fd = self._folders.fd(top)
+        except OSError:
+            return [top]
+        witness = self._witness
+        folders: list[Folder] = []
+        left: list[Folder] = []
+        home, threads = os.fsencode(PROJECT_HOME), walking.THREADS
+        archive, number = self._known_place(top)
+        known = archive.rows, archive.heap, number
+        found = walking.walk(fd, home, self._recent_ns, witness.queue, inotify.WANTED, threads, *known)
+        for parent, name, watch, row, content in found:
+            folder = folders[parent].children[name] if folders else top
+            folders.append(folder)
+            if watch:
+                witness.queued(folder, watch)
+            if row >= 0:
+                archive.seal(row, folder)
                 continue
-            except OSError as exc:
-                if exc.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-                    raise Gone(_path(folder)) from exc
-                raise
-            pending.extend((child, excluded.get(name, {})) for name, child in folder.children.items())
+            if content is None:
+                left.append(folder)
+                continue
+            names, signatures, marked, size, folder.skipped = content
+            folder.list_as(Listing(names, signatures))
+            self.size_bytes += size
+            for each, signature in marked:
+                self._mark(folder, each, fields_of(signature))
+        return left
+
+    def _known_place(self, folder: Folder) -> tuple[Archive, int]:
+        """Where a folder stands in the stat cache; nowhere where each folder must be told to a witness."""
+        known = self._known_as(folder) if self._witness.queue < 0 else None
+        return (known and known.shelf) or (NOTHING, -1)
+
+    def _known_as(self, folder: Folder) -> Folder | None:
+        if folder.parent is None:
+            return self._known
+        around = self._known_as(folder.parent)
+        return around and around.children.get(folder.name)
+
+    def _list_by_hand(self, folder: Folder, excluded: Exclusions) -> bool:
+        try:
+            self.list_folder(folder, excluded)
+        except (PermissionError, _NotSearchable):
+            self._cannot_enter(folder)
+            return False
+        except OSError as exc:
+            if exc.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                raise Gone(_path(folder)) from exc
+            raise
+        return True
 
     def list_folder(self, folder: Folder, excluded: Exclusions) -> None:
         """Note every entry of one folder."""
         fd = self._folders.fd(folder)
         self._witness.entered(folder, fd)
         for _ in range(_TRIES):
-            folder.stats, folder.racy, folder.unheld, folder.children = {}, set(), {}, {}
-            folder.skipped = False
+            folder.start_anew()
             try:
                 self._list_once(folder, fd, excluded)
                 return
@@ -221,12 +245,9 @@ class Scan:
                 except PermissionError as exc:
                     raise _NotSearchable from exc
                 # Most entries are plain old files: what there is to note of those is noted here, a third faster.
-                fields = mode, links, _, size, mtime_ns, ctime_ns, _ = _FIELDS(st)
+                fields = mode, links, _, size, mtime_ns, ctime_ns, _ = FIELDS(st)
                 if mode & 0o170000 == stat.S_IFREG and links == 1 and mtime_ns < recent_ns > ctime_ns:
-                    try:
-                        stats[name] = _LAYOUT.pack(*fields)
-                    except struct.error:
-                        stats[name] = signature(st)
+                    stats[name] = packed(fields)
                     size_bytes += size
                 else:
                     self.note(folder, name, st)
@@ -234,24 +255,28 @@ class Scan:
 
     def note(self, folder: Folder, name: str, st: os.stat_result) -> None:
         """Note one entry; one that cannot be held with the reason."""
-        fields = mode, links, inode, size, _, ctime_ns, device = _FIELDS(st)
+        fields = FIELDS(st)
+        if self._mark(folder, name, fields):
+            folder.stats[name] = packed(fields)
+        if stat.S_ISREG(st.st_mode):
+            self.size_bytes += st.st_size
+
+    def _mark(self, folder: Folder, name: str, fields: Fields) -> bool:
+        """Note what a signature does not tell of an entry; False for one that cannot be held."""
+        mode, links, inode, _, _, ctime_ns, device = fields
         kind = mode & 0o170000
         if kind == stat.S_IFREG:
-            self.size_bytes += size
             if links > 1:
                 self.links.setdefault((device, inode), []).append((folder, name))
         elif kind == stat.S_IFDIR:
-            folder.children[name] = Folder(name=name, parent=folder)
+            folder.children[name] = Folder(name, folder)
         elif kind != stat.S_IFLNK:
             folder.unheld[name] = f"it is {_UNHELD_KINDS.get(kind, 'of an unknown kind')}"
-            return
-        try:
-            folder.stats[name] = _LAYOUT.pack(*fields)
-        except struct.error:
-            folder.stats[name] = signature(st)
+            return False
         # Most files are far older than any grain: the exact question is asked of the few that are not.
-        if ctime_ns >= self._recent_ns and is_racy(st, self._started_ns):
+        if ctime_ns >= self._recent_ns and is_racy(ctime_ns, self._started_ns):
             folder.racy.add(name)
+        return True
 
     def _cannot_enter(self, folder: Folder) -> None:
         parent = folder.parent
@@ -300,15 +325,3 @@ def until_steady(attempt: Callable[[], Folder]) -> Folder:
         except Gone as exc:
             path = exc.path
     raise TreeUnsteady(path=path)
-
-
-def inode_and_links(packed: bytes) -> tuple[tuple[int, int], int]:
-    """The inode (device, number) and the link count in a signature."""
-    _, links, inode, _, _, _, device = _LAYOUT.unpack(packed)
-    return (device, inode), links
-
-
-def matches(packed: bytes, st_mode: int, size: int | None, mtime_ns: int) -> bool:
-    """Tell whether a signature has this kind and mode, size (None: any) and mtime."""
-    found_mode, _, _, found_size, found_mtime, _, _ = _LAYOUT.unpack(packed)
-    return found_mode == st_mode and size in (None, found_size) and found_mtime == mtime_ns

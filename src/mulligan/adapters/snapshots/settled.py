@@ -3,8 +3,10 @@
 import stat
 
 from mulligan.adapters.snapshots.difference import Difference, Work
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.places import Folders
-from mulligan.adapters.snapshots.scan import Folder, Scan, Witness, matches
+from mulligan.adapters.snapshots.scan import Scan, Witness
+from mulligan.adapters.snapshots.signatures import matches
 from mulligan.adapters.snapshots.trees import EntryKind, decode, facts_of, kind_of
 from mulligan.errors import MulliganError
 
@@ -18,7 +20,7 @@ def settled_tree(difference: Difference, folders: Folders, started_ns: int, witn
     by the next capture. Only what is in the store is ever known: what was there and differed is left out.
     """
     scan = Scan(folders, {}, started_ns, witness)
-    top = Folder(name="", parent=None)
+    top = Folder("", None)
     found = {id(difference.top): top}
     for work in difference.works:
         folder = found.get(id(work))

@@ -1,57 +1,47 @@
 """The snapshot store on a local disk: the SnapshotStore port over packs, trees and the stat cache."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from mulligan.adapters.snapshots.cache import StatCache
 from mulligan.adapters.snapshots.capture import unheld_in
-from mulligan.adapters.snapshots.changes import differences, file_of
-from mulligan.adapters.snapshots.contents import pieces
-from mulligan.adapters.snapshots.difference import Difference, address_of, compare_trees
+from mulligan.adapters.snapshots.chunks import pieces
+from mulligan.adapters.snapshots.difference import Difference, compare_trees
 from mulligan.adapters.snapshots.durable import make_private_folder
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.level import Level
-from mulligan.adapters.snapshots.locking import alone, alone_if_free, shared
+from mulligan.adapters.snapshots.locking import alone, alone_if_free
 from mulligan.adapters.snapshots.looking import UNWATCHED, Looking
-from mulligan.adapters.snapshots.objects import HashingSink, Objects, Sink
+from mulligan.adapters.snapshots.objects import HashingSink, Sink
+from mulligan.adapters.snapshots.pack_writer import PackWriter
+from mulligan.adapters.snapshots.packed_trees import PackedTrees
 from mulligan.adapters.snapshots.places import Folders
+from mulligan.adapters.snapshots.refusals import translated
 from mulligan.adapters.snapshots.repack import join_small_packs
 from mulligan.adapters.snapshots.restore import Restoring
 from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.adapters.snapshots.scan import Folder, Nobody, Scan, exclusions_of, until_steady
+from mulligan.adapters.snapshots.scan import Nobody, Scan, exclusions_of, until_steady
 from mulligan.adapters.snapshots.sweep import Sweep
 from mulligan.adapters.snapshots.trees import EntryKind
 from mulligan.adapters.snapshots.verify import Verification
 from mulligan.adapters.snapshots.watch import CUT_OFF, NOT_IN_STORE, Look, Watch
-from mulligan.domain.snapshot import (
-    Capture,
-    Damage,
-    Leftovers,
-    ObjectId,
-    PathChange,
-    Root,
-    Snapshot,
-    SnapshotId,
-    Survey,
-    Swept,
-)
-from mulligan.domain.tree_difference import StoredContent, TreeDifference
+from mulligan.domain.snapshot import ObjectId, Root, Snapshot, SnapshotId
+from mulligan.domain.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
 from mulligan.errors import SystemFailed
 from mulligan.ports import Observer, Unobserved, WorkingTree
 
 
-class PackedSnapshotStore:
+class PackedSnapshotStore(PackedTrees):
     """Keeps snapshots in a folder of its own: packs, stat caches, rooms for work in progress, a lock file."""
 
     def __init__(self, *, home: Path, now_ns: Callable[[], int], boot_id: str) -> None:
         """`now_ns` is the wall clock that stamps files; `boot_id` tells boots of the machine apart."""
-        self._home = home
+        super().__init__(home=home)
         self._now_ns = now_ns
         self._rooms = Rooms(home / "rooms")
-        self._objects = Objects(home, self._rooms)
         self._cache = StatCache(home, self._rooms, boot_id)
         self._level = Level(home, self._rooms)
         self._watches: dict[str, Watch] = {}  # by the cache key of the tree
@@ -61,15 +51,6 @@ class PackedSnapshotStore:
     def last_look(self) -> Look:
         """How the last capture, comparison or restore looked at its tree: all of it or what changed."""
         return self._last_look
-
-    @contextmanager
-    def hold(self) -> Generator[None]:
-        """Keep the sweep from deleting anything until the rows of what is captured inside are committed."""
-        with ExitStack() as held:
-            with _translated(self._home):
-                make_private_folder(self._home)
-                held.enter_context(shared(self._home / "lock"))
-            yield
 
     @contextmanager
     def watch(self, tree: WorkingTree, *, others_at_work: bool) -> Generator[None]:
@@ -88,7 +69,7 @@ class PackedSnapshotStore:
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         """Count what a capture would hold."""
-        with _translated(tree.path), Folders(tree.path) as folders:
+        with translated(tree.path), Folders(tree.path) as folders:
             scans: list[Scan] = []
 
             def attempt() -> Folder:
@@ -96,16 +77,16 @@ class PackedSnapshotStore:
                 return scans[-1].run()
 
             top = until_steady(attempt)
-            files = sum(len(folder.stats) - len(folder.children) for folder in top.walk())
+            files = sum(folder.held - len(folder.children) for folder in top.walk())
         observer.progress("files counted", files, files)
         return Survey(files=files, size_bytes=scans[-1].size_bytes)
 
     def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
         """Store the tree durably: when this returns, a power cut loses nothing of it."""
-        writer = self._objects.writer()
+        writer = PackWriter(self._objects, self._rooms)
         watch = self._watch_of(tree)
         try:
-            with _translated(tree.path), self._all_or_forgotten(tree):
+            with translated(tree.path, written=self._home), self._all_or_forgotten(tree):
                 looking = self._looking(tree, writer, observer)
                 top = looking.run(self._now_ns)
                 self._last_look = looking.look
@@ -120,7 +101,8 @@ class PackedSnapshotStore:
                     tree.cache_key,
                     top,
                     self._objects.pack_names(),
-                    files_read=looking.files_read,
+                    # After a restore files are known and folders are not: making those again costs as much.
+                    files_read=looking.files_read + looking.folders_made,
                     bytes_read=looking.bytes_read,
                 )
         finally:
@@ -133,7 +115,7 @@ class PackedSnapshotStore:
 
     def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
         """What a restore would do to the tree, to the path, sorted; touches nothing."""
-        with _translated(tree.path), self._all_or_forgotten(tree):
+        with translated(tree.path), self._all_or_forgotten(tree):
             looking = self._looking(tree, HashingSink(), Unobserved())
             difference = self._difference(looking, snapshot, tree)
             looking.stored_nothing()
@@ -146,7 +128,7 @@ class PackedSnapshotStore:
     def restore(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> tuple[PathChange, ...]:
         """Make the tree exactly what the snapshot holds, and say what was touched, sorted."""
         watch = self._watch_of(tree)
-        with _translated(tree.path), self._all_or_forgotten(tree):
+        with translated(tree.path, written=self._home), self._all_or_forgotten(tree):
             difference = self._difference(self._looking(tree, HashingSink(), observer), snapshot, tree)
             restoring = Restoring(tree, difference, self._objects, self._rooms, watch or Nobody(), observer)
             top = restoring.run(self._now_ns)
@@ -166,24 +148,13 @@ class PackedSnapshotStore:
         self, snapshots: Iterable[Snapshot], *, quick: bool, observer: Observer
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         """Give what is wrong with each damaged snapshot; `quick` looks at presence and structure only."""
-        with _translated(self._home):
+        with translated(self._home):
             self._objects.refresh()
             return Verification(self._objects, observer, quick=quick).run(snapshots)
 
-    def difference(self, old: Root, new: Root) -> tuple[TreeDifference, ...]:
-        """Where two trees differ, path by path, sorted; folders that are equal are not opened."""
-        with _translated(self._home):
-            self._objects.refresh()
-            return differences(address_of(old), address_of(new), self._objects.read)
-
-    def read(self, content: StoredContent) -> bytes:
-        """The bytes of a stored file."""
-        with _translated(self._home):
-            return b"".join(pieces(file_of(content), self._objects.read))
-
     def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
         """Delete what no live snapshot stands on."""
-        with _translated(self._home):
+        with translated(self._home):
             make_private_folder(self._home)
             with alone(self._home / "upkeep"):
                 self._objects.refresh()
@@ -196,14 +167,14 @@ class PackedSnapshotStore:
 
     def has_grown(self, factor: float, at_least: int) -> bool:
         """Tell whether the store has become so much larger since the last sweep that another may pay."""
-        with _translated(self._home):
+        with translated(self._home):
             self._objects.refresh()
             size, before = self._objects.size_bytes(), self._level.read()
             return size >= before * factor and size >= before + at_least
 
     def clear_leftovers(self, trees: Iterable[WorkingTree], *, dry_run: bool) -> Leftovers:
         """Remove what killed processes left behind, and what is remembered of other trees than these."""
-        with _translated(self._home):
+        with translated(self._home):
             rooms, size = self._rooms.abandoned(clear=not dry_run)
             caches = self._cache.orphans(tree.cache_key for tree in trees)
             for path in caches:
@@ -215,7 +186,7 @@ class PackedSnapshotStore:
 
     def forget_tree(self, tree: WorkingTree) -> None:
         """Drop what is remembered of a tree that is no more."""
-        with _translated(self._home):
+        with translated(self._home):
             self._cache.forget(tree.cache_key)
 
     def _join_small_packs(self) -> None:
@@ -254,14 +225,3 @@ class PackedSnapshotStore:
                 watch.lost(CUT_OFF)
                 self._cache.let_go(tree.cache_key)
             raise
-
-
-@contextmanager
-def _translated(path: Path) -> Generator[None]:
-    """Make the system's refusals ours, with the path they are about."""
-    try:
-        yield
-    except OSError as exc:
-        where = exc.filename if exc.filename is not None and not isinstance(exc.filename, int) else path
-        reason = exc.strerror or str(exc)
-        raise SystemFailed(path=os.fsdecode(where), reason=reason) from exc

@@ -19,6 +19,7 @@ from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
 from mulligan.adapters.snapshots.packs import ID_LENGTH, hash_of
+from mulligan.domain.snapshot import Root
 from mulligan.errors import SnapshotDamaged
 
 ROOT_NAME = "."  # the one entry of a snapshot's root; no folder can hold it otherwise
@@ -228,3 +229,11 @@ def _attributes_at(data: bytes, position: int) -> tuple[Attributes, int]:
         found.append((data[position : position + key], data[position + key : position + key + value]))
         position += key + value
     return tuple(found), position
+
+
+def address_of(root: Root) -> bytes:
+    """Where a stored tree stands; SnapshotDamaged where that is no address."""
+    try:
+        return bytes.fromhex(root.address)
+    except ValueError as exc:
+        raise SnapshotDamaged(object=root.address, reason="this is not an address") from exc

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 
-from mulligan.adapters.snapshots.contents import CHUNK, CHUNKED_ABOVE, chunk_ids, pieces
+from mulligan.adapters.snapshots.chunks import CHUNK, CHUNKED_ABOVE, chunk_ids, pieces
 from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.trees import Entry, EntryKind, decode, identity_of, split, split_root
-from mulligan.domain.snapshot import Damage, Root, Snapshot
+from mulligan.domain.snapshot import Root, Snapshot
+from mulligan.domain.store_report import Damage
 from mulligan.errors import SnapshotDamaged
 from mulligan.ports import Observer
 

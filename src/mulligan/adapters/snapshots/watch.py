@@ -4,20 +4,21 @@ It never knows more than it saw: whatever leaves a doubt makes it lost, with the
 the whole tree sets it up again. What it cannot see at all is written down in docs/adr/0004-watch.md.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mulligan.adapters.snapshots import inotify
+from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.inotify import Event, Inotify
 from mulligan.adapters.snapshots.scan import (
     Exclusions,
-    Folder,
     exclusions_in,
     exclusions_of,
-    inode_and_links,
     is_left_out,
 )
-from mulligan.domain.snapshot import Capture
+from mulligan.adapters.snapshots.signatures import inode_and_links
+from mulligan.domain.store_report import Capture
 from mulligan.ports import WorkingTree
 
 FIRST_LOOK = "nothing was known yet"
@@ -77,6 +78,11 @@ class Watch:
         except OSError as exc:
             self._give_up(f"{NO_WATCH}: {exc}")
 
+    @property
+    def queue(self) -> int:
+        """The queue that a scan puts folders on by itself."""
+        return -1 if self._inotify is None else self._inotify.fileno()
+
     def entered(self, folder: Folder, fd: int) -> None:
         """Watch a folder from now on, under this object; it may have been known under another."""
         if self._inotify is None:
@@ -85,7 +91,19 @@ class Watch:
             number = self._inotify.watch(fd)
         except OSError as exc:
             self._give_up(f"{TOO_MANY}: {exc}")
+        else:
+            self._known_as(folder, number)
+
+    def queued(self, folder: Folder, number: int) -> None:
+        """Watch a folder that was put on the queue before it was listed."""
+        if self._inotify is None:
             return
+        if number < 0:
+            self._give_up(f"{TOO_MANY}: {OSError(-number, os.strerror(-number))}")
+        else:
+            self._known_as(folder, number)
+
+    def _known_as(self, folder: Folder, number: int) -> None:
         before = self._folders.get(number)
         if before is not None and before is not folder:
             self._numbers.pop(before, None)

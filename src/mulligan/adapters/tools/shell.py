@@ -3,8 +3,8 @@
 import os
 import signal
 import stat
-from collections.abc import Generator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from mulligan.adapters.tools.arguments import text, text_list, text_map
@@ -14,6 +14,7 @@ from mulligan.adapters.tools.environment import folder_of, tool_environment
 from mulligan.adapters.tools.paths import open_sandbox
 from mulligan.adapters.tools.printed import Recorded
 from mulligan.adapters.tools.processes import Command, Launchers, Outcome
+from mulligan.adapters.tools.scratch import Scratch
 from mulligan.domain.tool import Argument, ArgumentType, ToolResult
 from mulligan.errors import ToolFailed
 from mulligan.ports import StepHost, ToolRequest
@@ -38,7 +39,7 @@ class Shell:
     )
 
     def __init__(self, launchers: Launchers, base_environment: Mapping[str, str], scratch: Path) -> None:
-        """Run commands under these launchers; `scratch` is for commands too long to be an argument."""
+        """Run commands under these launchers; `scratch` is where calls put files."""
         self._launchers = launchers
         self._base_environment = base_environment
         self._scratch = scratch
@@ -50,9 +51,9 @@ class Shell:
             self._base_environment, request, folder, text_map("shell", request, "env")
         )
         recorded = Recorded("shell", host.output)
-        with self._argv(request) as argv, self._handed_over(request) as files:
-            environment |= files
-            command = Command(argv=argv, folder=folder, environment=environment)
+        with Scratch(self._scratch, request) as scratch:
+            environment |= self._handed_over(request, scratch)
+            command = Command(argv=self._argv(request, scratch), folder=folder, environment=environment)
             outcome = self._launchers.run(
                 "shell", request.plan_id, request.call_id, command, request.timeout, recorded
             )
@@ -60,42 +61,20 @@ class Shell:
             raise _failure(outcome)
         return _result(outcome)
 
-    @contextmanager
-    def _argv(self, request: ToolRequest) -> Generator[tuple[str, ...]]:
+    def _argv(self, request: ToolRequest, scratch: Scratch) -> tuple[str, ...]:
         if "argv" in request.args:
-            yield tuple(text_list("shell", request, "argv"))
-            return
+            return tuple(text_list("shell", request, "argv"))
         command = text("shell", request, "command")
         if len(os.fsencode(command)) < LONGEST_ARGUMENT:
-            yield ("/bin/sh", "-c", command)
-            return
-        with self._scratch_file(f"{request.call_id}.sh", os.fsencode(command)) as script:
-            yield ("/bin/sh", str(script))
+            return ("/bin/sh", "-c", command)
+        return ("/bin/sh", str(scratch.write("command.sh", os.fsencode(command))))
 
-    @contextmanager
-    def _handed_over(self, request: ToolRequest) -> Generator[dict[str, str]]:
+    def _handed_over(self, request: ToolRequest, scratch: Scratch) -> dict[str, str]:
         """The variables that name files, for values that no variable can hold."""
-        with ExitStack() as files:
-            yield {
-                name: str(
-                    files.enter_context(
-                        self._scratch_file(
-                            f"{request.call_id}.{number}", value.encode("utf-8", "surrogateescape")
-                        )
-                    )
-                )
-                for number, (name, value) in enumerate(request.large_values.items())
-            }
-
-    @contextmanager
-    def _scratch_file(self, name: str, content: bytes) -> Generator[Path]:
-        self._scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = self._scratch / name
-        try:
-            file.write_bytes(content)
-            yield file
-        finally:
-            file.unlink(missing_ok=True)
+        return {
+            name: str(scratch.write(str(number), value.encode("utf-8", "surrogateescape")))
+            for number, (name, value) in enumerate(request.large_values.items())
+        }
 
 
 def _working_folder(request: ToolRequest) -> Path:

@@ -1,0 +1,688 @@
+/* Walking a tree: what stands in every folder below an open one, by names and stat alone.
+
+   This is the quick half of scan.py, and knows only the good case: a folder in which anything is odd (it cannot
+   be entered, something in it went away, a time does not fit into 64 bits, too many folders are open) is given
+   back as not listed, and scan.py lists it by hand. So every rule about failures is in one place, in Python.
+
+   Where the tree was known before (archive.py has the format), folders that are still as they were, with all
+   below, are told by their rows alone, and the names in a folder that was not touched are taken from its row. That an entry is younger than the grain of timestamps, or has several
+   links, or cannot be held, is for scan.py to judge: a folder with such an entry is never told by its row.
+
+   Folders are opened by name from their open parents and never through a symlink. The lists are made by several
+   threads without the GIL; Python objects are made at the end, by the caller's thread, with the GIL. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/magic.h>
+#include <sys/inotify.h>
+#include <sys/vfs.h>
+#endif
+
+#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define MOST_OPEN 256 /* folders, while some of their own are not opened yet */
+#define MOST_THREADS 16
+#define SIGNATURE 48 /* bytes, as signatures.py packs them */
+#define ROW 104      /* bytes, as archive.py packs them */
+#define PLAIN 1      /* among the flags of a row */
+#define SECOND_NS 1000000000LL
+#define FARTHEST_SECOND 9223372035LL /* some time in the year 2262: later ones do not fit */
+
+#ifdef __APPLE__
+#define MTIME st_mtimespec
+#define CTIME st_ctimespec
+#else
+#define MTIME st_mtim
+#define CTIME st_ctim
+#endif
+
+typedef struct {
+    union {
+        size_t at; /* in the folder's text, while that may still move */
+        const char *start;
+    } name;
+    size_t length;
+    unsigned char signature[SIGNATURE];
+    unsigned char held; /* a file, a folder or a symlink */
+    unsigned char odd;  /* more than its signature is to be noted of it */
+    unsigned char folder;
+} Entry;
+
+typedef struct Node {
+    struct Node *parent;
+    size_t number; /* among those that are told */
+    int told;
+    char *name;
+    DIR *dir;        /* open until all folders in it are */
+    size_t unopened; /* folders in it */
+    char *text;      /* the names of all entries, each ended by a zero byte */
+    size_t text_used, text_room;
+    Entry *entries; /* sorted by the bytes of their names */
+    size_t count, room;
+    long long size; /* bytes of all files */
+    int watch;      /* number of its watch; negative: why there is none; 0: not asked for */
+    int skipped;    /* something was left out */
+    int listed;
+    long long known; /* row in the archive; -1: none */
+    int whole;       /* as it is known; at the end: with all below */
+    int same_names;  /* its own times tell that it holds the names that are known */
+} Node;
+
+/* One folder of the archive. */
+typedef struct {
+    uint32_t end; /* the row after the last one below */
+    size_t name_length, names_length, count;
+    int plain;
+    const unsigned char *name, *names, *signatures;
+} Row;
+
+typedef struct {
+    int top;              /* descriptor of the folder to begin with */
+    const char *left_out; /* the one name that is never looked at */
+    long long recent_ns;  /* what changed since then is marked */
+    int queue;            /* inotify; -1: nothing is watched */
+    uint32_t mask;
+    Py_buffer rows, heap; /* of the archive; empty: nothing is known */
+    int stamps_folders;   /* the filesystem is one that stamps a folder whenever a name in it comes or goes */
+    dev_t device;         /* of that filesystem */
+    pthread_mutex_t lock; /* over all that follows, and over `dir` and `unopened` of nodes */
+    pthread_cond_t more;
+    Node **nodes; /* parents before children */
+    size_t count, room;
+    Node **pending; /* those that nobody has begun yet, the last one first */
+    size_t waiting, pending_room;
+    size_t busy, open;
+    int no_memory;
+} Walk;
+
+/* --- memory ------------------------------------------------------------------------------------------- */
+
+/* Make room for one more; 0 where there is no memory. */
+static int grow(void **items, size_t *room, size_t needed, size_t item_size)
+{
+    if (needed <= *room)
+        return 1;
+    size_t larger = *room < 16 ? 16 : *room * 2;
+    while (larger < needed)
+        larger *= 2;
+    void *moved = realloc(*items, larger * item_size);
+    if (moved == NULL)
+        return 0;
+    *items = moved;
+    *room = larger;
+    return 1;
+}
+
+static void free_node(Node *node)
+{
+    if (node->dir != NULL)
+        closedir(node->dir);
+    free(node->name);
+    free(node->text);
+    free(node->entries);
+    free(node);
+}
+
+/* A new folder to look at; NULL where there is no memory. */
+static Node *add_node(Walk *walk, Node *parent, const char *name, long long known)
+{
+    Node *node = calloc(1, sizeof *node);
+    if (node == NULL)
+        return NULL;
+    node->name = strdup(name);
+    if (node->name == NULL || !grow((void **)&walk->nodes, &walk->room, walk->count + 1, sizeof *walk->nodes) ||
+        !grow((void **)&walk->pending, &walk->pending_room, walk->waiting + 1, sizeof *walk->pending)) {
+        free_node(node);
+        return NULL;
+    }
+    node->parent = parent;
+    node->known = known;
+    walk->nodes[walk->count++] = node;
+    walk->pending[walk->waiting++] = node;
+    return node;
+}
+
+/* --- what was known ------------------------------------------------------------------------------------ */
+
+static uint64_t get(const unsigned char *from, int bytes)
+{
+    uint64_t value = 0;
+    for (int at = bytes; at-- > 0;)
+        value = value << 8 | from[at];
+    return value;
+}
+
+/* Read a row; 0 where it does not stand in the archive, whole. */
+static int read_row(const Walk *walk, long long number, Row *row)
+{
+    size_t rows = (size_t)walk->rows.len / ROW, heap = (size_t)walk->heap.len;
+    if (number < 0 || (size_t)number >= rows)
+        return 0;
+    const unsigned char *from = (const unsigned char *)walk->rows.buf + (size_t)number * ROW;
+    row->end = (uint32_t)get(from, 4);
+    row->name_length = get(from + 4, 4);
+    row->names_length = get(from + 8, 4);
+    row->count = get(from + 12, 4);
+    row->plain = (get(from + 16, 4) & PLAIN) != 0;
+    uint64_t at = get(from + 24, 8);
+    uint64_t length = (uint64_t)row->name_length + row->names_length + (uint64_t)row->count * SIGNATURE;
+    if (row->end <= number || row->end > rows || at > heap || length > heap - at)
+        return 0;
+    row->name = (const unsigned char *)walk->heap.buf + at;
+    row->names = row->name + row->name_length;
+    row->signatures = row->names + row->names_length;
+    return 1;
+}
+
+/* Tell whether a listed folder is what its row says. */
+static int is_as_known(const Walk *walk, const Node *node)
+{
+    Row row;
+    if (!read_row(walk, node->known, &row) || !row.plain || node->skipped || row.count != node->count)
+        return 0;
+    const unsigned char *name = row.names, *end = row.names + row.names_length;
+    for (size_t at = 0; at < node->count; at++) {
+        const Entry *entry = &node->entries[at];
+        if (at > 0 && (name == end || *name++ != '\0'))
+            return 0;
+        if (entry->odd || entry->length > (size_t)(end - name) ||
+            memcmp(name, entry->name.start, entry->length) != 0 ||
+            memcmp(row.signatures + at * SIGNATURE, entry->signature, SIGNATURE) != 0)
+            return 0;
+        name += entry->length;
+    }
+    return name == end;
+}
+
+/* The row of a folder in a known one, sought from `*at` on, which moves there: names come in order. */
+static long long known_below(const Walk *walk, long long *at, long long end, const Entry *entry)
+{
+    Row row;
+    while (*at < end && read_row(walk, *at, &row)) {
+        size_t shorter = row.name_length < entry->length ? row.name_length : entry->length;
+        int order = memcmp(row.name, entry->name.start, shorter);
+        if (order == 0 && row.name_length == entry->length)
+            return *at;
+        if (order > 0 || (order == 0 && row.name_length > entry->length))
+            return -1;
+        *at = row.end;
+    }
+    return -1;
+}
+
+/* --- one folder --------------------------------------------------------------------------------------- */
+
+static unsigned char *put(unsigned char *to, uint64_t value, int bytes)
+{
+    for (int at = 0; at < bytes; at++)
+        *to++ = (unsigned char)(value >> (8 * at));
+    return to;
+}
+
+/* Nanoseconds, where they fit. */
+static int nanoseconds(struct timespec time, long long *found)
+{
+    if (time.tv_sec > FARTHEST_SECOND || time.tv_sec < -FARTHEST_SECOND)
+        return 0;
+    *found = (long long)time.tv_sec * SECOND_NS + time.tv_nsec;
+    return 1;
+}
+
+/* Note what stat tells of an entry; 0 where that is not what scan.py's quick case is. */
+static int look_at(const Walk *walk, Node *node, Entry *entry, int fd)
+{
+    struct stat st;
+    long long mtime_ns, ctime_ns;
+    if (fstatat(fd, entry->name.start, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return 0;
+    if (!nanoseconds(st.MTIME, &mtime_ns) || !nanoseconds(st.CTIME, &ctime_ns))
+        return 0;
+    int file = S_ISREG(st.st_mode);
+    entry->folder = S_ISDIR(st.st_mode);
+    entry->held = file || entry->folder || S_ISLNK(st.st_mode);
+    entry->odd = !entry->held || (file && st.st_nlink > 1) || ctime_ns >= walk->recent_ns;
+    if (file)
+        node->size += st.st_size;
+    unsigned char *to = entry->signature;
+    to = put(to, st.st_mode, 4);
+    to = put(to, st.st_nlink, 4);
+    to = put(to, st.st_ino, 8);
+    to = put(to, (uint64_t)st.st_size, 8);
+    to = put(to, (uint64_t)mtime_ns, 8);
+    to = put(to, (uint64_t)ctime_ns, 8);
+    put(to, st.st_dev, 8);
+    return 1;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const Entry *a = left, *b = right;
+    return strcmp(a->name.start, b->name.start); /* as unsigned bytes, which is how Python orders bytes */
+}
+
+/* Note a name of a folder; 0 where there is no memory. */
+static int add_entry(Node *node, const char *name, size_t length)
+{
+    if (!grow((void **)&node->text, &node->text_room, node->text_used + length + 1, 1) ||
+        !grow((void **)&node->entries, &node->room, node->count + 1, sizeof *node->entries)) {
+        errno = ENOMEM;
+        return 0;
+    }
+    Entry *entry = &node->entries[node->count++];
+    memset(entry, 0, sizeof *entry);
+    entry->name.at = node->text_used;
+    entry->length = length;
+    memcpy(node->text + node->text_used, name, length);
+    node->text_used += length;
+    node->text[node->text_used++] = '\0';
+    return 1;
+}
+
+/* Let entries know their names, which do not move any more. */
+static void settle_names(Node *node)
+{
+    for (size_t at = 0; at < node->count; at++)
+        node->entries[at].name.start = node->text + node->entries[at].name.at;
+}
+
+/* Take in the names that are known of a folder; 0 where there is no memory. */
+static int recall_names(Node *node, const Row *row)
+{
+    const char *name = (const char *)row->names, *end = name + row->names_length;
+    for (size_t at = 0; at < row->count; at++) {
+        const char *next = memchr(name, '\0', (size_t)(end - name));
+        if (!add_entry(node, name, (size_t)((next ? next : end) - name)))
+            return 0;
+        name = next ? next + 1 : end;
+    }
+    settle_names(node);
+    return 1;
+}
+
+/* Take in the names of an open folder; 0 where they cannot be read, or there is no memory (errno tells). */
+static int read_names(const Walk *walk, Node *node)
+{
+    struct dirent *found;
+    for (errno = 0; (found = readdir(node->dir)) != NULL; errno = 0) {
+        const char *name = found->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        if (strcmp(name, walk->left_out) == 0) {
+            node->skipped = 1;
+            continue;
+        }
+        if (!add_entry(node, name, strlen(name)))
+            return 0;
+    }
+    if (errno != 0)
+        return 0;
+    settle_names(node);
+    if (node->count > 1)
+        qsort(node->entries, node->count, sizeof *node->entries, by_name);
+    return 1;
+}
+
+static void set_watch(const Walk *walk, Node *node)
+{
+#ifdef __linux__
+    char path[64]; /* by the descriptor: no path that could be too long, or lead elsewhere by now */
+    snprintf(path, sizeof path, "/proc/self/fd/%d", dirfd(node->dir));
+    node->watch = inotify_add_watch(walk->queue, path, walk->mask);
+    if (node->watch < 0)
+        node->watch = -errno;
+#else
+    (void)walk;
+    node->watch = -ENOSYS;
+#endif
+}
+
+/* List an open folder; its watch is set before that. Gives 0 or an errno. */
+static int list(const Walk *walk, Node *node)
+{
+    if (walk->queue >= 0)
+        set_watch(walk, node);
+    Row row;
+    int recall = node->same_names && read_row(walk, node->known, &row) && row.plain;
+    if (!(recall ? recall_names(node, &row) : read_names(walk, node)))
+        return errno;
+    int fd = dirfd(node->dir);
+    for (size_t at = 0; at < node->count; at++)
+        if (!look_at(walk, node, &node->entries[at], fd))
+            return EAGAIN;
+    node->listed = 1;
+    node->whole = is_as_known(walk, node);
+    return 0;
+}
+
+static DIR *open_folder(int parent, const char *name)
+{
+    int fd;
+    do
+        fd = openat(parent, name, FOLDER_FLAGS);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return NULL;
+    DIR *dir = fdopendir(fd);
+    if (dir == NULL)
+        close(fd);
+    return dir;
+}
+
+/* --- all folders --------------------------------------------------------------------------------------- */
+
+/* Where a folder's own signature is what it was, and was old enough then, so are the names in it, if only its
+   filesystem stamps folders: reading them again would be a fifth of the walk. */
+static void find_filesystem(Walk *walk)
+{
+#ifdef __linux__
+    struct statfs fs;
+    struct stat st;
+    if (fstatfs(walk->top, &fs) != 0 || fstat(walk->top, &st) != 0)
+        return;
+    walk->device = st.st_dev;
+    switch ((unsigned long)fs.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case TMPFS_MAGIC:
+        walk->stamps_folders = 1;
+    }
+#else
+    (void)walk;
+#endif
+}
+
+static int keeps_stamps(const Walk *walk, const Entry *entry)
+{
+    return walk->stamps_folders && get(entry->signature + SIGNATURE - 8, 8) == (uint64_t)walk->device;
+}
+
+/* Note the folders in a folder, to be looked at next. With the lock. */
+static void go_on_below(Walk *walk, Node *node)
+{
+    Row row;
+    long long at = node->known + 1, end = read_row(walk, node->known, &row) ? row.end : 0;
+    for (size_t each = 0; node->listed && each < node->count && !walk->no_memory; each++) {
+        const Entry *entry = &node->entries[each];
+        if (!entry->folder)
+            continue;
+        Node *below = add_node(walk, node, entry->name.start, known_below(walk, &at, end, entry));
+        if (below == NULL) {
+            walk->no_memory = 1;
+        } else {
+            below->same_names = below->known >= 0 && node->whole && keeps_stamps(walk, entry);
+            node->unopened++;
+        }
+    }
+}
+
+/* Give a folder away that is needed no more, to be closed without the lock. With the lock. */
+static DIR *give_away(Walk *walk, Node *node)
+{
+    DIR *dir = node->dir;
+    if (dir == NULL || node->unopened > 0)
+        return NULL;
+    node->dir = NULL;
+    walk->open--;
+    return dir;
+}
+
+/* Take the next folder, or NULL when there is nothing left to do. With the lock. */
+static Node *next_node(Walk *walk)
+{
+    while (walk->waiting == 0 && walk->busy > 0 && !walk->no_memory)
+        pthread_cond_wait(&walk->more, &walk->lock);
+    return walk->waiting == 0 || walk->no_memory ? NULL : walk->pending[--walk->waiting];
+}
+
+static void *work(void *argument)
+{
+    Walk *walk = argument;
+    Node *node;
+    pthread_mutex_lock(&walk->lock);
+    while ((node = next_node(walk)) != NULL) {
+        Node *parent = node->parent; /* stays open: this node is one of its unopened */
+        int failed = 0, may_open = walk->open < MOST_OPEN;
+        walk->busy++;
+        walk->open += may_open;
+        pthread_mutex_unlock(&walk->lock);
+        if (may_open)
+            node->dir = open_folder(parent ? dirfd(parent->dir) : walk->top, node->name);
+        if (node->dir != NULL)
+            failed = list(walk, node);
+        pthread_mutex_lock(&walk->lock);
+        walk->busy--;
+        if (node->dir == NULL)
+            walk->open -= may_open;
+        if (failed == ENOMEM)
+            walk->no_memory = 1;
+        go_on_below(walk, node);
+        DIR *own = give_away(walk, node), *above = NULL;
+        if (parent != NULL) {
+            parent->unopened--;
+            above = give_away(walk, parent);
+        }
+        pthread_cond_broadcast(&walk->more);
+        pthread_mutex_unlock(&walk->lock);
+        if (own != NULL)
+            closedir(own);
+        if (above != NULL)
+            closedir(above);
+        pthread_mutex_lock(&walk->lock);
+    }
+    pthread_cond_broadcast(&walk->more);
+    pthread_mutex_unlock(&walk->lock);
+    return NULL;
+}
+
+/* Walk with several threads, this one included. Where the system gives fewer, fewer do it. */
+static void work_together(Walk *walk, int threads)
+{
+    pthread_t others[MOST_THREADS];
+    int started = 0;
+    sigset_t all, before; /* signals are for Python's own threads */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (started < threads - 1 && pthread_create(&others[started], NULL, work, walk) == 0)
+        started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    work(walk);
+    while (started > 0)
+        pthread_join(others[--started], NULL);
+}
+
+/* --- for Python --------------------------------------------------------------------------------------- */
+
+/* All held entries of a folder: their names, with zero bytes between them, and their signatures. */
+static int pack_held(const Node *node, PyObject **names, PyObject **signatures)
+{
+    size_t count = 0, length = 0;
+    for (size_t at = 0; at < node->count; at++) {
+        if (node->entries[at].held) {
+            count++;
+            length += node->entries[at].length + 1;
+        }
+    }
+    *names = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count ? length - 1 : 0));
+    *signatures = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * SIGNATURE));
+    if (*names == NULL || *signatures == NULL) {
+        Py_CLEAR(*names);
+        Py_CLEAR(*signatures);
+        return 0;
+    }
+    char *name = PyBytes_AS_STRING(*names), *signature = PyBytes_AS_STRING(*signatures);
+    for (size_t at = 0, done = 0; at < node->count; at++) {
+        const Entry *entry = &node->entries[at];
+        if (!entry->held)
+            continue;
+        if (done++ > 0)
+            *name++ = '\0';
+        memcpy(name, entry->name.start, entry->length);
+        name += entry->length;
+        memcpy(signature, entry->signature, SIGNATURE);
+        signature += SIGNATURE;
+    }
+    return 1;
+}
+
+/* The marked entries of a folder: a list of (name, signature). */
+static PyObject *list_marked(const Node *node)
+{
+    PyObject *marked = PyList_New(0);
+    for (size_t at = 0; marked != NULL && at < node->count; at++) {
+        const Entry *entry = &node->entries[at];
+        if (!entry->odd && !entry->folder)
+            continue;
+        PyObject *name = PyUnicode_DecodeFSDefaultAndSize(entry->name.start, (Py_ssize_t)entry->length);
+        PyObject *pair =
+            name ? Py_BuildValue("(Ny#)", name, (const char *)entry->signature, (Py_ssize_t)SIGNATURE) : NULL;
+        if (pair == NULL || PyList_Append(marked, pair) != 0)
+            Py_CLEAR(marked);
+        Py_XDECREF(pair);
+    }
+    return marked;
+}
+
+/* What a folder holds: (names, signatures, marked, bytes, skipped). */
+static PyObject *describe_content(const Node *node)
+{
+    PyObject *names, *signatures, *marked = list_marked(node);
+    if (marked == NULL || !pack_held(node, &names, &signatures)) {
+        Py_XDECREF(marked);
+        return NULL;
+    }
+    return Py_BuildValue("(NNNLN)", names, signatures, marked, node->size, PyBool_FromLong(node->skipped));
+}
+
+/* (number of the parent, name, watch, row, content): no content where the folder was not listed, or where the
+   row tells all of it; the row is -1 where it does not. */
+static PyObject *describe(const Node *node)
+{
+    Py_ssize_t parent = node->parent ? (Py_ssize_t)node->parent->number : -1;
+    PyObject *name = PyUnicode_DecodeFSDefault(node->name);
+    PyObject *content = node->listed && !node->whole ? describe_content(node) : Py_NewRef(Py_None);
+    if (name == NULL || content == NULL) {
+        Py_XDECREF(name);
+        Py_XDECREF(content);
+        return NULL;
+    }
+    return Py_BuildValue("(nNiLN)", parent, name, node->watch, node->whole ? node->known : -1LL, content);
+}
+
+/* Find what is whole with all below, and number what is to be told; gives how much that is. */
+static size_t number_nodes(const Walk *walk)
+{
+    for (size_t at = walk->count; at-- > 1;) {
+        Node *node = walk->nodes[at];
+        if (!node->whole)
+            node->parent->whole = 0;
+    }
+    size_t told = 0;
+    for (size_t at = 0; at < walk->count; at++) {
+        Node *node = walk->nodes[at];
+        node->told = node->parent == NULL || (node->parent->told && !node->parent->whole);
+        if (node->told)
+            node->number = told++;
+    }
+    return told;
+}
+
+static PyObject *describe_all(const Walk *walk)
+{
+    if (walk->no_memory)
+        return PyErr_NoMemory();
+    PyObject *found = PyList_New((Py_ssize_t)number_nodes(walk));
+    for (size_t at = 0; found != NULL && at < walk->count; at++) {
+        const Node *node = walk->nodes[at];
+        if (!node->told)
+            continue;
+        PyObject *described = describe(node);
+        if (described == NULL)
+            Py_CLEAR(found);
+        else
+            PyList_SET_ITEM(found, (Py_ssize_t)node->number, described);
+    }
+    return found;
+}
+
+static void walk_all(Walk *walk, int threads, long long row)
+{
+    find_filesystem(walk);
+    if (add_node(walk, NULL, ".", row) == NULL)
+        walk->no_memory = 1;
+    else
+        work_together(walk, threads);
+}
+
+static void free_walk(Walk *walk)
+{
+    for (size_t at = 0; at < walk->count; at++)
+        free_node(walk->nodes[at]);
+    free(walk->nodes);
+    free(walk->pending);
+}
+
+static PyObject *walk_tree(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    Walk walk = {0};
+    PyObject *found = NULL;
+    int threads;
+    long long row;
+    if (!PyArg_ParseTuple(args, "iyLiIiy*y*L:walk", &walk.top, &walk.left_out, &walk.recent_ns, &walk.queue,
+                          &walk.mask, &threads, &walk.rows, &walk.heap, &row))
+        return NULL;
+    if (threads < 1 || threads > MOST_THREADS) {
+        PyErr_Format(PyExc_ValueError, "threads must be 1 to %d, not %d", MOST_THREADS, threads);
+    } else if (pthread_mutex_init(&walk.lock, NULL) != 0) {
+        PyErr_NoMemory();
+    } else {
+        if (pthread_cond_init(&walk.more, NULL) != 0) {
+            PyErr_NoMemory();
+        } else {
+            Py_BEGIN_ALLOW_THREADS
+            walk_all(&walk, threads, row);
+            Py_END_ALLOW_THREADS
+            found = describe_all(&walk);
+            Py_BEGIN_ALLOW_THREADS
+            free_walk(&walk);
+            Py_END_ALLOW_THREADS
+            pthread_cond_destroy(&walk.more);
+        }
+        pthread_mutex_destroy(&walk.lock);
+    }
+    PyBuffer_Release(&walk.rows);
+    PyBuffer_Release(&walk.heap);
+    return found;
+}
+
+static PyMethodDef methods[] = {
+    {"walk", walk_tree, METH_VARARGS,
+     "walk(folder_fd, left_out, recent_ns, inotify_fd, inotify_mask, threads, rows, heap, row)\n--\n\n"
+     "List a folder and all below it; the folder itself comes first, and parents before children."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_walk",
+    .m_doc = "Walking a tree without the GIL: the quick half of scan.py.",
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__walk(void) { return PyModuleDef_Init(&module); }

@@ -1,0 +1,19 @@
+from typing import TypeAlias
+
+# names, signatures, those of which more is to be noted, bytes, whether something was left out
+Content: TypeAlias = tuple[bytes, bytes, list[tuple[str, bytes]], int, bool]
+# number of the parent, name, watch, row in the archive (-1: none tells all), content
+Found: TypeAlias = tuple[int, str, int, int, Content | None]
+
+def walk(
+    folder_fd: int,
+    left_out: bytes,
+    recent_ns: int,
+    inotify_fd: int,
+    inotify_mask: int,
+    threads: int,
+    rows: memoryview,
+    heap: memoryview,
+    row: int,
+    /,
+) -> list[Found]: ...

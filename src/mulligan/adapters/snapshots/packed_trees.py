@@ -1,0 +1,44 @@
+"""What a snapshot store on a local disk holds, for whoever only reads it: the StoredTrees port over packs."""
+
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from mulligan.adapters.snapshots.changes import differences, file_of
+from mulligan.adapters.snapshots.chunks import pieces
+from mulligan.adapters.snapshots.durable import make_private_folder
+from mulligan.adapters.snapshots.locking import shared
+from mulligan.adapters.snapshots.objects import Objects
+from mulligan.adapters.snapshots.refusals import translated
+from mulligan.adapters.snapshots.trees import address_of
+from mulligan.domain.snapshot import Root
+from mulligan.domain.tree_difference import StoredContent, TreeDifference
+
+
+class PackedTrees:
+    """Reads the trees in a store's packs; nothing that captures or restores is loaded for it."""
+
+    def __init__(self, *, home: Path) -> None:
+        """`home` is the store's folder."""
+        self._home = home
+        self._objects = Objects(home)
+
+    @contextmanager
+    def hold(self) -> Generator[None]:
+        """Keep the sweep from deleting anything until what is done inside is over."""
+        with ExitStack() as held:
+            with translated(self._home):
+                make_private_folder(self._home)
+                held.enter_context(shared(self._home / "lock"))
+            yield
+
+    def difference(self, old: Root, new: Root) -> tuple[TreeDifference, ...]:
+        """Where two trees differ, path by path, sorted; folders that are equal are not opened."""
+        with translated(self._home):
+            self._objects.refresh()
+            return differences(address_of(old), address_of(new), self._objects.read)
+
+    def read(self, content: StoredContent) -> bytes:
+        """The bytes of a stored file."""
+        with translated(self._home):
+            return b"".join(pieces(file_of(content), self._objects.read))

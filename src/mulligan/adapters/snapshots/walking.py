@@ -1,0 +1,26 @@
+"""Walking a tree in C where the extension was built: `walk`, or None, and then `why_not` says why.
+
+Without it everything works the same, four times as slowly where a whole tree is looked at.
+"""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from mulligan.adapters.snapshots import _walk
+
+    Walk: TypeAlias = Callable[
+        [int, bytes, int, int, int, int, memoryview, memoryview, int], list[_walk.Found]
+    ]
+
+walk: "Walk | None" = None
+why_not = ""
+try:
+    from mulligan.adapters.snapshots import _walk
+except ImportError as exc:
+    why_not = str(exc)
+else:
+    walk = _walk.walk
+
+THREADS = min(4, os.cpu_count() or 1)  # they wait for memory and for locks of the kernel: more bring no more

@@ -1,0 +1,62 @@
+"""Gives a plan that stopped a mended plan file: what is completed stays, what comes next is replaced."""
+
+from dataclasses import replace
+
+from mulligan.application.recorder import Recorder
+from mulligan.application.run import Entry, Run
+from mulligan.application.settings_source import SettingsSource
+from mulligan.domain.event import EventType
+from mulligan.domain.plan import PlanDefinition
+from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.errors import PlanFileDiffers
+from mulligan.ports import Clock, Database
+
+
+class PlanMending:
+    """Replaces the steps of a plan from the one that it will go on with."""
+
+    def __init__(
+        self, *, database: Database, settings: SettingsSource, recorder: Recorder, clock: Clock
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._settings = settings
+        self._recorder = recorder
+        self._clock = clock
+
+    def adopt(self, run: Run, mended: PlanDefinition) -> None:
+        """Take over a plan file whose completed steps are the recorded ones; refuse any other."""
+        with self._database.reading() as db:
+            start = db.checkpoints.newest_between_steps(run.plan.plan_id)
+        completed = start.step_index if start else run.plan.progress.step_index
+        _refuse_another_plan(run, mended, completed)
+        now = self._clock.now()
+        plan = replace(run.plan, definition=mended, updated_at=now)
+        steps = [
+            StepRecord(index=index, name=step.name, status=StepStatus.PENDING, duration_ms=None)
+            for index, step in enumerate(mended.steps)
+            if index >= completed
+        ]
+        entry = Entry(type=EventType.PLAN_MENDED, data={"from_step": completed}, at=now)
+        with self._database.writing_as(run.claim) as db:
+            db.plans.redefine(plan)
+            db.steps.replace(plan.plan_id, completed, steps)
+            events = self._recorder.write(db, plan, [*run.pending, entry])
+        run.plan, run.pending = plan, []
+        run.settings = self._settings.for_plan(mended.config)
+        self._recorder.show(run, events)
+
+
+def _refuse_another_plan(run: Run, mended: PlanDefinition, completed: int) -> None:
+    plan_id, recorded = run.plan.plan_id, run.plan.definition
+    if mended.name != recorded.name:
+        raise PlanFileDiffers(
+            plan_id=plan_id, reason=f"the plan is called {recorded.name!r}, not {mended.name!r}"
+        )
+    if mended.resources != recorded.resources:
+        raise PlanFileDiffers(plan_id=plan_id, reason="its resources are not those the plan works on")
+    for index, step in enumerate(recorded.steps[:completed]):
+        if index >= len(mended.steps) or mended.steps[index] != step:
+            raise PlanFileDiffers(
+                plan_id=plan_id, reason=f"step {index} ({step.name!r}) is completed and is not the same there"
+            )

@@ -1,0 +1,67 @@
+"""The checkpoints of a project in the hands of a caller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mulligan.application.checkpoint_queries import CheckpointView, views_of
+
+if TYPE_CHECKING:
+    from mulligan.application.checkpoint_library import ExportedFolder, Verification
+    from mulligan.application.prune_service import Pruning
+    from mulligan.bootstrap.services import Services
+    from mulligan.domain.diff import Diff
+    from mulligan.ports import Observer
+
+
+class Checkpoints:
+    """The checkpoints of a project."""
+
+    def __init__(self, *, services: Services, observer: Observer) -> None:
+        """Tell this observer what goes on."""
+        self._services = services
+        self._observer = observer
+
+    def list(self, plan: str, *, superseded: bool = False) -> Sequence[CheckpointView]:
+        """A plan's checkpoints, newest last."""
+        plan_id = self._services.queries.plan_id(plan)
+        return self._services.checkpoint_queries.list(plan_id, superseded=superseded)
+
+    def show(self, checkpoint: str) -> Sequence[CheckpointView]:
+        """One checkpoint, or those of a group."""
+        found = self._services.checkpoint_queries.find(checkpoint)
+        views = views_of(found.group)
+        if found.checkpoint is None:
+            return views
+        return [v for v in views if v.checkpoint_id == found.checkpoint.checkpoint_id]
+
+    def create(self, plan: str, label: str) -> Sequence[CheckpointView]:
+        """Take a labelled group of a plan that nobody works on."""
+        plan_id = self._services.queries.plan_id(plan)
+        return views_of(self._services.library.create(plan_id, label, self._observer))
+
+    def verify(self, checkpoint: str | None = None, *, quick: bool = False) -> Verification:
+        """Read and hash the stored bytes of one checkpoint or of all."""
+        found = self._services.checkpoint_queries.find(checkpoint) if checkpoint is not None else None
+        return self._services.library.verify(found, quick=quick, observer=self._observer)
+
+    def prune(self, plan: str, *, keep: int | None = None, dry_run: bool = False) -> Pruning:
+        """Prune a plan's groups to so many, or to the limit of its settings, and free their bytes."""
+        plan_id, prunes = self._services.queries.plan_id(plan), self._services.prunes
+        return prunes.preview(plan_id, keep) if dry_run else prunes.prune(plan_id, keep, self._observer)
+
+    def delete(self, checkpoint: str) -> Pruning:
+        """Delete the group of a checkpoint, unless it must stay."""
+        found = self._services.checkpoint_queries.find(checkpoint)
+        return self._services.prunes.delete(found.group, self._observer)
+
+    def restore(self, checkpoint: str, to: Path) -> Sequence[ExportedFolder]:
+        """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
+        found = self._services.checkpoint_queries.find(checkpoint)
+        return self._services.library.export(found, to, self._observer)
+
+    def diff(self, old: str, new: str, *, binary: bool = False) -> Diff:
+        """What differs between two checkpoints or groups, of one plan or of two."""
+        return self._services.diffs.between(old, new, binary=binary)

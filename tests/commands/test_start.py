@@ -1,0 +1,109 @@
+"""What commands load: importing is nearly all that a short command costs, so each loads only what it uses."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from mulligan.bootstrap.surroundings import user_folder
+from tests.commands.program import project_with_plan
+
+# What a look at a plan has no use for. A module that turns up here is imported somewhere on the way: import it
+# in the function that uses it, or under TYPE_CHECKING where only annotations name it.
+NEEDLESS_FOR_STATUS = (
+    "ctypes",
+    "hashlib",
+    "importlib.metadata",
+    "importlib.resources",
+    "platformdirs",
+    "queue",
+    "rich",
+    "shutil",
+    "subprocess",
+    "tempfile",
+    "tomlkit",
+    "yaml",
+    "mulligan.adapters.db.history",
+    "mulligan.adapters.db.migrate",
+    "mulligan.adapters.sandboxes",
+    "mulligan.adapters.snapshots.cache",
+    "mulligan.adapters.snapshots.pack_writer",
+    "mulligan.adapters.snapshots.scan",
+    "mulligan.adapters.snapshots.store",
+    "mulligan.adapters.tools",
+    "mulligan.application.checkpoint_queries",
+    "mulligan.application.checkpoint_service",
+    "mulligan.application.plan_executor",
+    "mulligan.application.run",
+    "mulligan.bootstrap.checkpoints",
+    "mulligan.cli.live",
+    "mulligan.domain.event",
+    "mulligan.domain.intent",
+    "mulligan.domain.retention",
+    "mulligan.domain.rollback",
+    "mulligan.domain.store_report",
+    "mulligan.domain.tool",
+    "mulligan.planfile",
+    "mulligan.ports.storage",
+    "mulligan.ports.tooling",
+)
+_LOADED_BY = """
+import json, sys
+from mulligan.cli.main import run
+code = run(sys.argv[1:])
+print(json.dumps({"code": code, "modules": sorted(sys.modules)}), file=sys.stderr)
+"""
+
+
+def _loaded_by(folder: Path, *words: str) -> set[str]:
+    # -S: what site and its .pth files load is not the command's doing.
+    command = [sys.executable, "-S", "-c", _LOADED_BY, *words]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
+        environ.pop(name, None)
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=True)
+    answer = json.loads(done.stderr.splitlines()[-1])
+    assert answer["code"] == 0, done.stdout
+    return set(answer["modules"])
+
+
+def test_a_look_at_a_plan_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+    project_with_plan(tmp_path, steps=2, limit=10)
+    loaded = _loaded_by(tmp_path, "plan", "status", "--format", "json")
+    assert "mulligan.application.queries" in loaded
+    assert not loaded.intersection(NEEDLESS_FOR_STATUS)
+
+
+@pytest.mark.parametrize("name", NEEDLESS_FOR_STATUS)
+def test_what_a_look_must_not_load_exists(name: str) -> None:
+    """A module that was renamed would be guarded no more."""
+    from importlib.util import find_spec
+
+    assert find_spec(name) is not None
+
+
+@pytest.mark.parametrize(
+    ("config_home", "home"),
+    [
+        ("/etc/mine", "/home/someone"),
+        ("", "/home/someone"),
+        ("relative", "/home/someone/"),
+        (None, "/home/someone"),
+        (None, "relative"),
+        (None, None),
+    ],
+)
+def test_the_folder_of_the_users_settings_is_that_of_platformdirs(
+    monkeypatch: pytest.MonkeyPatch, config_home: str | None, home: str | None
+) -> None:
+    for name, value in (("XDG_CONFIG_HOME", config_home), ("HOME", home)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    expected = platformdirs.user_config_path("mulligan", appauthor=False)
+    assert user_folder(dict(os.environ)) == expected

@@ -1,0 +1,110 @@
+"""A plan taken from a process that hangs: that one is ended, and one that cannot be can write nothing any more."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mulligan.adapters import locks
+from mulligan.domain.plan import State
+from mulligan.errors import PlanBusy
+from tests.faults.projects import project_in
+
+PLAN = """name: p
+steps:
+  - {name: one, tool: shell, args: {command: "echo 1 >> one"}}
+  - name: two
+    tool: shell
+    args: {command: "echo 2 >> two; touch ../held; until [ -e ../../../../go ]; do sleep 0.02; done"}
+  - {name: three, tool: shell, args: {command: "echo 3 >> three"}}
+"""
+PATIENCE = 30
+
+
+@pytest.fixture
+def hung(tmp_path: Path) -> "Iterator[subprocess.Popen[bytes]]":
+    """A process that was stopped in the middle of a step."""
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    command = [sys.executable, "-m", "mulligan", "--format", "json", "plan", "execute", "plan.yaml"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    end = time.monotonic() + PATIENCE
+    while not list((tmp_path / ".mulligan").glob("sandboxes/*/held")):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    process.send_signal(signal.SIGSTOP)
+    (tmp_path / "go").touch()
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_it_is_refused_without_being_asked_for(hung: "subprocess.Popen[bytes]", tmp_path: Path) -> None:
+    with pytest.raises(PlanBusy) as busy:
+        project_in(tmp_path).resume("p")
+    assert busy.value.facts["pid"] == hung.pid
+    assert "--take-over" in busy.value.next_step
+
+
+def test_the_process_is_ended(hung: "subprocess.Popen[bytes]", tmp_path: Path) -> None:
+    status, _ = project_in(tmp_path).resume("p", take_over=True)
+    assert status.state is State.COMPLETE
+    hung.communicate(timeout=PATIENCE)
+    assert hung.returncode == -signal.SIGKILL
+
+
+def test_one_that_lives_on_and_wakes_can_do_nothing(
+    hung: "subprocess.Popen[bytes]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spared: list[int] = []
+    kill = os.kill
+
+    def spare(pid: int, number: int) -> None:
+        if pid == hung.pid and number == signal.SIGKILL:
+            spared.append(pid)  # as one would be that waits for a disk which never answers
+        else:
+            kill(pid, number)
+
+    monkeypatch.setattr(locks.os, "kill", spare)
+    monkeypatch.setattr(locks, "_DEATH_PATIENCE", 0.2)
+    status, _ = project_in(tmp_path).resume("p", take_over=True)
+    assert spared == [hung.pid]
+    assert status.state is State.COMPLETE
+    sandbox = Path(status.sandboxes[0].path)
+    before = {path.name: (path.read_text(), path.stat().st_mtime_ns) for path in sandbox.iterdir()}
+    log = project_in(tmp_path).log("p")
+    hung.send_signal(signal.SIGCONT)
+    out, _ = hung.communicate(timeout=PATIENCE)
+    assert json.loads(out)["error"]["kind"] == "plan_taken_over"
+    assert hung.returncode == 3
+    after = {path.name: (path.read_text(), path.stat().st_mtime_ns) for path in sandbox.iterdir()}
+    assert after == before
+    assert project_in(tmp_path).log("p") == log
+    assert project_in(tmp_path).status("p").state is State.COMPLETE
+
+
+def test_a_number_that_is_another_process_here_is_not_ended(
+    hung: "subprocess.Popen[bytes]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with subprocess.Popen(["sleep", "300"]) as bystander:
+        (lock,) = (tmp_path / ".mulligan" / "locks").glob("*.lock")
+        word = json.loads(lock.read_text())
+        lock.write_text(json.dumps({**word, "pid": bystander.pid}))  # as from another container
+        monkeypatch.setattr(locks, "_DEATH_PATIENCE", 0.2)
+        status, _ = project_in(tmp_path).resume("p", take_over=True)
+        assert status.state is State.COMPLETE
+        assert bystander.poll() is None
+        bystander.kill()
+
+
+def test_where_nobody_works_on_it_there_is_nothing_to_take(tmp_path: Path) -> None:
+    (tmp_path / "go").touch()
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    project_in(tmp_path).create(tmp_path / "plan.yaml")
+    status, _ = project_in(tmp_path).resume("p", take_over=True)
+    assert status.state is State.COMPLETE

@@ -1,0 +1,49 @@
+"""Whatever a tree holds and however it changes: walking it in C finds what walking it in Python finds."""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mulligan.adapters.snapshots.store import PackedSnapshotStore
+from mulligan.domain.store_report import Capture
+from tests.properties.test_snapshot_property import ACTS, Act, Playground
+from tests.snapshot_world import Watcher, tree_at
+from tests.walkers import WALKERS, walked
+
+_MANY = 70  # fewer files are not worth a stat cache on disk
+_LATER = 5_000_000_000  # ns: seen from then on everything is old enough for the cache to be trusted
+
+
+def _capture(home: Path, tree: Path, how: str) -> Capture:
+    """Capture as a new process does, which knows what is on disk."""
+    with walked(how):
+        later = PackedSnapshotStore(
+            home=home / how, now_ns=lambda: time.time_ns() + _LATER, boot_id="this boot"
+        )
+        return later.capture(tree_at(tree), Watcher())
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rounds=st.lists(st.lists(ACTS, max_size=10), min_size=1, max_size=3))
+def test_both_ways_to_walk_find_the_same(rounds: list[list[Act]]) -> None:
+    with tempfile.TemporaryDirectory(prefix="walk-property-") as name:
+        home, tree = Path(name), Path(name) / "tree"
+        playground = Playground(tree)
+        for number in range(_MANY):
+            (tree / f"{number % 4}" / f"{number % 3}").mkdir(parents=True, exist_ok=True)
+            (tree / f"{number % 4}" / f"{number % 3}" / f"{number}").touch()
+        for number, acts in enumerate(rounds):
+            for act in acts:
+                playground.do(act)
+            fresh = _capture(home / f"fresh {number}", tree, "in Python")
+            for how in WALKERS:
+                found = _capture(home, tree, how)
+                assert found.snapshot == fresh.snapshot, how
+                assert (found.files, found.unheld) == (fresh.files, fresh.unheld), how
+            time.sleep(0.01)  # longer than a tick of the clock that stamps files: no grain is waited for here
+        for folder, _, _ in os.walk(tree):
+            os.chmod(folder, 0o700)

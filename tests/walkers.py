@@ -1,0 +1,19 @@
+"""Both ways to walk a tree: in C, and in Python, which is what is left where no C could be compiled."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+
+from mulligan.adapters.snapshots import walking
+
+WALKERS = {"in C": walking.walk, "in Python": None}
+
+
+@contextmanager
+def walked(how: str) -> Generator[None]:
+    """Have trees walked this way."""
+    assert WALKERS["in C"] is not None, f"the C extension was not built: {walking.why_not}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walking, "walk", WALKERS[how])
+        yield
