@@ -52,6 +52,7 @@ steps:
   - {name: write, tool: write_file, args: {path: new, content: new}}
 """
 PATIENCE = 30.0
+MOMENTS = 12  # looked at, spread evenly over all that there are
 
 
 @pytest.fixture
@@ -64,7 +65,10 @@ def world(tmp_path: Path) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path, world: Path) -> Path:
     """A project with trusted tools and a plan file."""
-    place = tmp_path / "project"
+    return a_project(tmp_path / "project", world)
+
+
+def a_project(place: Path, world: Path) -> Path:
     (place / ".mulligan").mkdir(parents=True, mode=0o700)
     (place / ".mulligan" / "tools.py").write_text(TOOLS.format(world=str(world)))
     (place / "plan.yaml").write_text(PLAN)
@@ -187,3 +191,60 @@ def test_nothing_outside_is_undone_for_a_rollback_that_cannot_be_done(folder: Pa
         project_in(folder).rollback("p", "first")
     assert notes(world) == ["publish-one", "publish-two"]
     assert (Path(status.sandboxes[0].path) / "new").exists()
+
+
+def test_a_dry_run_of_resume_tells_what_would_be_undone(folder: Path) -> None:
+    def interrupt(event: Event) -> None:
+        if event.type is EventType.TOOL_CALLED and event.data["step"] == "two":
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted):
+        project_in(folder, interrupt).execute(folder / "plan.yaml")
+    assert "to be undone: publish in step 'two'" in project_in(folder).preview_resume("p")[1].messages
+
+
+def test_ctrl_c_during_an_undo_leaves_a_return_that_the_next_command_finishes(
+    folder: Path, world: Path
+) -> None:
+    project_in(folder).execute(folder / "plan.yaml")
+
+    def interrupt(event: Event) -> None:
+        if event.type is EventType.TOOL_UNDONE:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        project_in(folder, interrupt).rollback("p", "first")
+    assert notes(world)[2:] == ["undo-two"]
+    assert project_in(folder).rollback("p", "first").impact.undo == ()
+    assert notes(world)[2:] == ["undo-two", "undo-one"]
+
+
+def test_a_rollback_killed_at_any_moment_undoes_all_or_nothing_in_the_end(tmp_path: Path) -> None:
+    """Whatever moment it is: a rollback that is finished has undone everything, one that is dropped nothing."""
+
+    def rolled_back(moment: int) -> "subprocess.CompletedProcess[str]":
+        place = tmp_path / f"at-{moment}"
+        place.mkdir()
+        project_in(a_project(place / "project", place)).execute(place / "project" / "plan.yaml")
+        program = str(Path(__file__).with_name("dying.py"))
+        argv = [sys.executable, program, str(moment), "SIGKILL", "plan", "rollback", "--yes", "p", "first"]
+        return subprocess.run(argv, cwd=place / "project", capture_output=True, text=True, check=False)
+
+    total = int(rolled_back(0).stderr.splitlines()[-1])
+    finished = dropped = 0
+    for moment in range(1, total, max(1, total // MOMENTS)):
+        assert rolled_back(moment).returncode == -signal.SIGKILL, moment
+        place = tmp_path / f"at-{moment}"
+        project_in(place / "project").checkpoints.create("p", "after")
+        status, outside = project_in(place / "project").status("p"), notes(place)[2:]
+        if status.state == State.QUEUED:
+            finished += 1
+            assert set(outside) == {"undo-one", "undo-two"}, moment
+            assert outside[0] == "undo-two"
+            assert status.execution.tool_calls == 0
+        else:
+            dropped += 1
+            assert (status.state, outside) == (State.COMPLETE, []), moment
+            assert status.execution.tool_calls == 3
+    assert finished
+    assert dropped

@@ -42,7 +42,10 @@ class UndoService:
     def carry_out(self, run: Run, undoing: Undoing) -> tuple[str, ...]:
         """Call every `undo`, each recorded at once; gives the calls of which it failed."""
         self.refuse_where_impossible(undoing)
-        failed = [described(call) for call in undoing.undone if not self._undo(run, call)]
+        try:
+            failed = [described(call) for call in undoing.undone if not self._undo(run, call)]
+        finally:
+            self._toolbox.forget_processes()
         for call in undoing.irreversible:
             self._tell(run, f"what it did outside the sandboxes stands: {described(call)}")
         for call in undoing.not_redone:

@@ -41,7 +41,8 @@ def list_tools(invocation: Invocation) -> Answer:
 def show(invocation: Invocation, name: str) -> Answer:
     """Show what a tool takes and what it declares."""
     view = invocation.project().tools.show(name)
-    lines = [Line(f"{view.name} ({view.origin})", title=True), Line(f"  {view.summary}")]
+    lines = [Line(f"{view.name} ({view.origin})", title=True)]
+    lines += [Line(f"  {text}" if text else "") for text in view.doc.splitlines()]
     lines += [
         Line(f"  {field}: {_text(getattr(view, field))}")
         for field in (
