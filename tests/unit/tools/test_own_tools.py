@@ -209,7 +209,7 @@ def test_a_file_or_record_that_cannot_be_reached_is_told(home):
         ("import mulligan\n\n1 / 0\n", "line 3: ZeroDivisionError"),
         ("import nowhere_to_be_found\n", "line 1: ModuleNotFoundError"),
         ("raise SystemExit(3)\n", "line 1: SystemExit: 3"),
-        ("import os; os._exit(3)\n", "cannot be loaded: tools.py: the function ended its process"),
+        ("import os; os._exit(3)\n", "cannot be loaded: the function ended its process"),
         (HEAD + "@mulligan.tool\ndef shell(context): ...\n", "'shell' is the name of a built-in tool"),
         ("# coding: nonesuch\n", "cannot be decoded"),
     ],
@@ -366,6 +366,22 @@ def test_a_package_that_is_broken_or_takes_a_name_does_not_hinder_the_others(hom
         "package taker: 'shell' is the name of a built-in tool",
     ]
     assert box.tool("greet")
+
+
+def test_a_package_that_ends_its_process_spoils_only_itself(home):
+    place = package(home, "greeters", GREET)
+    package(home, "leaver", "import os; os._exit(4)\n")
+    box = home.box(PackagedTools("leaver", "leaver"), PackagedTools("greeters", "greeters"), PYTHONPATH=place)
+    tools, problems = box.own.all()
+    assert [tool.declaration.name for tool in tools] == ["greet"]
+    ended = "cannot be loaded: the function ended its process (status 4)"
+    assert problems == [f"package leaver: leaver: {ended}"]
+
+
+def test_a_package_may_name_a_tool_and_its_module(home):
+    place = package(home, "greeters", GREET)
+    points = [PackagedTools("greeters", "greeters"), PackagedTools("greeters", "greeters:greet")]
+    assert home.box(*points, PYTHONPATH=place).tool("greet").declaration.name == "greet"
 
 
 def test_a_name_of_two_sources_is_refused_by_name(home):

@@ -29,6 +29,10 @@ class OwnTool:
         self._source = source
         self._calls = calls
 
+    def is_same_as(self, other: "OwnTool") -> bool:
+        """Whether a package names one tool twice: by itself, and with the module that it is in."""
+        return (self.origin, self.declaration) == (other.origin, other.declaration)
+
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
         """Call it to its end."""
         name = self.declaration.name

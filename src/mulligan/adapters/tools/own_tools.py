@@ -173,14 +173,24 @@ class OwnTools:
                 continue
             for facts in cast("list[JsonObject]", answer["tools"]):
                 tool = OwnTool(facts, source, self._calls)
+                others = found.get(tool.declaration.name, ())
                 if tool.declaration.name in self._reserved:
                     problems.append(f"{source.origin}: {_taken(tool)}")
-                else:
-                    found[tool.declaration.name] = (*found.get(tool.declaration.name, ()), tool)
+                elif not any(tool.is_same_as(other) for other in others):
+                    found[tool.declaration.name] = (*others, tool)
         return _Packaged(found, tuple(problems))
 
     def _declare(self, sources: Sequence[JsonObject]) -> Sequence[JsonObject]:
-        """Let a worker load the sources and tell what they declare, or why it cannot."""
+        """What the sources declare, or why they cannot be loaded; one that ends its process spoils only itself."""
+        try:
+            return self._ask(sources)
+        except ToolFailed as exc:
+            if len(sources) == 1:
+                return [{"problem": f"cannot be loaded: {exc.text.partition(': ')[2]}"}]
+            return [self._declare([source])[0] for source in sources]
+
+    def _ask(self, sources: Sequence[JsonObject]) -> Sequence[JsonObject]:
+        """Let a worker load the sources and tell what they declare."""
         request = ToolRequest(
             call_id=CallId("declare"),
             plan_id=NOBODY,
@@ -199,8 +209,6 @@ class OwnTools:
         )
         try:
             result = self._calls.call(NAME, {"declare": [*sources]}, request, _Loading())
-        except ToolFailed as exc:
-            raise ToolsInvalid(source=str(self._path), reason=f"cannot be loaded: {exc.text}") from exc
         finally:
             self._calls.forget(NOBODY)
         return cast("list[JsonObject]", result.output)
