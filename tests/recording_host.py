@@ -61,6 +61,7 @@ def a_request(
     memory: JsonObject | None = None,
     sandboxes: Mapping[str, Path] | None = None,
     large_values: Mapping[str, str] | None = None,
+    script_root: Path | None = None,
 ) -> ToolRequest:
     """One call of a tool over a sandbox."""
     return ToolRequest(
@@ -69,7 +70,7 @@ def a_request(
         step_name="a step",
         args=args,
         root=root,
-        script_root=root,
+        script_root=script_root,
         sandboxes=sandboxes or {"workspace": root},
         variables={"version": "2.0"},
         outputs={"earlier": {"answer": 42}},

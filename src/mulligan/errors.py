@@ -11,6 +11,7 @@ MulliganError
 │   ├── RestoreFailed           a sandbox could not be brought back
 │   │   └── RestoreIncomplete   and is in between until the next command on the plan
 │   ├── DatabaseUnusable        mulligan.db is locked, read-only, damaged or full
+│   ├── DatabaseBusy            a database that a plan works on is locked by another program
 │   ├── InternalError           a mistake of ours
 │   └── SystemFailed            the operating system refused something (disk full, no permission)
 ├── Misused                     exit code 2: the words of a command, plan file or setting are wrong
@@ -167,6 +168,13 @@ class DatabaseUnusable(Failed):
     hint: ClassVar[str] = (
         "check that the file is readable and writable and that the disk has room, then try again"
     )
+
+
+class DatabaseBusy(Failed):
+    """Another program kept a database locked, or changing, for longer than we wait."""
+
+    message: ClassVar[str] = "the database {database} was kept locked for {seconds:g} s by {holders}"
+    hint: ClassVar[str] = "let that program finish its transaction, or end it, then try again"
 
 
 class SystemFailed(Failed):

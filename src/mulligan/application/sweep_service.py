@@ -192,5 +192,5 @@ class SweepService:
         """Sandboxes that no row names."""
         folders = self._folders.list(plan_id)  # before the rows: a folder that a row names by then is none
         with self._database.reading() as db:
-            paths = {sandbox.path for sandbox in db.sandboxes.list(plan_id)}
-        return [folder for folder in folders if str(folder) not in paths]
+            paths = [Path(sandbox.path) for sandbox in db.sandboxes.list(plan_id)]
+        return [folder for folder in folders if not any(path.is_relative_to(folder) for path in paths)]

@@ -6,12 +6,11 @@ Each service is imported and built when it is first needed: a command does not p
 from __future__ import annotations
 
 import time
-from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from mulligan.adapters import home
 from mulligan.adapters.db.database import SqliteDatabase
@@ -247,11 +246,8 @@ class Services:
 
     @property
     def known_tools(self) -> Mapping[str, ToolDeclaration]:
-        """Tools by name, those included that this version knows of but cannot run: they are refused by name."""
-        from mulligan.bootstrap.later_tools import LATER_TOOLS
-
-        # A chain, for what is not built in is only found by its name.
-        return ChainMap(dict(LATER_TOOLS), cast("dict[str, ToolDeclaration]", self.toolbox.declarations()))
+        """Tools by name."""
+        return self.toolbox.declarations()
 
     @property
     def default_resource(self) -> Resource:
@@ -303,17 +299,9 @@ class Services:
 
     @cached_property
     def _kinds(self) -> LocalSandboxKinds:
-        from mulligan.adapters.sandboxes.directory import DirectorySandboxes
-        from mulligan.adapters.sandboxes.in_place import InPlaceFolders
-        from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+        from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
 
-        directories = DirectorySandboxes(
-            store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
-        )
-        in_place = InPlaceFolders(
-            store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
-        )
-        return LocalSandboxKinds([directories, in_place])
+        return sandbox_kinds(store=self._store, project_home=self.home)
 
     @cached_property
     def _recorder(self) -> Recorder:

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.tools.packages import PackagedTools, installed_tools
-from mulligan.adapters.tools.project_toolbox import ProjectToolbox
-from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.adapters.tools.tools_file import LARGEST, RECORD, read_tools_file
 from mulligan.errors import (
     SystemFailed,
@@ -23,50 +20,7 @@ from mulligan.errors import (
     ToolUnknown,
 )
 from tests.recording_host import RecordingHost, a_request
-
-HEAD = "import os, sys, time\nimport mulligan\n"
-GREET = HEAD + "@mulligan.tool\ndef greet(context, who: str):\n    return f'hello {who}'\n"
-
-
-class Home:
-    """A project home, and toolboxes over it as new processes would have them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.home = folder / ".mulligan"
-        self.home.mkdir(mode=0o700, parents=True)
-        self.file = self.home / "tools.py"
-        self.boxes: list[ProjectToolbox] = []
-
-    def box(self, *packages: PackagedTools, machine: str = "here", **environment: str) -> ProjectToolbox:
-        measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
-        base = {"PATH": os.environ["PATH"], **measured, **environment}
-        built_in = LocalToolbox(python=sys.executable, base_environment=base, scratch=self.home / "scratch")
-        made = ProjectToolbox(
-            built_in=built_in,
-            home=self.home,
-            machine=machine,
-            python=sys.executable,
-            base_environment=base,
-            installed=lambda: packages,
-        )
-        self.boxes.append(made)
-        return made
-
-    def trusted(self, text: str) -> ProjectToolbox:
-        self.file.write_text(text)
-        box = self.box()
-        box.own.trust(box.own.look().sha256 or "")
-        return box
-
-
-@pytest.fixture
-def home(tmp_path):
-    made = Home(tmp_path / "project")
-    yield made
-    for box in made.boxes:
-        box.forget_processes()
-
+from tests.unit.tools.project_homes import GREET, HEAD, Home
 
 # --- trust -------------------------------------------------------------------------------------------------
 
@@ -321,90 +275,3 @@ def test_a_tool_that_went_since_it_was_asked_for_is_told(home, root):
     (root / "gone").touch()
     with pytest.raises(ToolFailed, match=r"tools\.py has no tool 'greet'"):
         box.tool("greet").call(a_request(root, {"who": "Ada"}), RecordingHost())
-
-
-# --- packages ----------------------------------------------------------------------------------------------
-
-
-def package(home, name, text):
-    place = home.folder / "packages"
-    place.mkdir(exist_ok=True)
-    (place / f"{name}.py").write_text(text)
-    return str(place)
-
-
-def test_packages_give_modules_or_single_tools(home, root):
-    place = package(home, "greeters", GREET + "@mulligan.tool\ndef wave(context): return 'waves'\n")
-    whole = home.box(PackagedTools("greeters", "greeters"), PYTHONPATH=place)
-    assert [t.declaration.name for t in whole.own.all()[0]] == ["greet", "wave"]
-    one = home.box(PackagedTools("greeters", "greeters:wave"), PYTHONPATH=place)
-    assert [t.origin for t in one.own.all()[0]] == ["package greeters"]
-    assert one.tool("wave").call(a_request(root, {}), RecordingHost()).output == "waves"
-    assert "greet" not in one.declarations()
-    assert list(one.declarations())[-1] == "wave"
-
-
-def test_a_package_is_used_whether_or_not_the_tools_file_is_trusted(home):
-    place = package(home, "greeters", GREET)
-    home.file.write_text(SITE)
-    box = home.box(PackagedTools("greeters", "greeters"), PYTHONPATH=place)
-    assert box.tool("greet").declaration.name == "greet"
-    with pytest.raises(ToolsUntrusted):
-        box.tool("publish")
-
-
-def test_a_package_that_is_broken_or_takes_a_name_does_not_hinder_the_others(home):
-    place = package(home, "greeters", GREET)
-    package(home, "broken", "1 / 0\n")
-    package(home, "taker", HEAD + "@mulligan.tool\ndef shell(context): ...\n")
-    points = [PackagedTools(name, name) for name in ("broken", "greeters", "taker")]
-    box = home.box(*points, PYTHONPATH=place)
-    tools, problems = box.own.all()
-    assert [tool.declaration.name for tool in tools] == ["greet"]
-    assert problems == [
-        "package broken: broken: ZeroDivisionError: division by zero",
-        "package taker: 'shell' is the name of a built-in tool",
-    ]
-    assert box.tool("greet")
-
-
-def test_a_package_that_ends_its_process_spoils_only_itself(home):
-    place = package(home, "greeters", GREET)
-    package(home, "leaver", "import os; os._exit(4)\n")
-    box = home.box(PackagedTools("leaver", "leaver"), PackagedTools("greeters", "greeters"), PYTHONPATH=place)
-    tools, problems = box.own.all()
-    assert [tool.declaration.name for tool in tools] == ["greet"]
-    ended = "cannot be loaded: the function ended its process (status 4)"
-    assert problems == [f"package leaver: leaver: {ended}"]
-
-
-def test_a_package_may_name_a_tool_and_its_module(home):
-    place = package(home, "greeters", GREET)
-    points = [PackagedTools("greeters", "greeters"), PackagedTools("greeters", "greeters:greet")]
-    assert home.box(*points, PYTHONPATH=place).tool("greet").declaration.name == "greet"
-
-
-def test_a_name_of_two_sources_is_refused_by_name(home):
-    place = package(home, "greeters", GREET)
-    package(home, "hosts", GREET)
-    home.trusted(SITE)
-    points = [PackagedTools("greeters", "greeters"), PackagedTools("hosts", "hosts")]
-    box = home.box(*points, PYTHONPATH=place)
-    reason = "the tool 'greet' is declared more than once: by package greeters and by package hosts"
-    with pytest.raises(ToolsInvalid, match=reason):
-        box.tool("greet")
-    tools, problems = box.own.all()
-    assert [tool.declaration.name for tool in tools] == ["publish"]
-    assert problems == [reason]
-
-
-def test_entry_points_are_listed_without_running_their_code(tmp_path, monkeypatch):
-    named = tmp_path / "greeters-1.0.dist-info"
-    named.mkdir()
-    (named / "METADATA").write_text("Metadata-Version: 2.1\nName: greeters\nVersion: 1.0\n")
-    (named / "entry_points.txt").write_text("[mulligan.tools]\nwave = greeters:wave\ngreet = greeters\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert installed_tools() == [
-        PackagedTools("greeters", "greeters"),
-        PackagedTools("greeters", "greeters:wave"),
-    ]

@@ -40,6 +40,14 @@ def test_a_function_stays_itself_and_takes_its_name_and_summary():
     }
 
 
+def test_a_tool_can_be_given_a_name():
+    assert facts(mulligan.tool("put-page")(lambda_tool()))["name"] == "put-page"
+    assert facts(mulligan.tool(name="put-page")(lambda_tool()))["name"] == "put-page"
+    assert facts(mulligan.tool()(lambda_tool()))["name"] == "a_tool"
+    with pytest.raises(ValueError, match="cannot be a tool's name"):
+        mulligan.tool("")(lambda_tool())
+
+
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [

@@ -44,8 +44,8 @@ class Declared:
 def tool(function: Function, /) -> Function: ...
 @overload
 def tool(
-    *,
     name: str | None = None,
+    *,
     writes: bool | None = None,
     read_only: bool = False,
     checkpointable: bool | None = None,
@@ -56,10 +56,8 @@ def tool(
     resource_types: Iterable[str] = RESOURCE_TYPES,
 ) -> Callable[[Function], Function]: ...
 def tool(
-    function: Function | None = None,
-    /,
+    name: Function | str | None = None,
     *,
-    name: str | None = None,
     writes: bool | None = None,
     read_only: bool = False,
     checkpointable: bool | None = None,
@@ -71,14 +69,15 @@ def tool(
 ) -> Function | Callable[[Function], Function]:
     """Make a function a tool that plans can call; the function itself stays as it is.
 
-    It is called as `function(context, **args)` with a `StepContext` and the step's `args`, and its output is
-    what it returns (JSON). It writes unless it is `read_only`, and a tool that writes is checkpointable unless
-    it says otherwise. `side_effects=["external"]` says that a call does something outside the sandboxes;
+    Used as `@tool`, `@tool("name")` or `@tool(…)`; a tool is called like its function unless told. The function
+    is called as `function(context, **args)` with a `StepContext` and the step's `args`, and the tool's output is
+    what it returns (JSON). A tool writes unless it is `read_only`, and one that writes is checkpointable unless it
+    says otherwise. `side_effects=["external"]` says that a call does something outside the sandboxes;
     `undo(context, arguments, result)` takes that back, and may be called more than once for one call.
     """
 
     def declare(function: Function) -> Function:
-        own = name or getattr(function, "__name__", "")
+        own = name if isinstance(name, str) else getattr(function, "__name__", "")
         effects = _texts("side_effects", side_effects)
         facts = {
             "name": own,
@@ -100,7 +99,7 @@ def tool(
         setattr(function, ATTRIBUTE, Declared(function, undo, facts))
         return function
 
-    return declare if function is None else declare(function)
+    return declare if name is None or isinstance(name, str) else declare(name)
 
 
 def declared_by(found: object) -> dict[str, Declared]:
