@@ -5,7 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,7 +61,13 @@ class DatabaseWorld:
         return self.kind.capture(sandbox, Watcher())
 
 
-def new_world(tmp_path: Path, *, boot_id: str = "this boot", busy_limit: float = 1.0) -> DatabaseWorld:
+def new_world(
+    tmp_path: Path,
+    *,
+    boot_id: str = "this boot",
+    busy_limit: float = 1.0,
+    now_ns: Callable[[], int] = time.time_ns,
+) -> DatabaseWorld:
     project = tmp_path / "project"
     home = project / ".mulligan"
     home.mkdir(parents=True, exist_ok=True)
@@ -70,7 +76,7 @@ def new_world(tmp_path: Path, *, boot_id: str = "this boot", busy_limit: float =
         store=store,
         home=home / "sandboxes",
         project_home=home,
-        now_ns=time.time_ns,
+        now_ns=now_ns,
         boot_id=boot_id,
         busy_limit=busy_limit,
     )

@@ -136,6 +136,13 @@ class TreeUnsteady(Failed):
     hint: ClassVar[str] = "stop what writes to it and try again"
 
 
+class ProjectUnwell(Failed):
+    """A look at a project found what it could not mend."""
+
+    message: ClassVar[str] = "things that are wrong and could not be mended: {count}"
+    hint: ClassVar[str] = "each is listed with what to do"
+
+
 class SnapshotDamaged(Failed):
     """Stored bytes are missing or are not what they were."""
 

@@ -103,6 +103,21 @@ class SweepService:
             scratch_folders_removed=len(scratch),
         )
 
+    def clear_leftovers(self) -> list[str]:
+        """Remove what killed processes left behind, and say what it was; the store is not swept."""
+        self._refuse_foreign_database()
+        folders = [
+            *self._remove(self._folders, self._unnamed, dry_run=False),
+            *self._remove(self._scratch, self._scratch.list, dry_run=False),
+        ]
+        sandboxes = self._sandboxes()
+        trees = [tree for sandbox in sandboxes for tree in self._kinds.of(sandbox).trees(sandbox)]
+        left = self._store.clear_leftovers(trees, dry_run=False)
+        told = [f"the folder {folder}, which no plan has" for folder in folders]
+        if left.work_folders or left.stat_caches:
+            told.append(f"{left.work_folders + left.stat_caches} pieces of unfinished work in the store")
+        return told
+
     def after_work(self, run: Run) -> None:
         """Sweep at the end of work on a plan that pruned groups, if that may pay."""
         if run.pruned and self._store.has_grown(*_AFTER_WORK):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoint_queries import CheckpointQueries
     from mulligan.application.checkpoint_service import CheckpointService
     from mulligan.application.diff_service import DiffService
+    from mulligan.application.doctor_service import DoctorService
     from mulligan.application.plan_claims import PlanClaims
     from mulligan.application.plan_executor import PlanExecutor
     from mulligan.application.plan_resume_service import PlanResumeService
@@ -235,6 +236,20 @@ class Services:
             locks=self._locks,
             recorder=self._recorder,
             clock=self._clock,
+        )
+
+    @cached_property
+    def doctor(self) -> DoctorService:
+        """Looks the project over."""
+        from mulligan.application.doctor_service import DoctorService
+
+        return DoctorService(
+            database=self.database,
+            store=self._store,
+            kinds=self._kinds,
+            locks=self._locks,
+            toolbox=self.toolbox,
+            sweeps=self.sweeps,
         )
 
     @cached_property
