@@ -5,7 +5,6 @@ Each service is imported and built when it is first needed: a command does not p
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
-    from mulligan.adapters.tools.toolbox import LocalToolbox
+    from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoint_queries import CheckpointQueries
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from mulligan.application.rollback_service import RollbackService
     from mulligan.application.sandbox_service import SandboxService
     from mulligan.application.sweep_service import SweepService
+    from mulligan.application.undo_service import UndoService
     from mulligan.bootstrap.surroundings import Surroundings
     from mulligan.config import Entry
     from mulligan.domain.tool import ToolDeclaration
@@ -146,7 +146,9 @@ class Services:
         )
         phase = ExecutePhase(
             checkpoints=self._checkpoints,
-            calls=ToolCallService(toolbox=self.toolbox, ids=self._ids, clock=self._clock),
+            calls=ToolCallService(
+                toolbox=self.toolbox, manager=self._manager, ids=self._ids, clock=self._clock
+            ),
             failures=failures,
             recorder=self._recorder,
             ids=self._ids,
@@ -179,7 +181,7 @@ class Services:
             claims=self.claims,
             manager=self._manager,
             returns=self._returns,
-            toolbox=self.toolbox,
+            undos=self._undos,
         )
 
     @cached_property
@@ -285,13 +287,11 @@ class Services:
         ]
 
     @cached_property
-    def toolbox(self) -> LocalToolbox:
+    def toolbox(self) -> ProjectToolbox:
         """The tools, and the processes they keep."""
-        from mulligan.adapters.tools.toolbox import LocalToolbox
+        from mulligan.bootstrap.toolbox import build_toolbox
 
-        return LocalToolbox(
-            python=sys.executable, base_environment=self._around.environ, scratch=self._scratch
-        )
+        return build_toolbox(self._scratch, self.home, self._around.environ)
 
     @property
     def _scratch(self) -> Path:
@@ -359,10 +359,19 @@ class Services:
             store=self._store,
             manager=self._manager,
             checkpoints=self._checkpoints,
+            undos=self._undos,
             recorder=self._recorder,
             toolbox=self.toolbox,
             ids=self._ids,
             clock=self._clock,
+        )
+
+    @cached_property
+    def _undos(self) -> UndoService:
+        from mulligan.application.undo_service import UndoService
+
+        return UndoService(
+            database=self.database, toolbox=self.toolbox, recorder=self._recorder, clock=self._clock
         )
 
     @cached_property
