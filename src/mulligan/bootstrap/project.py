@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mulligan.application.sweep_service import SweepReport
     from mulligan.bootstrap.checkpoints import Checkpoints
     from mulligan.bootstrap.services import Services
+    from mulligan.bootstrap.tools import Tools
     from mulligan.domain.diff import Diff
     from mulligan.domain.event import Event
     from mulligan.domain.history_tree import TreeNode
@@ -55,6 +56,13 @@ class Project:
     def database(self) -> Path:
         """The file that plans and checkpoints are recorded in."""
         return self._services.database_path
+
+    @property
+    def tools(self) -> Tools:
+        """The tools that plans of this project can use."""
+        from mulligan.bootstrap.tools import Tools
+
+        return Tools(toolbox=self._services.toolbox)
 
     def prepare(self) -> None:
         """Open the database, which makes it or brings it up to date."""
