@@ -24,7 +24,7 @@ def _is_time(value: Any) -> bool:
 
 _TYPES = {
     "text": lambda value: isinstance(value, str),
-    "number": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
     "true or false": lambda value: isinstance(value, bool),
     "time": _is_time,
     "object": lambda value: isinstance(value, dict),

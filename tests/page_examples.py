@@ -2,7 +2,8 @@
 
 A fence of `sh` is a script that must succeed, one of `console` a session whose output must be the one shown (ids,
 times and sizes apart). What stands behind the language, which no reader sees, tells what an example needs:
-`after="COMMAND"` is run before it, `exit=N` is how it ends, `not-run="REASON"` leaves it alone.
+`after="COMMAND"` is run before it (the pages are in `$PAGES`), `exit=N` is how it ends, `not-run="REASON"` leaves it
+alone.
 """
 
 import os
@@ -105,6 +106,7 @@ class ExampleProject:
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
             "LANG": "C.UTF-8",
             "MULLIGAN_SANDBOX_ISOLATE": "off",
+            "PAGES": str(REFERENCE),
             **{name: os.environ[name] for name in os.environ if name.startswith(("COVERAGE_", "PYTHONPATH"))},
         }
         for name, text in PROJECT.items():

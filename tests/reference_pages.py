@@ -35,6 +35,7 @@ BESIDES = {
 
 # What the example in a command's help needs to have been done before it.
 BEFORE = {
+    "tool trust": "echo 'import mulligan' > .mulligan/tools.py; mulligan tool trust --yes",
     "plan resume": "mulligan plan rollback --yes upgrade-api draft",
 }
 

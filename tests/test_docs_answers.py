@@ -47,6 +47,11 @@ resources: {app: {type: git-checkout, location: checkout}}
 steps:
   - {tool: write_file, args: {path: file, content: changed}}
 """,
+    "outside.yaml": """\
+name: outside
+steps:
+  - {tool: publish, args: {page: news}}
+""",
     "keeping.yaml": """\
 name: keeping
 rollback_policy: {on_failure: keep}
@@ -60,9 +65,27 @@ steps:
   - {name: bad, tool: shell, args: {command: "true"}}
 """,
 }
+TOOLS = """\
+import mulligan
+
+
+def take_back(context, arguments, result):
+    pass
+
+
+@mulligan.tool(side_effects=["external"], undo=take_back, timeout=60)
+def publish(context, page: str):
+    "Publish a page."
+"""
 # Every command at least once, one after the other in one project; those that must fail with their exit code.
 RUNS = """
-init
+tool list
+tool trust --yes
+tool show publish
+plan execute outside.yaml
+plan rollback --yes outside first
+plan log outside
+plan cancel outside
 plan create upgrade.yaml
 plan execute upgrade-api
 plan status
@@ -170,6 +193,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> _Answers:
     for words in ("init -q", "add -A", "-c user.name=me -c user.email=me@here commit -qm start"):
         subprocess.run(["git", *words.split()], cwd=folder / "checkout", check=True)
     answers = _Answers(folder)
+    answers.ask("init", 0)
+    (folder / ".mulligan" / "tools.py").write_text(TOOLS)
     for line in RUNS.strip().splitlines():
         words, _, code = line.partition("#")
         answers.ask(words, int(code or 0))
