@@ -118,3 +118,31 @@ Feature: Working in place
     And the plan is executed on
     Then it succeeds
     And in the real folder "docs/b.txt" reads "second\n"
+
+  Scenario: a git checkout goes back with its HEAD, its branch and its index, and keeps the rest of its repository
+    Given it is a git checkout with one commit
+    And work is staged and unstaged there
+    And a plan "on branch"
+      """
+      config: {sandbox.strategy: in_place}
+      steps:
+        - name: work
+          tool: shell
+          args: {command: "git add -A; git commit -qm plan; git switch -qc other; echo more > a.txt; git add a.txt; git tag made"}
+      """
+    And the real folder is remembered
+    And where git stands is remembered
+    When the plan is executed
+    Then it succeeds
+    And git stands on "other"
+    And each checkpoint is a commit
+    When the plan is rolled back to "first"
+    Then it succeeds
+    And git stands where it stood
+    And the real folder is as remembered, but for its git directory
+    And git has the tag "made"
+    When that rollback is itself rolled back
+    Then it succeeds
+    And git stands on "other"
+    When the plan is cancelled
+    Then it succeeds

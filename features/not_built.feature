@@ -7,6 +7,5 @@ Feature: What this version does not have
       | repo | (folder) |
     Then each of these plans is refused by name, and none is recorded
       | plan                                                                                                   | names            |
-      | {resources: {a: {type: git-checkout, location: repo, strategy: in_place}}, steps: [{name: s, checkpoint: c}]} | in_place  |
       | {config: {sandbox.isolate: required}, steps: [{name: s, checkpoint: c}]}                               | sandbox.isolate  |
       | {steps: [{name: s, subplans: {plans: [{name: child, steps: [{name: t, checkpoint: c}]}]}}]}            | subplans         |

@@ -97,3 +97,59 @@ def _(context, names):
     bare = Path(context.world.status()["sandboxes"][0]["git_dir"])
     last = context.world.checkpoints()[-1]["sandbox_ref"]
     assert git(context, bare, "ls-tree", "-r", "--name-only", last).split() == names.split()
+
+
+@given("work is staged and unstaged there")
+def _(context):
+    folder = context.world.folder
+    (folder / "staged").write_text("staged\n")
+    git(context, folder, "add", "staged")
+    (folder / "staged").write_text("changed again\n")
+    (folder / "a.txt").write_text("unstaged\n")
+
+
+def standing(context):
+    """HEAD, its commit, and what git says of the working tree."""
+    folder = context.world.folder
+    return (
+        (folder / ".git" / "HEAD").read_text(),
+        git(context, folder, "rev-parse", "HEAD"),
+        git(context, folder, "status", "--porcelain"),
+        git(context, folder, "ls-files", "-s"),
+    )
+
+
+@given("where git stands is remembered")
+def _(context):
+    context.world.kept["standing"] = standing(context)
+
+
+@then("git stands where it stood")
+def _(context):
+    assert standing(context) == context.world.kept["standing"], standing(context)
+
+
+@then('git stands on "{branch}"')
+def _(context, branch):
+    assert git(context, context.world.folder, "branch", "--show-current").strip() == branch
+
+
+@then('git has the tag "{tag}"')
+def _(context, tag):
+    assert git(context, context.world.folder, "tag").split() == [tag]
+
+
+@then("the real folder is as remembered, but for its git directory")
+def _(context):
+    found, wanted = (
+        {path: what for path, what in tree.items() if not path.startswith(".git")}
+        for tree in (context.world.real(), context.world.kept["real"])
+    )
+    assert found == wanted, (found, wanted)
+
+
+@then("each checkpoint is a commit")
+def _(context):
+    git_dir = context.world.status()["sandboxes"][0]["git_dir"]
+    for checkpoint in context.world.checkpoints():
+        assert git(context, git_dir, "cat-file", "-t", checkpoint["sandbox_ref"]).strip() == "commit"

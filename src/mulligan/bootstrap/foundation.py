@@ -135,7 +135,9 @@ class Foundation:
     def _kinds(self) -> LocalSandboxKinds:
         from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
 
-        return sandbox_kinds(store=self._store, project_home=self.home, git=self._git_sandboxes)
+        return sandbox_kinds(
+            store=self._store, project_home=self.home, git=self._git_sandboxes, around=self._around
+        )
 
     @cached_property
     def _git_sandboxes(self) -> GitSandboxes:

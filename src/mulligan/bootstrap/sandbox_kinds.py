@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.database_copy import BUSY_LIMIT
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+from mulligan.adapters.sandboxes.git.in_place import InPlaceCheckouts
 from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
@@ -26,7 +27,9 @@ def git_sandboxes(*, store: SnapshotStore, project_home: Path, around: Surroundi
     )
 
 
-def sandbox_kinds(*, store: SnapshotStore, project_home: Path, git: GitSandboxes) -> LocalSandboxKinds:
+def sandbox_kinds(
+    *, store: SnapshotStore, project_home: Path, git: GitSandboxes, around: Surroundings
+) -> LocalSandboxKinds:
     """All kinds of sandboxes of a project."""
     home, user_home = project_home / "sandboxes", Path.home()
     folders = DirectorySandboxes(store=store, home=home, project_home=project_home, user_home=user_home)
@@ -39,6 +42,14 @@ def sandbox_kinds(*, store: SnapshotStore, project_home: Path, git: GitSandboxes
         boot_id=boot_id(),
         busy_limit=BUSY_LIMIT,
     )
+    checkouts = InPlaceCheckouts(
+        store=store,
+        home=home,
+        git_home=project_home / "git",
+        project_home=project_home,
+        user_home=user_home,
+        environment=around.environ,
+    )
     return LocalSandboxKinds(
-        [folders, in_place, git, SqliteSandboxes(databases), InPlaceDatabases(databases)]
+        [folders, in_place, git, checkouts, SqliteSandboxes(databases), InPlaceDatabases(databases)]
     )

@@ -27,18 +27,22 @@ _RULES = (b".gitignore", b".gitattributes")
 class Commits:
     """Writes the commits of one sandbox; git's answers are kept while it is open."""
 
-    def __init__(self, bare: BareRepository, sandbox: Sandbox, store: SnapshotStore) -> None:
-        """The sandbox holds what the snapshot holds whose commit is asked for."""
+    def __init__(
+        self, bare: BareRepository, sandbox: Sandbox, store: SnapshotStore, *, index: Path, rules: Path
+    ) -> None:
+        """The sandbox holds what the snapshot holds whose commit is asked for.
+
+        `index` lists what is tracked there, and `rules` is the folder with `exclude` and `attributes`.
+        """
         self._bare = bare
         self._sandbox = sandbox
         self._store = store
         self._top = Path(sandbox.path)
+        self._rules = rules
         self._memory = bare.memory
         self._objects = Objects(self._memory.object_format)
         self._trees = Trees(bare.git, self._objects)
-        self._tracking = Tracking(
-            bare.git, self._top, self._top / ".git" / "index", self._memory.object_format
-        )
+        self._tracking = Tracking(bare.git, self._top, index, self._memory.object_format)
         self._known: dict[str, bytes] = {}  # commits -> trees
         self._indexes: dict[StoredContent, frozenset[bytes]] = {}  # paths in the last two
         self._written = 0
@@ -183,7 +187,7 @@ class Commits:
         """Take over what the sandbox's git directory says of ignored and filtered files; tells of a change."""
         changed = False
         for name in ("exclude", "attributes"):
-            mine, theirs = self._bare.path / "info" / name, self._top / ".git" / "info" / name
+            mine, theirs = self._bare.path / "info" / name, self._rules / name
             text = theirs.read_bytes() if theirs.is_file() and not theirs.is_symlink() else b""
             if text != (mine.read_bytes() if mine.exists() else b""):
                 mine.write_bytes(text)

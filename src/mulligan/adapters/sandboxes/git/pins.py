@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.private import PINS, Copy
+from mulligan.adapters.sandboxes.git.repository import Repository
 
 _ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is half done
@@ -23,6 +24,15 @@ def pin(git: Git, copy: Copy, prefix: str) -> None:
     tips = sorted({line for line in known.split(b"\n") if _ID.fullmatch(line)})
     commands = [f"update {PINS}/{prefix}/{os.fsdecode(tip)} {os.fsdecode(tip)}\n" for tip in tips]
     there.run("update-ref", "--stdin", stdin="".join(commands).encode())
+
+
+def pin_head(git: Git, repository: Repository, prefix: str) -> str | None:
+    """Keep the commit that is checked out, and give it; None: there is none yet."""
+    there = _in(git, repository.git_dir)
+    head = there.attempt("rev-parse", "--verify", "-q", "HEAD^{commit}").stdout.decode().strip()
+    if head:
+        there.run("update-ref", f"{PINS}/{prefix}/{head}", head)
+    return head or None
 
 
 def copy_pins(git: Git, git_dir: Path, old: str, new: str) -> None:

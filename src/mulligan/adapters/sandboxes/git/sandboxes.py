@@ -107,7 +107,7 @@ class GitSandboxes:
         make_fork(
             self._git, bare, _prefix(order.plan_id, order.path), order.path, (origin, Path(parent.path))
         )
-        commits = Commits(bare, sandbox, self._store)
+        commits = self._commits(bare, sandbox)
         try:
             commits.start(snapshot, parent.base, origin.base())
         finally:
@@ -160,7 +160,7 @@ class GitSandboxes:
         """Commit the checkpoint's files; the commit is its name."""
         commits = self._open.pop(sandbox.path, None)
         if commits is None:
-            commits = Commits(self._bare(Path(sandbox.path)), sandbox, self._store)
+            commits = self._commits(self._bare(Path(sandbox.path)), sandbox)
         try:
             commit = commits.publish(checkpoint_id, snapshot, after, at)
             if sandbox.path in self._watched:
@@ -280,6 +280,10 @@ class GitSandboxes:
     def _bare(self, path: Path) -> BareRepository:
         """Where the commits of the sandbox at this path are."""
         return BareRepository(self._git, self._git_home / path.parent.name / f"{path.name}.git")
+
+    def _commits(self, bare: BareRepository, sandbox: Sandbox) -> Commits:
+        own = Path(sandbox.path) / _GIT
+        return Commits(bare, sandbox, self._store, index=own / "index", rules=own / "info")
 
     def _must_exist(self, sandbox: Sandbox) -> None:
         if not self.exists(sandbox):

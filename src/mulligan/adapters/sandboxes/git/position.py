@@ -1,0 +1,79 @@
+"""Where a checkout stands: HEAD, the commit of the branch it names, and the index."""
+
+import os
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.repository import Repository
+from mulligan.errors import RestoreFailed
+
+_STAMP_NS = 0  # of what is written down: equal positions are equal trees
+
+
+class Position:
+    """The part of a user's git directory that goes back with the files."""
+
+    def __init__(self, git: Git, repository: Repository) -> None:
+        """Read and write it through git, without hooks; the index as git's own protocol has it."""
+        self._repository = repository
+        self._there = git.on(repository.top, GIT_DIR=repository.git_dir, GIT_COMMON_DIR=repository.common_dir)
+
+    def write_down(self, folder: Path) -> None:
+        """Write it into an empty folder: HEAD, `branch` where it names one that has a commit, and the index."""
+        name, commit = self._branch()
+        head = f"ref: {name}\n" if name else f"{commit}\n"
+        (folder / "HEAD").write_text(head, "utf-8", "surrogateescape")
+        if name and commit:
+            (folder / "branch").write_text(f"{commit}\n")
+        index = self._repository.git_dir / "index"
+        if index.is_file():
+            (folder / "index").write_bytes(index.read_bytes())
+        for path in (*folder.iterdir(), folder):
+            os.utime(path, ns=(_STAMP_NS, _STAMP_NS))
+
+    def put_back(self, folder: Path) -> None:
+        """Make it what was written down; repeatable."""
+        head = (folder / "HEAD").read_text("utf-8", "surrogateescape").strip()
+        name = head.removeprefix("ref: ") if head.startswith("ref: ") else None
+        noted = folder / "branch"
+        commit = noted.read_text().strip() if noted.exists() else (None if name else head)
+        if commit is not None and self._there.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode:
+            raise RestoreFailed(
+                path=str(self._repository.git_dir),
+                reason=f"the commit {commit} is no longer in the repository",
+            )
+        if name is None:
+            self._there.run("update-ref", "--no-deref", "HEAD", head)
+        else:
+            self._there.run("symbolic-ref", "HEAD", name)
+            if commit is not None:
+                self._there.run("update-ref", name, commit)
+            elif self._there.attempt("show-ref", "--verify", "-q", name).returncode == 0:
+                self._there.run("update-ref", "-d", name)
+        self._put_index(folder / "index")
+
+    def _branch(self) -> tuple[str | None, str | None]:
+        asked = self._there.attempt("symbolic-ref", "-q", "HEAD")
+        commit = self._there.attempt("rev-parse", "-q", "--verify", "HEAD^{commit}").stdout.decode().strip()
+        return os.fsdecode(asked.stdout).strip() or None, commit or None
+
+    def _put_index(self, wanted: Path) -> None:
+        index = self._repository.git_dir / "index"
+        lock = index.with_name("index.lock")
+        try:
+            fd = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        except FileExistsError as exc:
+            raise RestoreFailed(
+                path=str(lock),
+                reason="another git command is at work, or died",
+                hint="let it finish; if none is running, delete that file; then try again",
+            ) from exc
+        with os.fdopen(fd, "wb") as file:
+            if not wanted.exists():
+                lock.unlink()
+                index.unlink(missing_ok=True)
+                return
+            file.write(wanted.read_bytes())
+            file.flush()
+            os.fsync(file.fileno())
+        lock.rename(index)

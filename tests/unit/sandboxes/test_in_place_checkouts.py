@@ -1,0 +1,140 @@
+"""Checkouts worked on in place: what of the git directory goes back, whatever state it was in."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mulligan.domain.plan import State
+from mulligan.errors import ResourceUnsuitable, RestoreFailed
+from tests.faults.projects import project_in
+from tests.git_world import run_git
+
+PLAN = """name: p
+config: {sandbox.strategy: in_place}
+steps:
+  - {name: work, tool: shell, args: {command: "%s"}}
+"""
+COMMIT = (
+    "echo new > file; git add -A; git -c user.name=x -c user.email=x@x commit -qm plan; git switch -qc other"
+)
+
+
+def _committed(top: Path) -> None:
+    run_git(top, "init", "-q", "-b", "main")
+    (top / "file").write_text("old\n")
+    run_git(top, "add", "file")
+    run_git(top, "commit", "-q", "-m", "first")
+
+
+def _unborn(top: Path) -> None:
+    run_git(top, "init", "-q", "-b", "main")
+    (top / "file").write_text("old\n")
+
+
+def _staged_before_any_commit(top: Path) -> None:
+    _unborn(top)
+    run_git(top, "add", "file")
+
+
+def _detached(top: Path) -> None:
+    _committed(top)
+    run_git(top, "checkout", "-q", "--detach")
+
+
+def _packed(top: Path) -> None:
+    _committed(top)
+    run_git(top, "pack-refs", "--all")
+
+
+def _linked(top: Path) -> None:
+    main = top.parent / "main checkout"
+    main.mkdir()
+    _committed(main)
+    top.rmdir()
+    run_git(main, "worktree", "add", "-q", str(top), "-b", "linked")
+
+
+CHECKOUTS: dict[str, Callable[[Path], None]] = {
+    "committed": _committed,
+    "unborn": _unborn,
+    "staged before any commit": _staged_before_any_commit,
+    "detached": _detached,
+    "packed refs": _packed,
+    "linked worktree": _linked,
+}
+
+
+def _standing(top: Path) -> tuple[str, ...]:
+    return (
+        run_git(top, "status", "--porcelain=v2", "--branch"),
+        run_git(top, "ls-files", "-s"),
+        (top / "file").read_text(),
+    )
+
+
+@pytest.fixture(params=CHECKOUTS)
+def top(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    top = tmp_path / "project"
+    top.mkdir()
+    CHECKOUTS[request.param](top)
+    return top
+
+
+def _execute(top: Path, command: str) -> None:
+    file = top.parent / "plan.yaml"
+    file.write_text(PLAN % command)
+    assert project_in(top).execute(file).state is State.COMPLETE
+
+
+def test_it_goes_back_and_forward(top: Path) -> None:
+    before = _standing(top)
+    _execute(top, COMMIT)
+    after = _standing(top)
+    assert after != before
+    project = project_in(top)
+    preview = project.rollback("p", "first", dry_run=True)
+    back = project.rollback("p", "first")
+    assert back.changes_reverted == preview.changes_reverted
+    assert _standing(top) == before
+    forward = back.post_rollback_state.pre_rollback_checkpoint
+    project_in(top).rollback("p", str(forward))
+    assert _standing(top) == after
+    project_in(top).config.set("sandbox.cleanup", "on_terminal")
+    project_in(top).cancel("p")
+    assert run_git(top, "for-each-ref", "refs/mulligan") == ""
+    assert _standing(top) == after
+
+
+@pytest.fixture
+def committed(tmp_path: Path) -> Path:
+    top = tmp_path / "project"
+    top.mkdir()
+    _committed(top)
+    return top
+
+
+def test_a_git_command_at_work_stops_a_rollback_with_nothing_changed(committed: Path) -> None:
+    _execute(committed, COMMIT)
+    after = _standing(committed)
+    lock = committed / ".git" / "index.lock"
+    lock.touch()
+    with pytest.raises((RestoreFailed, ResourceUnsuitable)) as stopped:
+        project_in(committed).rollback("p", "first")
+    assert "index.lock" in f"{stopped.value.text} {stopped.value.next_step}"
+    lock.unlink()
+    assert _standing(committed) == after
+    project_in(committed).rollback("p", "first")
+    assert (committed / "file").read_text() == "old\n"
+
+
+def test_a_commit_that_is_gone_stops_a_rollback_forward(committed: Path) -> None:
+    _execute(committed, COMMIT)
+    back = project_in(committed).rollback("p", "first")
+    before = _standing(committed)
+    run_git(committed, "branch", "-D", "-q", "other")
+    run_git(committed, "reflog", "expire", "--expire=now", "--all")
+    run_git(committed, "gc", "-q", "--prune=now")
+    with pytest.raises(RestoreFailed, match="no longer in the repository"):
+        project_in(committed).rollback("p", str(back.post_rollback_state.pre_rollback_checkpoint))
+    assert _standing(committed) == before
