@@ -31,3 +31,10 @@ The Repository Of The User Is Left Alone And Every Checkpoint Is A Commit
     Should Be Equal    ${after}    ${before}
     ${now}=    Git    for-each-ref    refs/heads    refs/tags    refs/stash
     Should Be Equal    ${now}    ${refs}
+
+What Git Stores As Objects Is One Row For People
+    ${file}=    Plan File    agent
+    Document    plan    execute    ${file}
+    ${ended}=    Run    plan    rollback    --dry-run    agent    first
+    Should Match Regexp    ${ended.stdout}    (?m)^removed +\\S+ +\\.git/objects/\\.\\.\\. \\(\\d+ paths\\)$
+    Should Not Match Regexp    ${ended.stdout}    \\.git/objects/[0-9a-f]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,11 +21,12 @@ from mulligan.errors import MulliganError, NotBuiltYet, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.queries import PlanStatus
-    from mulligan.application.rollback_service import Rollback
+    from mulligan.application.rollback_service import RevertedChange, Rollback
     from mulligan.cli.invocation import Invocation
     from mulligan.domain.event import Event
 
 _READS = (0, 2, 3)
+_OBJECTS = ".git/objects/"
 
 
 @click.group(cls=SuggestingGroup, name="plan")
@@ -231,14 +233,21 @@ def _rollback_answer(rollback: Rollback) -> Answer:
     undone = "to be undone" if rollback.dry_run else "undone"
     blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
     if rollback.changes_reverted:
-        rows = tuple((c.action.value, c.resource, c.file) for c in rollback.changes_reverted)
-        blocks.append(Table(("ACTION", "RESOURCE", "PATH"), rows))
+        blocks.append(Table(("ACTION", "RESOURCE", "PATH"), _changes(rollback.changes_reverted)))
     if rollback.dry_run:  # of one that is done the messages tell
         blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
     if after.pre_rollback_checkpoint:
         blocks.append(Line(f"what was there is kept in {after.pre_rollback_checkpoint}"))
         blocks.append(Line(f"run on with `mulligan plan resume {rollback.plan_id}`"))
     return Answer(data=rollback, blocks=blocks, messages=rollback.messages, warn=bool(impact.undo_failed))
+
+
+def _changes(changes: Sequence[RevertedChange]) -> tuple[tuple[str, str, str], ...]:
+    """One row a path; what git stores as objects, which says nothing to people, in one row for all."""
+    rows = [(c.action.value, c.resource, c.file) for c in changes if not c.file.startswith(_OBJECTS)]
+    objects = Counter((c.action.value, c.resource) for c in changes if c.file.startswith(_OBJECTS))
+    rows += [(action, resource, f"{_OBJECTS}... ({n} paths)") for (action, resource), n in objects.items()]
+    return tuple(rows)
 
 
 def _event_text(event: Event) -> str:
