@@ -104,7 +104,9 @@ class SweepService:
         )
 
     def after_work(self, run: Run) -> None:
-        """Sweep at the end of work on a plan that pruned groups, if that may pay."""
+        """Clear what tools left in their scratch folders; sweep if the plan pruned groups and that may pay."""
+        for folder in self._scratch.list(run.plan.plan_id):
+            self._scratch.remove(folder)
         if run.pruned and self._store.has_grown(*_AFTER_WORK):
             self.free_pruned(run)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.run import Entry, Run
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import CallId
@@ -22,9 +23,10 @@ CALL_FAILURES = (ToolFailed, PathEscapes, SystemFailed, NotBuiltYet, RollbackDis
 class ToolCallService:
     """One call of one tool."""
 
-    def __init__(self, *, toolbox: Toolbox, ids: Ids, clock: Clock) -> None:
+    def __init__(self, *, toolbox: Toolbox, confinement: ConfinementService, ids: Ids, clock: Clock) -> None:
         """Take the tools from this box."""
         self._toolbox = toolbox
+        self._confinement = confinement
         self._ids = ids
         self._clock = clock
 
@@ -62,9 +64,11 @@ class ToolCallService:
         try:
             result = tool.call(request, host)
         except CALL_FAILURES as exc:
-            failed = replace(call, status=CallStatus.FAILED, detail={"hint": exc.next_step}, error=exc.text)
+            error = self._confinement.explain(exc, request.root, request.bounds)
+            detail: JsonObject = {"hint": error.next_step}
+            failed = replace(call, status=CallStatus.FAILED, detail=detail, error=error.text)
             self._ended(run, failed, ())
-            raise
+            raise error from exc.__cause__
         finally:
             run.still = None  # also after a checkpoint inside the tool, which then worked on
         done = replace(call, status=CallStatus.DONE, output=result.output, detail=result.detail)
@@ -95,6 +99,7 @@ class ToolCallService:
             environment=handed.variables,
             large_values=handed.files,
             timeout=step.timeout if step.timeout is not None else declared.timeout,
+            bounds=self._confinement.bounds(run),
         )
 
     def _ended(self, run: Run, call: ToolCall, messages: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -167,8 +168,12 @@ class Configuration:
         self._services = services
 
     def list(self) -> Sequence[Entry]:
-        """Every setting with its value and where it comes from."""
-        return self._services.shown_settings()
+        """Every setting with its value and where it comes from; the database's address as it is used."""
+        url = f"sqlite:///{self._services.database_path}"
+        return [
+            replace(entry, value=url) if entry.key == "core.database.url" and entry.value is None else entry
+            for entry in self._services.settings.of_project().entries
+        ]
 
     def get(self, key: str) -> Entry:
         """One setting."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoint_queries import CheckpointQueries
     from mulligan.application.checkpoint_service import CheckpointService
+    from mulligan.application.confinement_service import ConfinementService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.plan_claims import PlanClaims
     from mulligan.application.plan_executor import PlanExecutor
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from mulligan.application.sandbox_service import SandboxService
     from mulligan.application.sweep_service import SweepService
     from mulligan.bootstrap.surroundings import Surroundings
-    from mulligan.config import Entry
     from mulligan.domain.tool import ToolDeclaration
+    from mulligan.ports import Confinement
 
 _SQLITE = "sqlite:///"
 
@@ -144,7 +144,9 @@ class Services:
         )
         phase = ExecutePhase(
             checkpoints=self._checkpoints,
-            calls=ToolCallService(toolbox=self.toolbox, ids=self._ids, clock=self._clock),
+            calls=ToolCallService(
+                toolbox=self.toolbox, confinement=self._confinement, ids=self._ids, clock=self._clock
+            ),
             failures=failures,
             recorder=self._recorder,
             ids=self._ids,
@@ -262,14 +264,6 @@ class Services:
             create=False,
         )
 
-    def shown_settings(self) -> list[Entry]:
-        """Every setting of the project; the database's address is shown as it is used."""
-        url = f"{_SQLITE}{self.home / 'mulligan.db'}"
-        return [
-            replace(entry, value=url) if entry.key == "core.database.url" and entry.value is None else entry
-            for entry in self.settings.of_project().entries
-        ]
-
     @cached_property
     def toolbox(self) -> LocalToolbox:
         """The tools, and the processes they keep."""
@@ -278,6 +272,20 @@ class Services:
         return LocalToolbox(
             python=sys.executable, base_environment=self._around.environ, scratch=self._scratch
         )
+
+    @cached_property
+    def confinement(self) -> Confinement:
+        """Confines what tools may write."""
+        from mulligan.bootstrap.confining import confinement
+
+        kept = (self.home, self.database_path)
+        return confinement(self.folder, kept, self._scratch, self._around.environ)
+
+    @cached_property
+    def _confinement(self) -> ConfinementService:
+        from mulligan.application.confinement_service import ConfinementService
+
+        return ConfinementService(confinement=self.confinement)
 
     @property
     def _scratch(self) -> Path:
@@ -363,6 +371,7 @@ class Services:
             database=self.database,
             store=self._store,
             kinds=self._kinds,
+            confinement=self._confinement,
             recorder=self._recorder,
             ids=self._ids,
             clock=self._clock,

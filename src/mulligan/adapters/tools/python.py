@@ -64,7 +64,9 @@ class PythonTool:
             "memory": request.memory,
             "guidance": request.guidance,
         }
-        command = Command(argv=self._workers.argv, folder=folder, environment=environment)
+        command = Command(
+            argv=self._workers.argv, folder=folder, environment=environment, bounds=request.bounds
+        )
         while True:
             worker = self._workers.take(request.plan_id, command)
             run = _Run(request, host, worker)

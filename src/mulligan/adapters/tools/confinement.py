@@ -1,0 +1,112 @@
+"""What the tools of a plan may write, on Linux with Landlock, and which write of theirs was stopped."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mulligan.adapters.tools import landlock
+from mulligan.domain.bounds import Bounds
+from mulligan.domain.ids import PlanId
+from mulligan.domain.resource import ResourceType, Sandbox
+from mulligan.errors import SystemFailed
+
+DEVICES = (
+    *("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"),
+    *("/dev/tty", "/dev/ptmx", "/dev/pts"),
+)
+_DENIED = re.compile(r"permission denied|\bEACCES\b", re.IGNORECASE)
+_QUOTED = re.compile(r"""'([^']+)'|"([^"]+)"|`([^`']+)['`]|‘([^’]+)’""")
+_NAMED = re.compile(r"(?:^|[\s:=(])((?:\.{0,2}|~)/[^\s:'\"`,;()]+)")
+_LINES = 200  # of what a tool printed last, in which a complaint is looked for
+
+
+class LandlockConfinement:
+    """Draws the bounds of a plan: everything is refused that would open what mulligan itself keeps."""
+
+    def __init__(
+        self, *, kept: Sequence[Path], project: Path, scratch: Path, temporary: Sequence[Path], user: Path
+    ) -> None:
+        """`kept` is what no tool may write: the project home, and the database wherever it is.
+
+        `temporary` are the machine's folders for temporary files, first the one that programs use; `scratch`
+        is where a plan's own is made, `user` the home folder that `~` means.
+        """
+        self._kept = [os.path.realpath(path) for path in kept]
+        self._project = os.path.realpath(project)
+        self._scratch = scratch
+        self._temporary = [os.path.realpath(path) for path in temporary]
+        self._user = user
+
+    def lacking(self) -> str | None:
+        """Why this system cannot confine what tools write; None where it can."""
+        return landlock.lacking()
+
+    def opens_home(self, path: str) -> bool:
+        """Tell whether one who may write all that lies at the path may write what mulligan itself keeps."""
+        real = self._real(path)
+        return any(_lies_in(kept, real) or _lies_in(real, kept) for kept in self._kept)
+
+    def bounds(self, plan_id: PlanId, sandboxes: Sequence[Sandbox], besides: Sequence[str]) -> Bounds:
+        """What tools of the plan may write; its own temporary folder is made where it is needed."""
+        listed = [self._real(path) for path in besides]
+        temporary = [folder for folder in self._temporary if self._may_be_given(folder)]
+        own = None if temporary[:1] == self._temporary[:1] else self._own_temporary(plan_id)
+        writable = [*map(_root_of, sandboxes), *temporary, *filter(None, [own]), *DEVICES, *listed]
+        return Bounds(
+            writable=tuple(
+                dict.fromkeys(os.path.realpath(path) for path in writable if os.path.exists(path))
+            ),
+            missing=tuple(path for path in listed if not os.path.exists(path)),
+            temporary=own,
+        )
+
+    def stopped(self, complaint: str, folder: Path, bounds: Bounds) -> str | None:
+        """The last path out of bounds that a tool was denied and the user would not have been."""
+        for line in reversed(complaint.splitlines()[-_LINES:]):
+            if _DENIED.search(line):
+                for name in _paths_in(line):
+                    path = self._real(os.path.join(folder, name) if not name.startswith("~") else name)
+                    if not any(_lies_in(path, each) for each in bounds.writable) and _user_may_write(path):
+                        return path
+        return None
+
+    def _may_be_given(self, folder: str) -> bool:
+        return os.path.isdir(folder) and not _lies_in(self._project, folder) and not self.opens_home(folder)
+
+    def _own_temporary(self, plan_id: PlanId) -> str:
+        """A folder for temporary files that only this plan's tools may write; it goes when work on the plan ends."""
+        folder = self._scratch / plan_id / "tmp"
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as exc:
+            raise SystemFailed(path=str(folder), reason=exc.strerror or str(exc)) from exc
+        return str(folder)
+
+    def _real(self, path: str) -> str:
+        if path == "~" or path.startswith("~/"):
+            path = str(self._user) + path[1:]
+        return os.path.realpath(path)
+
+
+def _root_of(sandbox: Sandbox) -> str:
+    """The folder that a sandbox fills: SQLite makes files of its own beside a database."""
+    return os.path.dirname(sandbox.path) if sandbox.type is ResourceType.SQLITE else sandbox.path
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _paths_in(line: str) -> Iterator[str]:
+    """What may be paths in a complaint: quoted ones first, each kind from the last one on."""
+    quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(line)]
+    yield from reversed(quoted)
+    yield from reversed([match.group(1) for match in _NAMED.finditer(line)])
+
+
+def _user_may_write(path: str) -> bool:
+    """Whether it was the bounds that stopped it: what the user may not write no setting opens."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return os.access(path, os.W_OK)
