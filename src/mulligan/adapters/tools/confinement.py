@@ -19,6 +19,7 @@ _DENIED = re.compile(r"permission denied|\bEACCES\b", re.IGNORECASE)
 _QUOTED = re.compile(r"""'([^']+)'|"([^"]+)"|`([^`']+)['`]|‘([^’]+)’""")
 _NAMED = re.compile(r"(?:^|[\s:=(])((?:\.{0,2}|~)/[^\s:'\"`,;()]+)")
 _LINES = 200  # of what a tool printed last, in which a complaint is looked for
+_LINES_OF_ONE = 4  # that one complaint may take
 
 
 class LandlockConfinement:
@@ -63,12 +64,10 @@ class LandlockConfinement:
 
     def stopped(self, complaint: str, folder: Path, bounds: Bounds) -> str | None:
         """The last path out of bounds that a tool was denied and the user would not have been."""
-        for line in reversed(complaint.splitlines()[-_LINES:]):
-            if _DENIED.search(line):
-                for name in _paths_in(line):
-                    path = self._real(os.path.join(folder, name) if not name.startswith("~") else name)
-                    if not any(_lies_in(path, each) for each in bounds.writable) and _user_may_write(path):
-                        return path
+        for name in _denied_in(complaint.splitlines()[-_LINES:]):
+            path = self._real(name if name.startswith("~") else os.path.join(folder, name))
+            if not any(_lies_in(path, each) for each in bounds.writable) and _user_may_write(path):
+                return path
         return None
 
     def _may_be_given(self, folder: str) -> bool:
@@ -98,11 +97,20 @@ def _lies_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def _paths_in(line: str) -> Iterator[str]:
-    """What may be paths in a complaint: quoted ones first, each kind from the last one on."""
+def _denied_in(lines: Sequence[str]) -> Iterator[str]:
+    """What may be paths in complaints of denied access, from the last one on."""
+    for number in reversed(range(len(lines))):
+        if _DENIED.search(lines[number]):
+            # npm names the error in one line and the path in one of the next.
+            found = (_paths_in(line) for line in lines[number : number + _LINES_OF_ONE])
+            yield from next(filter(None, found), [])
+
+
+def _paths_in(line: str) -> list[str]:
+    """Quoted ones first, each kind from the last one on."""
     quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(line)]
-    yield from reversed(quoted)
-    yield from reversed([match.group(1) for match in _NAMED.finditer(line)])
+    named = [match.group(1) for match in _NAMED.finditer(line)]
+    return [*reversed(quoted), *reversed(named)]
 
 
 def _user_may_write(path: str) -> bool:
