@@ -16,8 +16,8 @@ DEVICES = (
     *("/dev/tty", "/dev/ptmx", "/dev/pts"),
 )
 _DENIED = re.compile(r"permission denied|\bEACCES\b", re.IGNORECASE)
-_QUOTED = re.compile(r"""'([^']+)'|"([^"]+)"|`([^`']+)['`]|‘([^’]+)’""")
-_NAMED = re.compile(r"(?:^|[\s:=(])((?:\.{0,2}|~)/[^\s:'\"`,;()]+)")
+_QUOTED = re.compile(r"""(?<!\w)'([^']+)'|"([^"]+)"|`([^`']+)['`]|‘([^’]+)’""")
+_NAMED = re.compile(r"(?:^|[\s:=(])([^\s:='\"`,;()]*/[^\s:'\"`,;()]+)")
 _LINES = 200  # of what a tool printed last, in which a complaint is looked for
 _LINES_OF_ONE = 4  # that one complaint may take
 
