@@ -23,7 +23,7 @@ Feature: Confinement
   Scenario: what the user lists can be written
     Given a plan "listed"
       """
-      config: {sandbox.writable: [~]}
+      config: {sandbox.writable: ["~"]}
       steps:
         - {name: home, tool: shell, args: {command: "echo x > $HOME/new; test -e $HOME/new"}}
       """

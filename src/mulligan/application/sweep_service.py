@@ -48,7 +48,9 @@ class SweepReport:
     sandboxes_removed: tuple[str, ...]  # folders that no plan has as its sandbox
     work_folders_removed: int  # of processes that died
     stat_caches_removed: int  # of trees that are no more
-    scratch_folders_removed: int  # files handed to tool calls, of processes that died
+    scratch_folders_removed: (
+        int  # what was handed to tool calls and what they left there, of processes that died
+    )
 
 
 class SweepService:

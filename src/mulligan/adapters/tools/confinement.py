@@ -103,7 +103,7 @@ def _denied_in(lines: Sequence[str]) -> Iterator[str]:
         if _DENIED.search(lines[number]):
             # npm names the error in one line and the path in one of the next.
             found = (_paths_in(line) for line in lines[number : number + _LINES_OF_ONE])
-            yield from next(filter(None, found), [])
+            yield from next(filter(None, found), ())
 
 
 def _paths_in(line: str) -> list[str]:
