@@ -63,6 +63,7 @@ def a_request(
     sandboxes: Mapping[str, Path] | None = None,
     large_values: Mapping[str, str] | None = None,
     bounds: Bounds | None = None,
+    script_root: Path | None = None,
 ) -> ToolRequest:
     """One call of a tool over a sandbox."""
     return ToolRequest(
@@ -71,7 +72,7 @@ def a_request(
         step_name="a step",
         args=args,
         root=root,
-        script_root=root,
+        script_root=script_root,
         sandboxes=sandboxes or {"workspace": root},
         variables={"version": "2.0"},
         outputs={"earlier": {"answer": 42}},

@@ -11,6 +11,7 @@ MulliganError
 │   ├── RestoreFailed           a sandbox could not be brought back
 │   │   └── RestoreIncomplete   and is in between until the next command on the plan
 │   ├── DatabaseUnusable        mulligan.db is locked, read-only, damaged or full
+│   ├── DatabaseBusy            a database that a plan works on is locked by another program
 │   ├── InternalError           a mistake of ours
 │   └── SystemFailed            the operating system refused something (disk full, no permission)
 ├── Misused                     exit code 2: the words of a command, plan file or setting are wrong
@@ -134,6 +135,13 @@ class TreeUnsteady(Failed):
     hint: ClassVar[str] = "stop what writes to it and try again"
 
 
+class ProjectUnwell(Failed):
+    """A look at a project found what it could not mend."""
+
+    message: ClassVar[str] = "things that are wrong and could not be mended: {count}"
+    hint: ClassVar[str] = "each is listed with what to do"
+
+
 class SnapshotDamaged(Failed):
     """Stored bytes are missing or are not what they were."""
 
@@ -166,6 +174,13 @@ class DatabaseUnusable(Failed):
     hint: ClassVar[str] = (
         "check that the file is readable and writable and that the disk has room, then try again"
     )
+
+
+class DatabaseBusy(Failed):
+    """Another program kept a database locked, or changing, for longer than we wait."""
+
+    message: ClassVar[str] = "the database {database} was kept locked for {seconds:g} s by {holders}"
+    hint: ClassVar[str] = "let that program finish its transaction, or end it, then try again"
 
 
 class SystemFailed(Failed):

@@ -1,6 +1,10 @@
 """What every kind of sandbox promises; each brings a world in which a real thing can be made and changed."""
 
+import sqlite3
+import stat
+import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.placement import folder_name
-from mulligan.domain.resource import Resource, ResourceType
+from mulligan.domain.resource import Resource, ResourceType, Sandbox
+from mulligan.domain.store_report import PathChange
 from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
 from mulligan.ports import SandboxKind, SandboxOrder
 from tests.snapshot_world import Watcher, new_store, picture, removed, restored
@@ -27,6 +33,30 @@ class World:
     location: Path
     sandboxes: Path
     file: str
+
+    def write(self, path: Path, text: str) -> None:
+        (path / self.file).write_text(text)
+
+    def read(self, path: Path) -> str:
+        return (path / self.file).read_text()
+
+    def lose(self, path: Path) -> None:
+        (path / self.file).unlink()
+
+    def picture(self, path: Path) -> object:
+        return picture(path)
+
+    def add_another(self, path: Path) -> tuple[PathChange, ...]:
+        """Make what the sandbox does not have yet; gives what going back from there does to it."""
+        (path / "added").touch()
+        return removed("added")
+
+    def folder(self, sandbox: Sandbox) -> Path:
+        """The folder that is the sandbox's own."""
+        return Path(sandbox.path)
+
+    def size(self) -> tuple[int, int]:
+        return (2, 4)
 
     def order(self, name: str = "data") -> SandboxOrder:
         return SandboxOrder(
@@ -64,12 +94,80 @@ def _directory_world(tmp_path: Path) -> World:
     return World(kind, resource, location, home / "sandboxes", "sub/file")
 
 
-WORLDS: dict[str, Callable[[Path], World]] = {"directory": _directory_world}
+class DatabaseWorld(World):
+    """A database with one text in it, which stands for the file of the others."""
+
+    def write(self, path: Path, text: str) -> None:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE t SET text = ?", (text,))
+
+    def read(self, path: Path) -> str:
+        with closing(sqlite3.connect(path)) as connection:
+            return str(connection.execute("SELECT text FROM t").fetchone()[0])
+
+    def lose(self, path: Path) -> None:
+        path.unlink()
+
+    def picture(self, path: Path) -> object:
+        file = path / self.file if path.is_dir() else path
+        with closing(sqlite3.connect(file)) as connection:
+            return list(connection.iterdump()), stat.S_IMODE(file.stat().st_mode)
+
+    def add_another(self, path: Path) -> tuple[PathChange, ...]:
+        return ()
+
+    def folder(self, sandbox: Sandbox) -> Path:
+        return Path(sandbox.path).parent
+
+    def size(self) -> tuple[int, int]:
+        return (1, self.location.stat().st_size)
+
+    def order(self, name: str = "data") -> SandboxOrder:
+        order = super().order(name)
+        return replace(order, path=order.path / "app.db")
+
+
+def _database_world(tmp_path: Path) -> World:
+    project = tmp_path / "project"
+    project.mkdir()
+    location = project / "real.db"
+    with closing(sqlite3.connect(location)) as connection, connection:
+        connection.execute("CREATE TABLE t (text)")
+        connection.execute("INSERT INTO t VALUES ('real')")
+    home = project / ".mulligan"
+    kind = SqliteSandboxes(
+        Workplace(
+            store=new_store(home / "store"),
+            home=home / "sandboxes",
+            project_home=home,
+            now_ns=time.time_ns,
+            boot_id="this boot",
+            busy_limit=1.0,
+        )
+    )
+    resource = Resource(
+        name="data",
+        type=ResourceType.SQLITE,
+        location="real.db",
+        strategy=None,
+        from_revision=None,
+        create=False,
+    )
+    return DatabaseWorld(kind, resource, location, home / "sandboxes", "app.db")
+
+
+FOLDER_WORLDS: dict[str, Callable[[Path], World]] = {"directory": _directory_world}
+WORLDS: dict[str, Callable[[Path], World]] = {**FOLDER_WORLDS, "database": _database_world}
 
 
 @pytest.fixture(params=WORLDS)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
     return WORLDS[request.param](tmp_path)
+
+
+@pytest.fixture(params=FOLDER_WORLDS)
+def folder_world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+    return FOLDER_WORLDS[request.param](tmp_path)
 
 
 def test_a_sandbox_looks_like_the_real_thing_and_is_apart_from_it(world: World) -> None:
@@ -78,9 +176,9 @@ def test_a_sandbox_looks_like_the_real_thing_and_is_apart_from_it(world: World) 
     assert capture.unheld == ()
     assert capture.snapshot == sandbox.base
     assert world.kind.exists(sandbox)
-    assert picture(Path(sandbox.path)) == picture(world.location)
-    (Path(sandbox.path) / world.file).write_text("changed")
-    assert (world.location / world.file).read_text() == "real"
+    assert world.picture(Path(sandbox.path)) == world.picture(world.location)
+    world.write(Path(sandbox.path), "changed")
+    assert world.read(world.location) == "real"
 
 
 def test_only_the_owner_can_get_at_a_sandbox(world: World) -> None:
@@ -90,10 +188,10 @@ def test_only_the_owner_can_get_at_a_sandbox(world: World) -> None:
 
 def test_making_it_again_completes_it(world: World) -> None:
     sandbox, _ = world.kind.create(world.order(), Watcher())
-    (Path(sandbox.path) / world.file).unlink()
+    world.lose(Path(sandbox.path))
     again, _ = world.kind.create(world.order(), Watcher())
     assert again == sandbox
-    assert picture(Path(sandbox.path)) == picture(world.location)
+    assert world.picture(Path(sandbox.path)) == world.picture(world.location)
 
 
 def test_going_back_and_forward(world: World) -> None:
@@ -101,22 +199,21 @@ def test_going_back_and_forward(world: World) -> None:
     first = world.kind.capture(sandbox, Watcher())
     assert first.snapshot.same_as(sandbox.base)
     assert first.size_bytes == 0
-    (Path(sandbox.path) / world.file).write_text("changed")
-    (Path(sandbox.path) / "added").touch()
+    world.write(Path(sandbox.path), "changed")
+    expected = (*world.add_another(Path(sandbox.path)), *restored(world.file))
     second = world.kind.capture(sandbox, Watcher()).snapshot
-    expected = (*removed("added"), *restored(world.file))
     assert world.kind.compare(sandbox, first.snapshot) == expected
     assert world.kind.restore(sandbox, first.snapshot, Watcher()) == expected
-    assert (Path(sandbox.path) / world.file).read_text() == "real"
+    assert world.read(Path(sandbox.path)) == "real"
     world.kind.restore(sandbox, second, Watcher())
-    assert (Path(sandbox.path) / world.file).read_text() == "changed"
+    assert world.read(Path(sandbox.path)) == "changed"
 
 
 def test_going_back_and_forward_under_a_watch(world: World) -> None:
     sandbox, _ = world.kind.create(world.order(), Watcher())
     with world.kind.watch(sandbox):
         first = world.kind.capture(sandbox, Watcher()).snapshot
-        (Path(sandbox.path) / world.file).write_text("changed")
+        world.write(Path(sandbox.path), "changed")
         second = world.kind.capture(sandbox, Watcher()).snapshot
         assert world.kind.restore(sandbox, first, Watcher()) == restored(world.file)
         assert world.kind.capture(sandbox, Watcher()).snapshot == first
@@ -124,7 +221,8 @@ def test_going_back_and_forward_under_a_watch(world: World) -> None:
     assert world.kind.capture(sandbox, Watcher()).snapshot == second
 
 
-def test_what_belongs_to_other_resources_is_neither_copied_nor_touched(world: World) -> None:
+def test_what_belongs_to_other_resources_is_neither_copied_nor_touched(folder_world: World) -> None:
+    world = folder_world
     (world.location / "data.db").write_text("theirs")
     order = replace(world.order(), excluded=frozenset({"data.db"}))
     sandbox, _ = world.kind.create(order, Watcher())
@@ -132,22 +230,22 @@ def test_what_belongs_to_other_resources_is_neither_copied_nor_touched(world: Wo
     assert not mine.exists()
     mine.write_text("of another resource")
     assert world.kind.capture(sandbox, Watcher()).snapshot.same_as(sandbox.base)
-    (Path(sandbox.path) / world.file).write_text("changed")
+    world.write(Path(sandbox.path), "changed")
     world.kind.restore(sandbox, sandbox.base, Watcher())
     assert mine.read_text() == "of another resource"
-    assert (Path(sandbox.path) / world.file).read_text() == "real"
+    assert world.read(Path(sandbox.path)) == "real"
 
 
 def test_a_fork_starts_from_any_snapshot_and_is_apart_from_its_parent(world: World) -> None:
     parent, _ = world.kind.create(world.order(), Watcher())
-    (Path(parent.path) / world.file).write_text("changed")
+    world.write(Path(parent.path), "changed")
     snapshot = world.kind.capture(parent, Watcher()).snapshot
-    (Path(parent.path) / world.file).write_text("changed again")
+    world.write(Path(parent.path), "changed again")
     fork = world.kind.fork(world.order("fork"), parent, snapshot, Watcher())
     assert fork.base == snapshot
-    assert (Path(fork.path) / world.file).read_text() == "changed"
-    (Path(fork.path) / world.file).write_text("of the fork")
-    assert (Path(parent.path) / world.file).read_text() == "changed again"
+    assert world.read(Path(fork.path)) == "changed"
+    world.write(Path(fork.path), "of the fork")
+    assert world.read(Path(parent.path)) == "changed again"
     assert world.kind.capture(fork, Watcher()).snapshot != snapshot
 
 
@@ -165,7 +263,7 @@ def test_removing_it_twice_is_fine(world: World) -> None:
     world.kind.remove(sandbox)
     assert not world.kind.exists(sandbox)
     world.kind.remove(sandbox)
-    assert (world.location / world.file).read_text() == "real"
+    assert world.read(world.location) == "real"
 
 
 def test_a_missing_sandbox_is_refused(world: World) -> None:
@@ -177,14 +275,14 @@ def test_a_missing_sandbox_is_refused(world: World) -> None:
         world.kind.compare(sandbox, sandbox.base)
     with pytest.raises(SandboxMissing):
         world.kind.restore(sandbox, sandbox.base, Watcher())
-    Path(sandbox.path).symlink_to(world.location)
+    world.folder(sandbox).symlink_to(world.location)
     assert not world.kind.exists(sandbox)
 
 
 def test_an_export_goes_into_a_new_folder_only(world: World, tmp_path: Path) -> None:
     sandbox, _ = world.kind.create(world.order(), Watcher())
     world.kind.export(sandbox.base, tmp_path / "out", Watcher())
-    assert picture(tmp_path / "out") == picture(world.location)
+    assert world.picture(tmp_path / "out") == world.picture(world.location)
     with pytest.raises(TargetExists):
         world.kind.export(sandbox.base, tmp_path / "out", Watcher())
     (tmp_path / "dangling").symlink_to("nowhere")
@@ -194,7 +292,7 @@ def test_an_export_goes_into_a_new_folder_only(world: World, tmp_path: Path) -> 
 
 def test_a_survey_counts_the_real_thing(world: World) -> None:
     survey = world.kind.survey(world.order(), Watcher())
-    assert (survey.files, survey.size_bytes) == (2, 4)
+    assert (survey.files, survey.size_bytes) == world.size()
 
 
 @pytest.mark.parametrize("name", ["../../escape", "a/b", "", ".", "..", "Größe", "x" * 500, "\udcff", "App"])
@@ -202,7 +300,7 @@ def test_resources_may_be_called_anything(world: World, tmp_path: Path, name: st
     sandbox, _ = world.kind.create(world.order(name), Watcher())
     other, _ = world.kind.create(world.order(name + "'"), Watcher())
     home = tmp_path / "project" / ".mulligan" / "sandboxes" / PLAN
-    assert Path(sandbox.path).parent == Path(other.path).parent == home
+    assert world.folder(sandbox).parent == world.folder(other).parent == home
     assert Path(sandbox.path).resolve() == Path(sandbox.path)
     assert sandbox.path != other.path
 
@@ -211,10 +309,11 @@ def test_a_location_that_is_a_symlink_means_what_it_points_to(world: World, tmp_
     (tmp_path / "alias").symlink_to(world.location)
     order = replace(world.order(), location=tmp_path / "alias")
     sandbox, _ = world.kind.create(order, Watcher())
-    assert picture(Path(sandbox.path)) == picture(world.location)
+    assert world.picture(Path(sandbox.path)) == world.picture(world.location)
 
 
-def test_what_no_plan_may_work_on_is_refused(world: World, tmp_path: Path) -> None:
+def test_what_no_plan_may_work_on_is_refused(folder_world: World, tmp_path: Path) -> None:
+    world = folder_world
     (tmp_path / "users" / "me").mkdir(parents=True)
     (tmp_path / "project" / ".mulligan" / "inside").mkdir(parents=True)
     (tmp_path / "alias").symlink_to(tmp_path / "users" / "me")

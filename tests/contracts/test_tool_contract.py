@@ -25,6 +25,7 @@ CALLS = {
         {"patch": "--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+new\n"},
         {"patch": "--- a/file\n+++ b/file\n@@ -1 +1 @@\n-odd\n+new\n"},
     ),
+    "sql": ({"statements": ["CREATE TABLE t (a)"]}, {"statements": ["INSERT INTO missing VALUES (1)"]}),
     "python": ({"function": "module:good"}, {"function": "module:bad"}),
 }
 MODULE = """\
@@ -55,6 +56,11 @@ def root(tmp_path):
     return folder
 
 
+def place(root, name):
+    """The sandbox of the tool's resource: a folder, or a database file."""
+    return root / "app.db" if name == "sql" else root
+
+
 def contents(root):
     return {str(path): path.read_bytes() if path.is_file() else None for path in sorted(root.rglob("*"))}
 
@@ -80,14 +86,14 @@ class TestEveryTool:
 
     def test_does_its_work_and_gives_json(self, toolbox, root, name):
         before = contents(root)
-        result = toolbox.tool(name).call(a_request(root, CALLS[name][0]), RecordingHost())
+        result = toolbox.tool(name).call(a_request(place(root, name), CALLS[name][0]), RecordingHost())
         assert isinstance(result, ToolResult)
         assert canonical_json([result.output, result.detail])
         assert result.messages == ()
         assert contents(root) != before
 
     def test_is_idempotent_where_it_says_so(self, toolbox, root, name):
-        request = a_request(root, CALLS[name][0])
+        request = a_request(place(root, name), CALLS[name][0])
         if toolbox.declarations()[name].idempotent:
             toolbox.tool(name).call(request, RecordingHost())
             once = contents(root)
@@ -97,7 +103,7 @@ class TestEveryTool:
     def test_fails_with_a_reason_and_a_next_step(self, toolbox, root, name):
         before = contents(root)
         with pytest.raises(ToolFailed) as failed:
-            toolbox.tool(name).call(a_request(root, CALLS[name][1]), RecordingHost())
+            toolbox.tool(name).call(a_request(place(root, name), CALLS[name][1]), RecordingHost())
         assert failed.value.text.startswith(f"{name}: ")
         assert failed.value.next_step
         assert failed.value.facts["tool"] == name
@@ -108,12 +114,12 @@ class TestEveryTool:
     def test_leaves_no_process_but_what_is_kept_for_the_next_call(self, toolbox, root, name, which):
         before = set(children_of(os.getpid()))
         try:
-            toolbox.tool(name).call(a_request(root, CALLS[name][which]), RecordingHost())
+            toolbox.tool(name).call(a_request(place(root, name), CALLS[name][which]), RecordingHost())
         except MulliganError:
             assert which == 1
         toolbox.forget_processes()
         assert set(children_of(os.getpid())) <= before
-        assert toolbox.end_survivors(a_request(root, {}).plan_id) == ()
+        assert toolbox.end_survivors(a_request(place(root, name), {}).plan_id) == ()
 
 
 def test_a_tool_nobody_knows_is_refused_with_those_there_are(toolbox):

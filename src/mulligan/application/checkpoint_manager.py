@@ -1,5 +1,6 @@
 """Captures or restores all resources of a group, all or none."""
 
+import posixpath
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
@@ -7,9 +8,9 @@ from datetime import datetime
 from mulligan.application.run import Run
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.ids import CheckpointId
-from mulligan.domain.resource import Sandbox, Strategy
+from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture, PathChange
+from mulligan.domain.store_report import Capture, ChangeAction, PathChange
 from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import MulliganError, RestoreFailed, RestoreIncomplete, SandboxMissing
 from mulligan.ports import SandboxKinds, SnapshotStore
@@ -63,11 +64,28 @@ class CheckpointManager:
         """Make every sandbox exactly what the group holds. Cut off anywhere, running it again completes it."""
         self.require(run.sandboxes)
         run.still = None
-        changes: dict[str, tuple[PathChange, ...]] = {}
-        for sandbox in run.sandboxes:
+        changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
+        for sandbox in self._in_order(run.sandboxes, group):
             snapshot = group.checkpoint_of(sandbox.resource).snapshot
             changes[sandbox.resource] = self._kinds.of(sandbox).restore(sandbox, snapshot, run.observer)
         return changes
+
+    def _in_order(self, sandboxes: Sequence[Sandbox], group: CheckpointGroup) -> list[Sandbox]:
+        """Databases that go, then folders, then the other databases.
+
+        A folder cannot go while a database of another resource stands in it, and a database cannot come
+        before the folder around it.
+        """
+        databases = [s for s in sandboxes if s.type is ResourceType.SQLITE]
+        folders = [s for s in sandboxes if s.type is not ResourceType.SQLITE]
+        nested = any(s.excluded for s in folders)
+        going = [s for s in databases if nested and self._goes(s, group)]
+        return [*going, *folders, *(s for s in databases if s not in going)]
+
+    def _goes(self, database: Sandbox, group: CheckpointGroup) -> bool:
+        snapshot = group.checkpoint_of(database.resource).snapshot
+        changes = self._kinds.of(database).compare(database, snapshot)
+        return bool(changes) and all(change.action is ChangeAction.REMOVED for change in changes)
 
     def restore_or_undo(self, run: Run, group: CheckpointGroup, before: CheckpointGroup) -> Changes:
         """Restore the group; on any failure bring every sandbox back to `before`, so that it is all or none."""
@@ -101,7 +119,9 @@ class CheckpointManager:
                     )
                     for group in (target, before)
                 )
-                found += [f"{sandbox.path}/{path}" for path in changed_by_others(to_target, to_before)]
+                is_file = sandbox.type is ResourceType.SQLITE
+                folder = posixpath.dirname(sandbox.path) if is_file else sandbox.path
+                found += [f"{folder}/{path}" for path in changed_by_others(to_target, to_before)]
         return tuple(found)
 
     def require(self, sandboxes: Sequence[Sandbox]) -> None:

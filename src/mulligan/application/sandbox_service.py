@@ -147,6 +147,8 @@ class SandboxService:
             path = self._location(resource).resolve()
         else:
             path = self._home / run.plan.plan_id / folder_name(resource.name)
+            if resource.type is ResourceType.SQLITE:  # the folder is for it and what SQLite puts beside it
+                path /= posixpath.basename(resource.location)
         return SandboxOrder(
             plan_id=run.plan.plan_id,
             resource=resource,

@@ -105,6 +105,21 @@ class SweepService:
             scratch_folders_removed=len(scratch),
         )
 
+    def clear_leftovers(self) -> list[str]:
+        """Remove what killed processes left behind, and say what it was; the store is not swept."""
+        self._refuse_foreign_database()
+        folders = [
+            *self._remove(self._folders, self._unnamed, dry_run=False),
+            *self._remove(self._scratch, self._scratch.list, dry_run=False),
+        ]
+        sandboxes = self._sandboxes()
+        trees = [tree for sandbox in sandboxes for tree in self._kinds.of(sandbox).trees(sandbox)]
+        left = self._store.clear_leftovers(trees, dry_run=False)
+        told = [f"the folder {folder}, which no plan has" for folder in folders]
+        if left.work_folders or left.stat_caches:
+            told.append(f"{left.work_folders + left.stat_caches} pieces of unfinished work in the store")
+        return told
+
     def after_work(self, run: Run) -> None:
         """Clear what tools left in their scratch folders; sweep if the plan pruned groups and that may pay."""
         for folder in self._scratch.list(run.plan.plan_id):
@@ -196,5 +211,5 @@ class SweepService:
         """Sandboxes that no row names."""
         folders = self._folders.list(plan_id)  # before the rows: a folder that a row names by then is none
         with self._database.reading() as db:
-            paths = {sandbox.path for sandbox in db.sandboxes.list(plan_id)}
-        return [folder for folder in folders if str(folder) not in paths]
+            paths = [Path(sandbox.path) for sandbox in db.sandboxes.list(plan_id)]
+        return [folder for folder in folders if not any(path.is_relative_to(folder) for path in paths)]

@@ -80,7 +80,7 @@ class ToolCallService:
     ) -> ToolRequest:
         definition = run.plan.definition
         paths = {s.resource: Path(s.path) for s in run.sandboxes}
-        scripts = next(s.path for s in run.sandboxes if s.type is not ResourceType.SQLITE)
+        scripts = next((s.path for s in run.sandboxes if s.type is not ResourceType.SQLITE), None)
         # Guidance is empty until a correction gives some.
         values = RunValues(variables=definition.variables, outputs=dict(run.outputs), guidance="")
         handed = run_environment(values)
@@ -90,7 +90,7 @@ class ToolCallService:
             step_name=step.name,
             args=replace_references(use.args, declared, values),
             root=paths[call.resource],
-            script_root=Path(scripts),
+            script_root=None if scripts is None else Path(scripts),
             sandboxes=paths,
             variables=values.variables,
             outputs=values.outputs,

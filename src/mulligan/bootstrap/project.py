@@ -12,6 +12,7 @@ from mulligan.config import Entry, Source, parse_value, setting_named
 from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
+    from mulligan.application.doctor_service import Diagnosis
     from mulligan.application.plan_executor import Execution
     from mulligan.application.plan_resume_service import ResumePreview
     from mulligan.application.queries import PlanLine, PlanStatus
@@ -130,6 +131,10 @@ class Project:
         plan_id = self._plan_id(plan)
         self._services.plans.cancel(plan_id, reason, self._observer)
         return self.status(plan_id)
+
+    def doctor(self) -> Diagnosis:
+        """Look the project over, repair what is safe, and say what is left."""
+        return self._services.doctor.look_over(self._observer)
 
     def gc(self, *, dry_run: bool = False) -> SweepReport:
         """Free all that no plan refers to any more, while others run."""

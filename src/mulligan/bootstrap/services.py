@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoint_service import CheckpointService
     from mulligan.application.confinement_service import ConfinementService
     from mulligan.application.diff_service import DiffService
+    from mulligan.application.doctor_service import DoctorService
     from mulligan.application.plan_claims import PlanClaims
     from mulligan.application.plan_executor import PlanExecutor
     from mulligan.application.plan_resume_service import PlanResumeService
@@ -238,6 +239,20 @@ class Services:
         )
 
     @cached_property
+    def doctor(self) -> DoctorService:
+        """Looks the project over."""
+        from mulligan.application.doctor_service import DoctorService
+
+        return DoctorService(
+            database=self.database,
+            store=self._store,
+            kinds=self._kinds,
+            locks=self._locks,
+            toolbox=self.toolbox,
+            sweeps=self.sweeps,
+        )
+
+    @cached_property
     def diffs(self) -> DiffService:
         """Compares checkpoints."""
         from mulligan.application.diff_service import DiffService
@@ -246,10 +261,8 @@ class Services:
 
     @property
     def known_tools(self) -> Mapping[str, ToolDeclaration]:
-        """Tools by name, those included that this version knows of but cannot run: they are refused by name."""
-        from mulligan.bootstrap.later_tools import LATER_TOOLS
-
-        return {**LATER_TOOLS, **self.toolbox.declarations()}
+        """Tools by name."""
+        return self.toolbox.declarations()
 
     @property
     def default_resource(self) -> Resource:
@@ -309,17 +322,9 @@ class Services:
 
     @cached_property
     def _kinds(self) -> LocalSandboxKinds:
-        from mulligan.adapters.sandboxes.directory import DirectorySandboxes
-        from mulligan.adapters.sandboxes.in_place import InPlaceFolders
-        from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+        from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
 
-        directories = DirectorySandboxes(
-            store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
-        )
-        in_place = InPlaceFolders(
-            store=self._store, home=self.home / "sandboxes", project_home=self.home, user_home=Path.home()
-        )
-        return LocalSandboxKinds([directories, in_place])
+        return sandbox_kinds(store=self._store, project_home=self.home)
 
     @cached_property
     def _recorder(self) -> Recorder:

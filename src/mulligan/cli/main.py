@@ -13,7 +13,7 @@ from mulligan.cli.commands import command, everywhere
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.render import render
-from mulligan.errors import InternalError, Interrupted, MulliganError, SystemFailed, UsageWrong
+from mulligan.errors import InternalError, Interrupted, MulliganError, ProjectUnwell, SystemFailed, UsageWrong
 
 # Which module declares the commands of each group; loaded when one of them is called.
 _GROUPS = {
@@ -87,6 +87,23 @@ def gc(invocation: Invocation, dry_run: bool) -> Answer:
     unreadable = f"{report.packs_unreadable} packs cannot be read and stay: see `mulligan checkpoint verify`"
     messages = [unreadable] if report.packs_unreadable else []
     return Answer(data=report, blocks=lines, messages=messages, warn=bool(messages))
+
+
+@command(program, "doctor", example="mulligan doctor", codes=(0, 1, 2, 3))
+def doctor(invocation: Invocation) -> Answer:
+    """Check database, store, sandboxes, processes and leftovers; repair what is safe, and say what is left.
+
+    Looks at presence and structure of the store; `checkpoint verify` reads and hashes every byte.
+    """
+    diagnosis = invocation.project().doctor()
+    lines = [
+        Line(f"{'repaired' if f.repaired else 'wrong'}, {f.area}: {f.what}{f.remedy and f'; {f.remedy}'}")
+        for f in diagnosis.findings
+    ]
+    lines += [Line(f"waiting: {text}") for text in diagnosis.waiting]
+    left = sum(not finding.repaired for finding in diagnosis.findings)
+    lines.append(Line("all is well" if not left else f"left wrong: {left}", title=True))
+    return Answer(data=diagnosis, blocks=lines, error=ProjectUnwell(count=left) if left else None)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -28,6 +28,10 @@ class Database(Protocol):
         """One consistent view; never waits for a writer."""
         ...
 
+    def problems(self) -> Sequence[str]:
+        """What is wrong with the rows as they are stored; DatabaseUnusable where they cannot be looked at."""
+        ...
+
     def writing(self) -> AbstractContextManager[Transaction]:
         """A transaction of someone who has claimed nothing: creating a plan, claiming one."""
         ...

@@ -51,7 +51,7 @@ class ToolRequest:
     step_name: str
     args: Mapping[str, Json]  # checked, with ${{ … }} replaced
     root: Path  # sandbox of the step's resource
-    script_root: Path  # sandbox of the plan's first file resource
+    script_root: Path | None  # sandbox of the plan's first file resource; None: it has databases only
     sandboxes: Mapping[str, Path]  # by resource name
     variables: Mapping[str, str]
     outputs: Mapping[str, Json]  # by step name

@@ -78,6 +78,15 @@ class TestBounds:
         bounds = a_confinement(base).bounds(PLAN, [a_sandbox(folder / "app.db", ResourceType.SQLITE)], [])
         assert bounds.writable[0] == str(folder)
 
+    def test_of_a_database_in_another_sandbox_do_not_follow_where_a_tool_leads(self, base):
+        folder = base / "project" / ".mulligan" / "sandboxes" / "app"
+        folder.mkdir()
+        (folder / "var").symlink_to(base / "elsewhere")
+        sandboxes = [a_sandbox(folder / "var" / "app.db", ResourceType.SQLITE), a_sandbox(folder)]
+        bounds = a_confinement(base).bounds(PLAN, sandboxes, [])
+        assert str(folder) in bounds.writable
+        assert str(base / "elsewhere") not in bounds.writable
+
     @pytest.mark.parametrize("folder", [".", "project", "project/.mulligan"])
     def test_leave_out_a_temporary_folder_that_holds_the_project(self, base, folder):
         bounds = a_confinement(base, folder, "tmp").bounds(PLAN, [], [])

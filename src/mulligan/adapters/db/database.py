@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         ToolCallRepository,
     )
 
+_CHECK = "PRAGMA integrity_check"
+_REFERENCES = "PRAGMA foreign_key_check"
 _FENCE = "SELECT fence FROM plans WHERE plan_id = ?"
 
 
@@ -107,6 +109,16 @@ class SqliteDatabase:
         """One consistent view; never waits for a writer."""
         with self._connection.transaction(write=False):
             yield SqlTransaction(self._connection)
+
+    def problems(self) -> list[str]:
+        """What SQLite finds wrong with the file, and rows that refer to rows that are not there."""
+        connection = self._connection
+        found = [str(row[0]) for row in connection.rows(_CHECK)]
+        lost = [
+            f"a row of {row[0]} refers to one of {row[2]} that is gone"
+            for row in connection.rows(_REFERENCES)
+        ]
+        return [text for text in found if text != "ok"] + lost
 
     @contextmanager
     def writing(self) -> Generator[SqlTransaction]:

@@ -5,13 +5,14 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 
+from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, PathChange, Survey
-from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
+from mulligan.errors import ResourceUnsuitable, SandboxMissing
 from mulligan.ports import Observer, SandboxOrder, SnapshotStore, WorkingTree
 
 
@@ -93,13 +94,7 @@ class DirectorySandboxes:
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder."""
-        if target.exists() or target.is_symlink():
-            raise TargetExists(path=str(target))
-        tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset(), real=False)
-        try:
-            self._store.restore(snapshot, tree, observer)
-        finally:
-            self._store.forget_tree(tree)
+        export_files(self._store, snapshot, target, observer)
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy; one that is gone already is fine."""

@@ -28,7 +28,8 @@ class LocalSandboxKinds:
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource: its own strategy wins over the setting, `auto` goes by its type."""
         possible = _BY_TYPE[resource.type]
-        wanted = resource.strategy or strategy
+        # What the setting says of folders is not about databases: by themselves they are always copied.
+        wanted = resource.strategy or (Strategy.AUTO if resource.type is ResourceType.SQLITE else strategy)
         chosen = possible[0] if wanted is Strategy.AUTO else wanted
         if chosen not in possible:
             raise ResourceUnsuitable(
@@ -51,10 +52,6 @@ def _instead(resource: Resource) -> str:
     line = (
         f"{resource.name}: {{type: fs-directory, location: {resource.location}, strategy: filesystem_copy}}"
     )
-    match resource.type:
-        case ResourceType.GIT_CHECKOUT:
-            return f"as a plain folder, its .git included, it can be worked on: `resources: {{{line}}}`"
-        case ResourceType.FS_DIRECTORY:
-            return f"a copy of it can be worked on: `resources: {{{line}}}`"
-        case ResourceType.SQLITE:
-            return "leave it out of `resources:`; as a file inside a folder it is copied, while nothing writes to it"
+    if resource.type is ResourceType.GIT_CHECKOUT:
+        return f"as a plain folder, its .git included, it can be worked on: `resources: {{{line}}}`"
+    return f"a copy of it can be worked on: `resources: {{{line}}}`"

@@ -53,7 +53,7 @@ class LandlockConfinement:
         listed = [self._real(path) for path in besides]
         temporary = [folder for folder in self._temporary if self._may_be_given(folder)]
         own = None if temporary[:1] == self._temporary[:1] else self._own_temporary(plan_id)
-        writable = [*map(_root_of, sandboxes), *temporary, *filter(None, [own]), *DEVICES, *listed]
+        writable = [*_roots_of(sandboxes), *temporary, *filter(None, [own]), *DEVICES, *listed]
         return Bounds(
             writable=tuple(
                 dict.fromkeys(os.path.realpath(path) for path in writable if os.path.exists(path))
@@ -88,9 +88,15 @@ class LandlockConfinement:
         return os.path.realpath(path)
 
 
-def _root_of(sandbox: Sandbox) -> str:
-    """The folder that a sandbox fills: SQLite makes files of its own beside a database."""
-    return os.path.dirname(sandbox.path) if sandbox.type is ResourceType.SQLITE else sandbox.path
+def _roots_of(sandboxes: Sequence[Sandbox]) -> list[str]:
+    """The folders that sandboxes fill: SQLite makes files of its own beside a database.
+
+    Not that of a database inside another sandbox: it is in bounds already, and a tool may put a symlink there.
+    """
+    folders = [each.path for each in sandboxes if each.type is not ResourceType.SQLITE]
+    databases = [each.path for each in sandboxes if each.type is ResourceType.SQLITE]
+    alone = [path for path in databases if not any(_lies_in(path, folder) for folder in folders)]
+    return [*folders, *map(os.path.dirname, alone)]
 
 
 def _lies_in(path: str, folder: str) -> bool:

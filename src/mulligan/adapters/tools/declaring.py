@@ -4,6 +4,7 @@ from mulligan.domain.resource import ResourceType
 from mulligan.domain.tool import Argument, ToolDeclaration
 
 FILES = frozenset({ResourceType.GIT_CHECKOUT, ResourceType.FS_DIRECTORY})
+DATABASES = frozenset({ResourceType.SQLITE})
 EVERY_RESOURCE = frozenset(ResourceType)
 
 

@@ -9,6 +9,7 @@ from mulligan.adapters.tools.patch import ApplyPatch
 from mulligan.adapters.tools.processes import Launchers
 from mulligan.adapters.tools.python import PythonTool
 from mulligan.adapters.tools.shell import Shell
+from mulligan.adapters.tools.sql import Sql
 from mulligan.adapters.tools.survivors import end_marked
 from mulligan.adapters.tools.worker_process import Workers
 from mulligan.domain.ids import PlanId
@@ -35,6 +36,7 @@ class LocalToolbox:
             "edit_file": EditFile(),
             "move_file": MoveFile(),
             "apply_patch": ApplyPatch(),
+            "sql": Sql(self._launchers, python, base_environment, scratch),
             "python": PythonTool(self._workers, base_environment),
         }
 

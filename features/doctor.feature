@@ -1,0 +1,58 @@
+Feature: Looking a project over
+  The doctor checks everything, mends what is safe, and says what is left and what to do.
+
+  Background:
+    Given a project folder
+      | path  | content |
+      | a.txt | one\n   |
+    And a plan "patient"
+      """
+      steps:
+        - {name: one, tool: write_file, args: {path: b.txt, content: "b\n"}}
+      """
+
+  Scenario: a healthy project
+    Given the plan was executed
+    When the user types "doctor"
+    Then it succeeds
+    And the doctor finds nothing
+
+  Scenario: a plan whose process was killed waits, and what it had started is ended
+    Given a plan "cut"
+      """
+      steps:
+        - {name: two, tool: shell, args: {command: "setsid sh -c 'echo $$ > $NOTES/far; sleep 300' & sleep 0.2; hold"}}
+      """
+    And the plan is being executed and holds
+    And its process was killed
+    When the user types "doctor"
+    Then it succeeds
+    And the process noted as "far" is ended
+    And the doctor says that "cut" waits
+
+  Scenario: folders that no plan has are removed
+    Given the plan was executed
+    And a folder is left over among the sandboxes
+    When the user types "doctor"
+    Then it succeeds
+    And the doctor repaired "leftovers"
+    When the user types "doctor"
+    Then the doctor finds nothing
+
+  Scenario: a sandbox that is missing, and a damaged store
+    Given the plan was executed
+    When someone takes the sandbox away
+    And the user types "doctor"
+    Then it fails with "project_unwell"
+    And the doctor left "sandboxes" wrong, and says what to do
+    When the bytes in the snapshot store are damaged
+    And the user types "doctor"
+    Then it fails with "project_unwell"
+    And the doctor left "store" wrong, and says what to do
+
+  Scenario: a database that cannot be read
+    Given the plan was executed
+    When the database is overwritten with nonsense
+    And the user types "doctor"
+    Then it fails with "project_unwell"
+    And the doctor left "database" wrong, and says what to do

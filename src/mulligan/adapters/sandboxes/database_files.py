@@ -1,0 +1,166 @@
+"""The files of a database: the file itself and what SQLite keeps beside it, never reached through a symlink."""
+
+import os
+import shutil
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.domain.placement import sidecars
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FINE_GRAIN_NS = 20_000_000  # two ticks of the slowest kernel clock that stamps files
+_COARSE_GRAIN_NS = 2_000_000_000  # filesystems that stamp whole seconds, or every other one
+_SECOND_NS = 1_000_000_000
+
+Stamp = tuple[int, int, int, int, int, int, int]
+Stamps = tuple[Stamp | None, ...]  # of the database, its -wal and its -journal; None: not there
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseFiles:
+    """A database file, by a folder that can be trusted and the way from there."""
+
+    root: Path
+    inside: tuple[str, ...]  # folders, then the file's name
+
+    @property
+    def path(self) -> Path:
+        """Where the file stands, or would."""
+        return self.root.joinpath(*self.inside)
+
+    @property
+    def name(self) -> str:
+        """The file's own name."""
+        return self.inside[-1]
+
+    def look(self) -> Stamps:
+        """What tells a changed database from an unchanged one."""
+        wal, _shm, journal = sidecars(self.name)
+        with self.folder() as fd:
+            return tuple(_stamp(fd, name) for name in (self.name, wal, journal))
+
+    def stat(self, name: str) -> os.stat_result | None:
+        """What stands in the database's folder under that name; None for nothing."""
+        with self.folder() as fd:
+            return _stat(fd, name)
+
+    def head(self, size: int) -> bytes:
+        """The first bytes of the file."""
+        with self.folder() as fd:
+            assert fd is not None, "asked for what was not found"
+            descriptor = os.open(self.name, _READ, dir_fd=fd)
+        try:
+            return os.pread(descriptor, size, 0)
+        finally:
+            os.close(descriptor)
+
+    def copy_to(self, target: Path, names: tuple[str, ...]) -> None:
+        """Copy files byte for byte, and symlinks as such; what is neither is left out."""
+        with self.folder() as fd:
+            for name in names:
+                found = _stat(fd, name)
+                if found is not None and stat.S_ISLNK(found.st_mode):
+                    (target / name).symlink_to(os.readlink(name, dir_fd=fd))
+                elif found is not None and stat.S_ISREG(found.st_mode):
+                    with (
+                        open(os.open(name, _READ, dir_fd=fd), "rb") as source,
+                        (target / name).open("xb") as copy,
+                    ):
+                        shutil.copyfileobj(source, copy, 1 << 20)
+                else:
+                    continue
+                times = (found.st_atime_ns, found.st_mtime_ns)
+                os.utime(target / name, ns=times, follow_symlinks=False)
+
+    def replace_from(self, new: Path, trash: Path) -> None:
+        """Put the files that stand in the folder `new` in the place of those that are here.
+
+        The old database goes first, and its sidecars before the new one comes: cut off at any instant, no
+        file stands beside another's -wal or -journal. `trash` is where a folder in the way is moved.
+        """
+        with self.folder(make=True) as fd:
+            assert fd is not None, "it was made"
+            self._clear(fd, trash)
+            for path in sorted(new.iterdir(), key=lambda each: each.name == self.name):
+                os.rename(path, path.name, dst_dir_fd=fd)
+
+    def remove(self, trash: Path) -> None:
+        """Remove the database and its sidecars; what is not there is fine."""
+        with self.folder() as fd:
+            if fd is not None:
+                self._clear(fd, trash)
+
+    def _clear(self, fd: int, trash: Path) -> None:
+        for name in (self.name, *sidecars(self.name)):
+            found = _stat(fd, name)
+            if found is not None and stat.S_ISDIR(found.st_mode):
+                os.rename(name, trash / "in-the-way", src_dir_fd=fd)
+                remove_tree(trash / "in-the-way", trash)
+            elif found is not None:
+                os.unlink(name, dir_fd=fd)
+
+    @contextmanager
+    def folder(self, *, make: bool = False) -> Generator[int | None]:
+        """The descriptor of the folder the database is in; None where only a symlink, or nothing, leads there."""
+        try:
+            fd = os.open(self.root, _FOLDER)
+        except (FileNotFoundError, NotADirectoryError):
+            if make:
+                raise
+            yield None
+            return
+        try:
+            for name in self.inside[:-1]:
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(name, dir_fd=fd)
+                try:
+                    inner = os.open(name, _FOLDER, dir_fd=fd)
+                except (FileNotFoundError, NotADirectoryError):  # a symlink is "not a directory" here
+                    if make:
+                        raise
+                    yield None
+                    return
+                os.close(fd)
+                fd = inner
+            yield fd
+        finally:
+            os.close(fd)
+
+
+def is_settled(stamps: Stamps, now_ns: int) -> bool:
+    """Tell whether any change from now on would show in the stamps: none is younger than the clock's grain."""
+    return all(stamp is None or stamp[6] < now_ns - _grain_ns(stamp[6]) for stamp in stamps)
+
+
+def _grain_ns(ctime_ns: int) -> int:
+    return _COARSE_GRAIN_NS if ctime_ns % _SECOND_NS == 0 else _FINE_GRAIN_NS
+
+
+def _stat(folder: int | None, name: str) -> os.stat_result | None:
+    if folder is None:
+        return None
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _stamp(folder: int | None, name: str) -> Stamp | None:
+    found = _stat(folder, name)
+    if found is None:
+        return None
+    return (
+        found.st_mode,
+        found.st_dev,
+        found.st_ino,
+        found.st_nlink,
+        found.st_size,
+        found.st_mtime_ns,
+        found.st_ctime_ns,
+    )

@@ -1,0 +1,145 @@
+"""Databases that are worked on in place, inside a folder that is: the sandbox is the real database itself.
+
+Others may have it open, so that it is never replaced as a file: what is restored is written into it through
+SQLite, in one transaction with SQLite's own locks. Only what is no database (any more) is replaced.
+"""
+
+import os
+import sqlite3
+import stat
+import time
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote_from_bytes
+
+from mulligan.adapters.sandboxes.database_copy import MAGIC
+from mulligan.adapters.sandboxes.database_files import DatabaseFiles
+from mulligan.adapters.sandboxes.lock_holders import holders_of
+from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes
+from mulligan.domain.resource import Resource, Sandbox, Strategy
+from mulligan.domain.snapshot import Snapshot
+from mulligan.errors import DatabaseBusy, ResourceUnsuitable, RestoreFailed
+from mulligan.ports import Observer, SandboxOrder
+
+_NAP = 0.01
+_JOURNAL_MODE = slice(18, 20)  # in the header of a database
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+class InPlaceDatabases(SqliteSandboxes):
+    """Keeps and restores real databases: nothing is copied or removed. A fork of one is a copy like any other."""
+
+    strategy = Strategy.IN_PLACE
+    _others_at_work = True  # what stands beside the database is theirs, and they may write at once
+
+    def check(self, resource: Resource, location: Path) -> None:
+        """Refuse what cannot be copied either, and what only a symlink leads to: it could lead elsewhere later."""
+        super().check(resource, location)
+        if location.resolve() != self._project_home.resolve().parent / os.path.relpath(
+            location, self._project_home.parent
+        ):
+            raise ResourceUnsuitable(
+                resource=resource.name,
+                path=str(location),
+                reason="a symlink leads to it, and a database that is worked on in place must lie there itself",
+            )
+
+    def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
+        """Make a working copy of one of the parent's snapshots."""
+        return SqliteSandboxes(self._around).fork(order, parent, snapshot, observer)
+
+    def exists(self, sandbox: Sandbox) -> bool:
+        """The database itself may be missing; whether the folder around it is there is that resource's matter."""
+        return True
+
+    def remove(self, sandbox: Sandbox) -> None:
+        """Leave the database alone: it is the user's."""
+        self._memory(sandbox).forget()
+
+    def _make(self, order: SandboxOrder, base: Snapshot, observer: Observer) -> Sandbox:
+        return self._sandbox(order, base)
+
+    def _files(self, sandbox: Sandbox) -> DatabaseFiles:
+        project = self._project_home.resolve().parent
+        return DatabaseFiles(project, Path(sandbox.path).relative_to(project).parts)
+
+    def _replace(self, files: DatabaseFiles, new: Path, shop: Path) -> None:
+        """Write the new state into the database that is there, or put it where there is none."""
+        wanted = new / files.name
+        if not _is_database(files):
+            _sync(wanted)
+            super()._replace(files, new, shop)
+        elif _head(wanted).startswith(MAGIC):
+            self._write_into(files, wanted)
+        else:
+            self._alone(files)
+            super()._replace(files, new, shop)
+
+    def _write_into(self, files: DatabaseFiles, wanted: Path) -> None:
+        deadline = time.monotonic() + self._around.busy_limit
+
+        def progress(status: int, _left: int, _total: int) -> None:
+            if status in _BUSY and time.monotonic() > deadline:
+                raise self._busy(files)
+
+        mode = "wal" if _head(wanted)[_JOURNAL_MODE] == b"\2\2" else "delete"
+        try:
+            with closing(_open(files, self._around.busy_limit)) as real:
+                with closing(sqlite3.connect(wanted, isolation_level=None)) as source:
+                    source.execute("PRAGMA journal_mode = DELETE")  # or its own -wal would have to be written
+                    source.backup(real, pages=-1, sleep=_NAP, progress=progress)
+                (now,) = real.execute(f"PRAGMA journal_mode = {mode}").fetchone()
+        except sqlite3.Error as exc:
+            raise self._failed(files, exc) from exc
+        if now != mode:
+            raise RestoreFailed(
+                path=str(files.path), reason=f"others have it open, so its journal mode stays {now}"
+            )
+        with files.folder() as fd:
+            os.chmod(files.name, stat.S_IMODE(wanted.stat().st_mode), dir_fd=fd)
+
+    def _alone(self, files: DatabaseFiles) -> None:
+        """See to it that nobody is in the middle of something before the database goes."""
+        try:
+            with closing(_open(files, self._around.busy_limit)) as real:
+                real.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as exc:
+            raise self._failed(files, exc) from exc
+
+    def _failed(self, files: DatabaseFiles, exc: sqlite3.Error) -> DatabaseBusy | RestoreFailed:
+        if exc.sqlite_errorcode & 0xFF in _BUSY:
+            return self._busy(files)
+        return RestoreFailed(path=str(files.path), reason=str(exc))
+
+    def _busy(self, files: DatabaseFiles) -> DatabaseBusy:
+        found = files.stat(files.name)
+        holders = ", ".join(holders_of(found) if found else ()) or "another program"
+        return DatabaseBusy(database=str(files.path), seconds=self._around.busy_limit, holders=holders)
+
+
+def _is_database(files: DatabaseFiles) -> bool:
+    found = files.stat(files.name)
+    return found is not None and stat.S_ISREG(found.st_mode) and files.head(len(MAGIC)) == MAGIC
+
+
+def _head(file: Path) -> bytes:
+    """The beginning of a file; nothing of what is none."""
+    if file.is_symlink() or not file.is_file():
+        return b""
+    with file.open("rb") as opened:
+        return opened.read(_JOURNAL_MODE.stop)
+
+
+def _open(files: DatabaseFiles, timeout: float) -> sqlite3.Connection:
+    address = f"file:{quote_from_bytes(os.fsencode(files.path))}?mode=rw"
+    return sqlite3.connect(address, uri=True, timeout=timeout, isolation_level=None)
+
+
+def _sync(file: Path) -> None:
+    """Make a file durable before it is put in the place of a user's own; where there is none, there is nothing."""
+    if file.is_file():
+        fd = os.open(file, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

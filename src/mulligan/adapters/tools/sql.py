@@ -1,0 +1,140 @@
+"""The tool `sql`: statements on the database of the step's resource, all in one transaction or nothing."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from mulligan.adapters.tools.arguments import text, text_list
+from mulligan.adapters.tools.contents import failing_as, read
+from mulligan.adapters.tools.declaring import DATABASES, declare
+from mulligan.adapters.tools.environment import tool_environment
+from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS
+from mulligan.adapters.tools.paths import open_sandbox
+from mulligan.adapters.tools.printed import MEBIBYTE, Recorded
+from mulligan.adapters.tools.processes import Command, Launchers, Outcome
+from mulligan.adapters.tools.scratch import Scratch
+from mulligan.adapters.tools.statements import Statement, from_list, from_script
+from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.tool import Argument, ArgumentType, ToolResult
+from mulligan.errors import ToolFailed
+from mulligan.ports import StepHost, ToolRequest
+
+BUSY_LIMIT = 10.0  # seconds to wait for a lock
+MOST_ROWS = 1000  # recorded as output
+MOST_BYTES = MEBIBYTE  # of them as JSON
+_PROGRAM = LOAD + "load('sql_process').main(sys.argv[2:])"
+
+
+class Sql:
+    """Runs statements; its output is the rows of the last one that gives any."""
+
+    declaration = declare(
+        "sql",
+        "Run SQL on a database, in one transaction",
+        Argument("statements", ArgumentType.TEXT_LIST, required=False),
+        Argument("script", ArgumentType.PATH, required=False),
+        exactly_one_of=("statements", "script"),
+        resource_types=DATABASES,
+        idempotent=False,
+    )
+
+    def __init__(
+        self, launchers: Launchers, python: str, base_environment: Mapping[str, str], scratch: Path
+    ) -> None:
+        """Run them in a process of this interpreter; `scratch` is for handing them over."""
+        self._launchers = launchers
+        self._python = python
+        self._base_environment = base_environment
+        self._scratch = scratch
+
+    def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
+        """Run them to the end."""
+        statements = _statements(request)
+        for statement in statements:
+            if statement.refusal:
+                raise _failure(f"{statement.place}: {statement.refusal}")
+        root = _trusted_folder(request)
+        order = {
+            "root": str(root),
+            "inside": list(request.root.relative_to(root).parts),
+            "statements": [[statement.text, statement.place] for statement in statements],
+            "busy_limit": BUSY_LIMIT,
+            "most_rows": MOST_ROWS,
+            "most_bytes": MOST_BYTES,
+        }
+        with Scratch(self._scratch, request) as scratch:
+            file = scratch.write("order.json", json.dumps(order).encode())
+            command = Command(
+                argv=(self._python, "-I", "-c", _PROGRAM, PROGRAMS, str(file)),
+                folder=root,
+                environment=tool_environment(self._base_environment, request, root, {}),
+                bounds=request.bounds,
+            )
+            recorded = Recorded("sql", lambda _: None)  # what it prints is its answer to us
+            outcome = self._launchers.run(
+                "sql", request.plan_id, request.call_id, command, request.timeout, recorded
+            )
+        return _result(outcome, len(statements))
+
+
+def _statements(request: ToolRequest) -> list[Statement]:
+    if "script" in request.args:
+        path = text("sql", request, "script")
+        statements = from_script(path, _script(request, path))
+    else:
+        statements = from_list(text_list("sql", request, "statements"))
+    if not statements:
+        raise _failure("there is no statement in it")
+    return statements
+
+
+def _script(request: ToolRequest, path: str) -> str:
+    if request.script_root is None:
+        raise ToolFailed(
+            tool="sql",
+            reason="a script is a file of the plan's first file resource, and the plan has none",
+            hint="list the folder with the script under `resources:`, or give `statements`",
+        )
+    with failing_as("sql", path), open_sandbox(request.script_root) as sandbox:
+        content = read(sandbox.find(path, follow=True, make_parents=False))
+    if content is None:
+        raise ToolFailed(tool="sql", reason=f"there is no script {path}", path=path)
+    try:
+        return content.data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise ToolFailed(tool="sql", reason=f"{path} is not UTF-8: {exc}", path=path) from exc
+
+
+def _trusted_folder(request: ToolRequest) -> Path:
+    """The folder from which the database is reached without following symlinks: the sandbox around it, if any."""
+    around = [
+        path for path in request.sandboxes.values() if path != request.root and path in request.root.parents
+    ]
+    return max(around, key=lambda path: len(path.parts), default=request.root.parent)
+
+
+def _result(outcome: Outcome, count: int) -> ToolResult:
+    if outcome.exit_status != 0:
+        stderr = outcome.stderr_tail.decode(errors="replace").strip()
+        raise _failure(f"its process ended with status {outcome.exit_status}: {stderr[-500:]}")
+    answer = cast("JsonObject", json.loads(outcome.stdout))
+    if "failed" in answer:
+        place = f"{answer['place']}: " if answer["place"] else ""
+        raise _failure(f"{place}{answer['failed']}")
+    detail: JsonObject = {"statements": count, "changes": answer["changes"]}
+    rows: Json = answer["rows"]
+    messages: tuple[str, ...] = ()
+    if answer["cut_off"]:
+        kept = len(rows) if isinstance(rows, list) else 0
+        limit = f"at most {MOST_ROWS} rows and {MOST_BYTES // MEBIBYTE} MiB are"
+        messages = (f"only the first {kept} rows are recorded ({limit}): choose fewer with LIMIT",)
+    return ToolResult(output=rows, detail=detail, messages=messages)
+
+
+def _failure(reason: str) -> ToolFailed:
+    return ToolFailed(
+        tool="sql",
+        reason=reason,
+        hint="nothing of the step's statements was kept; correct them, then execute the plan again",
+    )

@@ -1,0 +1,160 @@
+"""Looks a project over: what is wrong, what of it could be mended at once, and what waits for its user."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mulligan.application.sweep_service import SweepService
+from mulligan.domain.ids import PlanId
+from mulligan.domain.plan import Plan, State
+from mulligan.domain.snapshot import Snapshot
+from mulligan.errors import MulliganError, PlanBusy
+from mulligan.ports import Database, Observer, PlanLocks, SandboxKinds, SnapshotStore, Toolbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was wrong."""
+
+    area: str  # database, store, sandboxes, leftovers or processes
+    what: str
+    repaired: bool
+    remedy: str  # what to do; empty where it is repaired
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """What a look at a project found."""
+
+    findings: tuple[Finding, ...]
+    waiting: tuple[str, ...]  # plans that stopped and can go on: nothing is wrong with them
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is left wrong."""
+        return all(finding.repaired for finding in self.findings)
+
+
+class DoctorService:
+    """Checks database, store, sandboxes, processes and leftovers, and repairs what is safe."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+        locks: PlanLocks,
+        toolbox: Toolbox,
+        sweeps: SweepService,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+        self._kinds = kinds
+        self._locks = locks
+        self._toolbox = toolbox
+        self._sweeps = sweeps
+
+    def look_over(self, observer: Observer) -> Diagnosis:
+        """Check everything, while plans may run. What cannot be looked at because of damage is a finding too."""
+        try:
+            problems = self._database.problems()
+            with self._database.reading() as db:
+                plans = db.plans.list(None)
+        except MulliganError as exc:
+            return Diagnosis(findings=(_wrong("database", exc.text, exc.next_step),), waiting=())
+        keep = "keep a copy of the file; `mulligan checkpoint restore` still writes out what can be read"
+        findings = [_wrong("database", problem, keep) for problem in problems]
+        for area, look in (
+            ("store", lambda: self._store_findings(observer)),
+            ("sandboxes", lambda: self._sandbox_findings(plans)),
+            ("processes", lambda: self._process_findings(plans)),
+            ("leftovers", self._leftover_findings),
+        ):
+            try:
+                findings += look()
+            except MulliganError as exc:
+                findings.append(_wrong(area, exc.text, exc.next_step))
+        return Diagnosis(findings=tuple(findings), waiting=tuple(self._waiting(plans)))
+
+    def _store_findings(self, observer: Observer) -> Iterator[Finding]:
+        """Checkpoints whose snapshots are not all there; and what sandboxes were made of."""
+        with self._store.hold():  # what is pruned meanwhile is not swept before it was looked at
+            with self._database.reading() as db:
+                groups = [
+                    g for p in db.plans.list(None) for g in db.checkpoints.list(p.plan_id, superseded=True)
+                ]
+                sandboxes = db.sandboxes.all()
+            wanted: set[Snapshot] = {c.snapshot for g in groups for c in g.checkpoints}
+            hurt = self._store.verify(wanted | {s.base for s in sandboxes}, quick=True, observer=observer)
+        for group in groups:
+            for checkpoint in group.checkpoints:
+                if checkpoint.snapshot in hurt:
+                    damage = hurt[checkpoint.snapshot][0]
+                    yield _wrong(
+                        "store",
+                        f"checkpoint {checkpoint.checkpoint_id} of plan {group.plan_id} cannot be restored: "
+                        f"{damage.object} {damage.reason}",
+                        f"go to another checkpoint; `mulligan checkpoint delete {checkpoint.checkpoint_id}` "
+                        "removes this one",
+                    )
+        for sandbox in sandboxes:
+            if sandbox.base in hurt:
+                yield _wrong(
+                    "store",
+                    f"what the sandbox of {sandbox.resource} (plan {sandbox.plan_id}) was made of is damaged",
+                    "its checkpoints can be restored; it cannot be compared with its beginning",
+                )
+
+    def _sandbox_findings(self, plans: Iterable[Plan]) -> Iterator[Finding]:
+        """Working copies that rows name and that are not there."""
+        for plan in plans:
+            with self._database.reading() as db:
+                sandboxes = db.sandboxes.list(plan.plan_id)
+            for sandbox in sandboxes:
+                if not plan.is_final and not self._kinds.of(sandbox).exists(sandbox):
+                    yield _wrong(
+                        "sandboxes",
+                        f"the sandbox of {sandbox.resource} of plan {plan.plan_id} is missing: {sandbox.path}",
+                        "get the files of a checkpoint with `mulligan checkpoint restore ID --to DIR`, and end "
+                        f"the plan with `mulligan plan cancel {plan.plan_id}`",
+                    )
+
+    def _process_findings(self, plans: Iterable[Plan]) -> Iterator[Finding]:
+        """Processes that steps of killed runs left alive: ended, each while nobody works on its plan."""
+        for plan in plans:
+            if plan.state is not State.PROCESSING:
+                continue
+            for described in self._end_survivors(plan.plan_id):
+                yield Finding(
+                    area="processes",
+                    what=f"a killed run of plan {plan.plan_id} had left a process behind: {described}",
+                    repaired=True,
+                    remedy="",
+                )
+
+    def _end_survivors(self, plan_id: PlanId) -> Sequence[str]:
+        try:
+            with self._locks.hold(plan_id):
+                return self._toolbox.end_survivors(plan_id)
+        except PlanBusy:
+            return ()  # its process lives
+
+    def _leftover_findings(self) -> list[Finding]:
+        return [
+            Finding(area="leftovers", what=f"removed {described}", repaired=True, remedy="")
+            for described in self._sweeps.clear_leftovers()
+        ]
+
+    def _waiting(self, plans: Iterable[Plan]) -> Iterator[str]:
+        for plan in plans:
+            gone = plan.state is State.PROCESSING and self._locks.holder(plan.plan_id) is None
+            with self._database.reading() as db:
+                unfinished = bool(db.intents.list(plan.plan_id)) and not plan.is_final
+            if gone or (unfinished and self._locks.holder(plan.plan_id) is None):
+                what = "its process is gone" if gone else "something was cut off"
+                yield f"plan {plan.name}: {what}; go on with `mulligan plan resume {plan.plan_id}`"
+
+
+def _wrong(area: str, what: str, remedy: str) -> Finding:
+    return Finding(area=area, what=what, repaired=False, remedy=remedy)
