@@ -2,19 +2,22 @@
 
 import errno
 import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.tools import landlock
 from mulligan.adapters.tools.confinement import LandlockConfinement
-from mulligan.adapters.tools.landlock import lacking, why_not
+from mulligan.adapters.tools.landlock import lacking, restrict, why_not
 from mulligan.adapters.tools.processes import Launchers
 from mulligan.domain.bounds import Bounds
 from mulligan.domain.ids import PlanId
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import SystemFailed
+from tests.confined import written_by_coverage
 from tests.ordinary_user import as_ordinary_user
 from tests.recording_host import PLAN, a_request
 
@@ -221,8 +224,51 @@ class TestLandlock:
         monkeypatch.setattr(sys, "platform", "darwin")
         assert "darwin" in str(lacking())
 
+    def test_that_the_kernel_does_not_answer_for_is_not_used(self, monkeypatch):
+        def refuse() -> int:
+            raise OSError(errno.EOPNOTSUPP, "not supported")
+
+        monkeypatch.setattr(landlock, "version", refuse)
+        assert "switched off" in str(lacking())
+
+    def test_refuses_more_than_the_kernel_can_hold(self, tmp_path):
+        """Runs inside runs inside runs: the kernel counts to sixteen."""
+
+        def check(folder: Path) -> None:
+            writable = [os.fsencode(path) for path in (str(folder), "/nowhere", *written_by_coverage())]
+            for _ in range(16):
+                restrict(writable)
+            (folder / "inside").touch()
+            with pytest.raises(PermissionError):
+                (folder.parent / "outside").touch()
+            with pytest.raises(OSError, match="too long") as caught:
+                restrict(writable)
+            assert caught.value.errno == errno.E2BIG
+
+        as_ordinary_user(tmp_path, check)
+
 
 class TestProcesses:
+    def test_are_not_started_under_a_launcher_that_dies(self):
+        bounds = Bounds(writable=(), missing=(), temporary=None)
+        with pytest.raises(SystemFailed, match="could not be confined: the launcher was killed"):
+            Launchers(python="/bin/false", environment={}, how="tree").start(PLAN, (), bounds)
+
+    def test_are_not_left_behind_by_an_interrupt_while_they_are_confined(self, tmp_path):
+        program = tmp_path / "silent"
+        program.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec cat\n")
+        program.chmod(0o755)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.5)
+            with pytest.raises(KeyboardInterrupt):
+                Launchers(python=str(program), environment={"PATH": os.defpath}, how="tree").start(
+                    PLAN, (), Bounds(writable=(), missing=(), temporary=None)
+                )
+        finally:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+
     def test_are_not_started_where_the_bounds_cannot_be_drawn(self, tmp_path):
         """A tool that cannot be confined is not run unconfined."""
         (tmp_path / "file").touch()

@@ -52,7 +52,8 @@ class LandlockConfinement:
         """What tools of the plan may write; its own temporary folder is made where it is needed."""
         listed = [self._real(path) for path in besides]
         temporary = [folder for folder in self._temporary if self._may_be_given(folder)]
-        own = None if temporary[:1] == self._temporary[:1] else self._own_temporary(plan_id)
+        usual_one = bool(temporary) and temporary[0] == self._temporary[0]
+        own = None if usual_one else self._own_temporary(plan_id)
         writable = [*_roots_of(sandboxes), *temporary, *filter(None, [own]), *DEVICES, *listed]
         return Bounds(
             writable=tuple(

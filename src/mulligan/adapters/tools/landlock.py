@@ -56,7 +56,7 @@ def why_not(found: int, number: int) -> str | None:
 
 
 def restrict(writable: "Iterable[bytes]") -> None:
-    """Let this process, and all that it starts, write below these paths and nowhere else; for good.
+    """Let this process, and all that it starts, write below these real paths and nowhere else; for good.
 
     A path that is not there is passed over: nothing can be allowed by a name alone.
     """
@@ -66,8 +66,7 @@ def restrict(writable: "Iterable[bytes]") -> None:
     try:
         for path in writable:
             _allow(call, ruleset, path, handled)
-        # Without this a program that is set-user-ID would run confined and privileged, which is not allowed.
-        _promise_no_new_privileges()
+        _promise_no_new_privileges()  # or set-user-ID programs would run confined: the kernel refuses that
         call(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
@@ -75,7 +74,7 @@ def restrict(writable: "Iterable[bytes]") -> None:
 
 def _allow(call: "Call", ruleset: int, path: bytes, handled: int) -> None:
     try:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     try:
@@ -91,8 +90,7 @@ def _promise_no_new_privileges() -> None:
 
     libc = ctypes.CDLL(None, use_errno=True)
     one, zero = ctypes.c_ulong(1), ctypes.c_ulong(0)
-    if libc.prctl(_PR_SET_NO_NEW_PRIVS, one, zero, zero, zero) != 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, one, zero, zero, zero)
 
 
 def _system() -> "Call":
