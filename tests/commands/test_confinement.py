@@ -116,8 +116,10 @@ class TestRefusals:
         config = {"sandbox.writable": [str(cache), f"{cache}/inner", *written_by_coverage()]}
         file = a_plan(project, swap, f"echo x > {cache}/inner/mulligan.db", config=config)
         answer = ask(project, "plan", "execute", str(file))
-        assert (answer["exit_code"], answer["error"]["kind"]) == (2, "setting_invalid")
-        assert data_of(project, "plan", "list")["plans"][0]["state"] == "errored"
+        aim = str(project / ".mulligan" / "mulligan.db")
+        assert (answer["exit_code"], answer["error"]["stopped_write"]) == (1, aim)
+        again = ask(project, "plan", "resume", answer["data"]["plan_id"])
+        assert (again["exit_code"], again["error"]["kind"]) == (2, "setting_invalid")
 
     def test_isolation_that_is_required_of_a_plan_in_place_around_the_project_home(
         self, project: Path

@@ -7,7 +7,7 @@ from mulligan.application.run import Run
 from mulligan.config import Isolation, Settings
 from mulligan.domain.bounds import Bounds
 from mulligan.errors import ConfinementImpossible, MulliganError, SettingInvalid, ToolFailed
-from mulligan.ports import Confinement
+from mulligan.ports import Claim, Confinement
 
 _KEY = "sandbox.writable"
 
@@ -18,6 +18,7 @@ class ConfinementService:
     def __init__(self, *, confinement: Confinement) -> None:
         """Confine by this means."""
         self._confinement = confinement
+        self._drawn: dict[Claim, Bounds | None] = {}
 
     def check(self, settings: Settings, real: Sequence[Path]) -> None:
         """Refuse, before anything runs, what was asked for and cannot be; `real` are folders worked on in place."""
@@ -45,12 +46,18 @@ class ConfinementService:
         return (f"tools can write the project home: {opened}",) if opened else ()
 
     def bounds(self, run: Run) -> Bounds | None:
-        """What the tools of a run may write; None: whatever the user may."""
-        settings = run.settings
-        if settings.isolate is Isolation.OFF or self._confinement.lacking():
+        """What the tools of a run may write; None: whatever the user may.
+
+        Drawn once: a symlink that a tool puts into the place of a folder opens nothing to the next.
+        """
+        if run.claim not in self._drawn:
+            self._drawn[run.claim] = self._draw(run)
+        return self._drawn[run.claim]
+
+    def _draw(self, run: Run) -> Bounds | None:
+        if run.settings.isolate is Isolation.OFF or self._confinement.lacking():
             return None
-        self._refuse_opening(settings)  # again: a tool may have put a symlink where a folder was
-        return self._confinement.bounds(run.plan.plan_id, run.sandboxes, settings.writable)
+        return self._confinement.bounds(run.plan.plan_id, run.sandboxes, run.settings.writable)
 
     def explain(self, error: MulliganError, folder: Path, bounds: Bounds | None) -> MulliganError:
         """The error of a tool call, which names the write out of bounds that it complains of."""
