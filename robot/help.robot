@@ -10,7 +10,7 @@ Every Command Explains Itself
     FOR    ${line}    IN    init    plan create    plan execute    plan status    plan list    plan log    plan resume    plan tree    plan diff
     ...    plan rollback    plan cancel    checkpoint list    checkpoint show    checkpoint diff
     ...    checkpoint create    checkpoint verify    checkpoint restore    checkpoint prune    checkpoint delete
-    ...    gc    doctor    config list    config get    config set    config unset
+    ...    gc    doctor    config list    config get    config set    config unset    tool list    tool show    tool trust
         @{words}=    Split String    ${line}
         ${ended}=    Run    @{words}    --help
         Should Be Equal As Integers    ${ended.code}    0
@@ -23,7 +23,7 @@ Every Command Explains Itself
 
 The Groups List Their Commands
     ${ended}=    Run    --help
-    FOR    ${word}    IN    checkpoint    config    gc    init    plan
+    FOR    ${word}    IN    checkpoint    config    gc    init    plan    tool
         Should Match Regexp    ${ended.stdout}    (?m)^ +${word} +\\S
     END
     ${ended}=    Run    --version

@@ -16,7 +16,7 @@ A Rollback Gives The Exact Tree Of The Checkpoint
     Should Be Equal    ${found}    ${real}
     Should Have Fields    ${answer}[data][rollback_summary]    plan    checkpoint    label    files_reverted
     Should Have Fields    ${answer}[data][impact]    child_plans_invalidated    decisions_discarded
-    ...    tool_calls_undone    irreversible
+    ...    tool_calls_undone    undo    undo_failed    irreversible
     Should Have Fields    ${answer}[data][post_rollback_state]    phase    state    step_index
     ...    checkpoints_remaining    pre_rollback_checkpoint
     Should Have Fields    ${answer}[data][changes_reverted][0]    resource    file    action

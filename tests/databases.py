@@ -52,6 +52,7 @@ class DatabaseWorld:
             location=self.real,
             path=path,
             excluded=frozenset(),
+            include_ignored=True,
         )
 
     def make(self, **how: object) -> Sandbox:

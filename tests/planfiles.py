@@ -94,6 +94,12 @@ TOOLS = {
         ),
         declaration("notify", _optional("payload", ArgumentType.ANYTHING)),
         declaration("tidy"),
+        declaration(
+            "measure",
+            _optional("whole", ArgumentType.WHOLE),
+            _optional("number", ArgumentType.NUMBER),
+            _optional("list", ArgumentType.LIST),
+        ),
     )
 }
 

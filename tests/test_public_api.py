@@ -54,6 +54,34 @@ def test_a_program_runs_looks_and_goes_back(tmp_path: Path) -> None:
     assert [e.type for e in project.log("small")][-1] == "plan_state"
 
 
+TOOLS = """
+import mulligan
+
+def undo(context, arguments, result):
+    context.log(f"undid {arguments} {result}")
+
+@mulligan.tool(side_effects=["external"], undo=undo)
+def publish(context: mulligan.StepContext, title: str) -> str:
+    "Publish a page."
+    return title.upper()
+"""
+
+
+def test_a_program_trusts_its_tools_and_undoes_them(tmp_path: Path) -> None:
+    project = mulligan.init(tmp_path)
+    (tmp_path / ".mulligan" / "tools.py").write_text(TOOLS)
+    (tmp_path / "plan.yaml").write_text("name: p\nsteps: [{name: s, tool: publish, args: {title: one}}]\n")
+    with pytest.raises(mulligan.MulliganError, match="is not trusted yet"):
+        project.execute(tmp_path / "plan.yaml")
+    assert [tool.name for tool in project.tools.trust().tools] == ["publish"]
+    assert project.execute(tmp_path / "plan.yaml").state == "complete"
+    assert project.rollback("p", "first").impact.undo == ("publish in step 's'",)
+    assert "undid {'title': 'one'} ONE" in str([event.data for event in project.log("p")])
+    shown = project.tools.show("publish")
+    assert (shown.origin, shown.undo, shown.side_effects) == ("tools.py", True, ("external",))
+    assert {tool.origin for tool in project.tools.list().tools} == {"built in", "tools.py"}
+
+
 def test_a_folder_without_a_project_is_refused(tmp_path: Path) -> None:
     with pytest.raises(mulligan.MulliganError, match="no project") as refusal:
         mulligan.open(tmp_path)

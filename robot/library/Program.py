@@ -38,6 +38,12 @@ steps:
   - {name: good, tool: write_file, args: {path: good, content: good}}
   - {name: bad, tool: shell, args: {command: "echo mess > mess; echo so bad >&2; exit 9"}}
 """,
+    "agent": """\
+name: agent
+steps:
+  - {name: commit, tool: shell, args: {command: "git add -A; git commit -q -m agent; git tag made"}}
+  - {name: stash, tool: shell, args: {command: "echo more >> a.txt; git stash -q; git branch -f other"}}
+""",
     "holding": """\
 name: holding
 steps:
@@ -81,6 +87,26 @@ class Program:
         for name, text in PLANS.items():
             self.write_plan(name, text)
         return str(self.folder)
+
+    @keyword
+    def make_git_checkout(self) -> None:
+        """Make a project folder that is a git checkout with one commit, and a file that was changed since."""
+        self.make_project_folder()
+        self.git("init", "-q", "-b", "main")
+        self.git("config", "user.name", "User")
+        self.git("config", "user.email", "user@example.com")
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "first")
+        (self.folder / "a.txt").write_text("changed\n")
+
+    @keyword
+    def git(self, *words: str) -> str:
+        """What git prints in the project folder, as the user who runs the program."""
+        command = ["git", "--no-optional-locks", *words]
+        done = subprocess.run(
+            command, cwd=self.folder, env=self._environment(), capture_output=True, check=True
+        )
+        return done.stdout.decode().strip()
 
     @keyword
     def project_folder(self) -> str:

@@ -12,6 +12,7 @@ Everything is loaded when it is first used: `import mulligan` costs next to noth
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mulligan.adapters.tools.registration import tool
     from mulligan.adapters.tools.step_context import StepContext
     from mulligan.application.checkpoint_queries import CheckpointView
     from mulligan.application.prune_service import Pruning
@@ -36,6 +37,7 @@ __all__ = [
     "SweepReport",
     "init",
     "open",
+    "tool",
 ]
 
 _HOMES = {
@@ -51,6 +53,7 @@ _HOMES = {
     "SweepReport": "mulligan.application.sweep_service",
     "init": "mulligan.bootstrap.entrance",
     "open": "mulligan.bootstrap.entrance",
+    "tool": "mulligan.adapters.tools.registration",
 }
 
 

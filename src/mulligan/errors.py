@@ -20,17 +20,19 @@ MulliganError
 │   ├── SettingInvalid
 │   │   └── SettingUnknown
 │   ├── SettingsFileInvalid     with file and line
-│   └── ReferenceInvalid        a `${{ … }}` that names nothing
+│   ├── ReferenceInvalid        a `${{ … }}` that names nothing
+│   └── ToolsInvalid            tools of the user's own that contradict themselves or others
 ├── Refused                     exit code 3: a guard said no; nothing was changed
 │   ├── ProjectNotFound · ProjectForeign · ProjectUnusable
-│   ├── NotFound                PlanNotFound · CheckpointNotFound · ToolUnknown
+│   ├── NotFound                PlanNotFound · CheckpointNotFound · ToolUnknown · ToolMissing
 │   ├── Ambiguous
 │   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanNotReady
 │   ├── TransitionIllegal
 │   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
 │   ├── RollbackDisabled · SandboxMissing
 │   ├── ConfinementImpossible   `sandbox.isolate: required` where it cannot be
-│   ├── ResourceUnsuitable · PathEscapes · PathReserved · TargetExists · ToolNotCheckpointable
+│   ├── ResourceUnsuitable · PathEscapes · PathReserved · TargetExists
+│   ├── ToolNotCheckpointable · ToolArgumentsUnfit · ToolsUntrusted · ToolsUnsafe
 │   ├── ConfirmationMissing · Declined
 │   ├── DatabaseTooNew · DatabaseForeign
 │   └── NotBuiltYet             a feature this version does not have, by name
@@ -249,6 +251,13 @@ class ReferenceInvalid(Misused):
     hint: ClassVar[str] = (
         "name a variable, an earlier step or guidance; a `${{{{` meant as it is goes into a variable"
     )
+
+
+class ToolsInvalid(Misused):
+    """Tools of the user's own that cannot be loaded, or that contradict themselves or others."""
+
+    message: ClassVar[str] = "{source}: {reason}"
+    hint: ClassVar[str] = "correct it and try again; `mulligan tool list` shows the tools there are"
 
 
 # --- exit code 3 -------------------------------------------------------------------------------------------
@@ -478,12 +487,41 @@ class ToolUnknown(NotFound):
     hint: ClassVar[str] = "known tools: {known}"
 
 
+class ToolMissing(ToolUnknown):
+    """A recorded step whose tool is not there any more."""
+
+    message: ClassVar[str] = "step {step!r} uses {tool}, and there is no such tool"
+
+
 class ToolNotCheckpointable(Refused):
     """A tool that writes but cannot be taken back, in a plan that asks for checkpoints."""
 
     message: ClassVar[str] = "step {step!r} uses {tool}, which writes but is not checkpointable"
     hint: ClassVar[str] = (
         "declare the tool checkpointable, or set `rollback_policy: {{require_checkpoints: false}}`"
+    )
+
+
+class ToolArgumentsUnfit(Refused):
+    """A recorded step whose arguments its tool, which changed since, does not take."""
+
+    message: ClassVar[str] = "step {step!r} uses {tool}, which {reason}"
+    hint: ClassVar[str] = "correct the plan file or the tool, then create the plan anew"
+
+
+class ToolsUntrusted(Refused):
+    """Code that nobody said may run."""
+
+    message: ClassVar[str] = "{path} {reason}, and {need}"
+    hint: ClassVar[str] = "read the file, then say that it may run with `mulligan tool trust`"
+
+
+class ToolsUnsafe(Refused):
+    """A file of tools that others could have written."""
+
+    message: ClassVar[str] = "{path} is not used: {reason}"
+    hint: ClassVar[str] = (
+        "read the file, make it yours alone (`chown`, `chmod go-w`), then `mulligan tool trust`"
     )
 
 

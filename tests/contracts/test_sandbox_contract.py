@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
 from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.placement import folder_name
@@ -19,6 +20,7 @@ from mulligan.domain.resource import Resource, ResourceType, Sandbox
 from mulligan.domain.store_report import PathChange
 from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
 from mulligan.ports import SandboxKind, SandboxOrder
+from tests.git_world import GIT_ENVIRONMENT, run_git
 from tests.snapshot_world import Watcher, new_store, picture, removed, restored
 
 PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
@@ -65,6 +67,7 @@ class World:
             location=self.location,
             path=self.sandboxes / PLAN / folder_name(name),
             excluded=frozenset(),
+            include_ignored=True,
         )
 
 
@@ -156,7 +159,45 @@ def _database_world(tmp_path: Path) -> World:
     return DatabaseWorld(kind, resource, location, home / "sandboxes", "app.db")
 
 
-FOLDER_WORLDS: dict[str, Callable[[Path], World]] = {"directory": _directory_world}
+class GitWorld(World):
+    """A checkout; its git directory is the kind's own to make."""
+
+    def picture(self, path: Path) -> object:
+        found = picture(path)
+        return {name: what for name, what in found.items() if name.split(b"/")[1:2] != [b".git"]}
+
+
+def _git_world(tmp_path: Path) -> World:
+    project = tmp_path / "project"
+    location = project / "real"
+    (location / "sub").mkdir(parents=True)
+    (location / "sub" / "file").write_text("real")
+    for command in (("init", "-q", "."), ("add", "sub/file"), ("commit", "-q", "-m", "first")):
+        run_git(location, *command)
+    run_git(project, "init", "-q")
+    (location / "untracked").touch()
+    home = project / ".mulligan"
+    home.mkdir()
+    kind = GitSandboxes(
+        store=new_store(home / "store"),
+        home=home / "sandboxes",
+        git_home=home / "git",
+        project_home=home,
+        user_home=tmp_path / "users" / "me",
+        environment=GIT_ENVIRONMENT,
+    )
+    resource = Resource(
+        name="data",
+        type=ResourceType.GIT_CHECKOUT,
+        location="real",
+        strategy=None,
+        from_revision=None,
+        create=False,
+    )
+    return GitWorld(kind, resource, location, home / "sandboxes", "sub/file")
+
+
+FOLDER_WORLDS: dict[str, Callable[[Path], World]] = {"directory": _directory_world, "git": _git_world}
 WORLDS: dict[str, Callable[[Path], World]] = {**FOLDER_WORLDS, "database": _database_world}
 
 
@@ -190,7 +231,8 @@ def test_making_it_again_completes_it(world: World) -> None:
     sandbox, _ = world.kind.create(world.order(), Watcher())
     world.lose(Path(sandbox.path))
     again, _ = world.kind.create(world.order(), Watcher())
-    assert again == sandbox
+    assert replace(again, base=sandbox.base) == sandbox
+    assert again.base.id == sandbox.base.id  # a git directory knows inodes: it is made anew
     assert world.picture(Path(sandbox.path)) == world.picture(world.location)
 
 

@@ -10,7 +10,7 @@ import pytest
 from mulligan.adapters.tools.launcher import children_of
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.json_value import canonical_json
-from mulligan.domain.tool import ToolResult
+from mulligan.domain.tool import ToolResult, Undo
 from mulligan.errors import MulliganError, ToolFailed, ToolUnknown
 from tests.recording_host import RecordingHost, a_request
 
@@ -79,7 +79,7 @@ class TestEveryTool:
         assert declaration.writes
         assert declaration.checkpointable
         assert not declaration.read_only
-        assert not declaration.irreversible
+        assert declaration.undo is Undo.NOT_NEEDED
         assert declaration.resource_types
         assert set(declaration.exactly_one_of) <= {argument.name for argument in declaration.arguments}
         assert {name for args in CALLS[name] for name in args} <= {a.name for a in declaration.arguments}

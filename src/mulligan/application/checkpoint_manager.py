@@ -105,6 +105,16 @@ class CheckpointManager:
                 raise RestoreFailed(hint=hint, **failure.facts) from failure
             raise
 
+    def changed_since(self, run: Run, before: tuple[Capture, ...]) -> tuple[str, ...]:
+        """The paths in which the sandboxes differ from what they held before."""
+        found: list[str] = []
+        with self._store.hold():
+            pairs = zip(run.sandboxes, before, self.capture(run), strict=True)
+            for sandbox, old, new in pairs:
+                differences = self._store.difference(old.snapshot.roots[0], new.snapshot.roots[0])
+                found += [f"{sandbox.resource}: {difference.path}" for difference in differences]
+        return tuple(found)
+
     def changed_by_others(
         self, run: Run, target: CheckpointGroup, before: CheckpointGroup
     ) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from mulligan.domain.ids import DecisionId, GroupId
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.naming import label_problem
 from mulligan.domain.step import Milestone, Step, StepRecord, StepStatus, Subplans, ToolUse
+from mulligan.domain.tool import Undo
 from mulligan.domain.trigger import Trigger
 from mulligan.errors import NotBuiltYet, RollbackDisabled, ToolFailed
 from mulligan.ports import Clock, Ids
@@ -91,6 +92,8 @@ class ExecutePhase:
         call = self._calls.announce(run, step, use)
         self._start(run, step, [*due, *before_call], [call])
         output = self._calls.call(run, step, use, call, StepInProgress(self, run, step))
+        if call.undo is not Undo.NOT_NEEDED:
+            self._recorder.record(run, run.plan, ())  # what it did outside no later restore takes back
         self._complete(run, step, output, begun)
         if writes:
             trigger = Trigger.ON_TOOL_WRITE_COMPLETE

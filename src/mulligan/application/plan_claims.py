@@ -57,8 +57,9 @@ class PlanClaims:
                 plan = db.plans.get(plan_id)
                 if plan.state is State.PROCESSING:  # its process is gone, or we would not have the lock
                     db.tool_calls.interrupt(plan_id)
+                cut_off = plan.state is State.PROCESSING or bool(db.intents.list(plan_id))
             run = self._run(claim, plan, observer)
-            if plan.state is State.PROCESSING:
+            if cut_off:
                 self._end_survivors(run)
             yield run
             self._sweeps.after_work(run)

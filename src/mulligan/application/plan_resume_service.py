@@ -70,6 +70,7 @@ class PlanResumeService:
             paths = sum(len(changes) for changes in self._manager.compare(run, target).values())
             told = [f"it would go on from {target.first_checkpoint_id} at {_step_at(run, target)}"]
             told += ["a return that was cut off would be finished first"] if returns else []
+            told += self._returns.undoing(run, target).announced
             told += [f"what differs there now, {paths} paths, would be kept and discarded"] if paths else []
             return ResumePreview(
                 resumed_from=ResumedFrom(
@@ -87,7 +88,7 @@ class PlanResumeService:
             raise RollbackDisabled(plan_id=run.plan.plan_id)
         run.told += _running_again(steps, target)
         running = any(step.status is StepStatus.RUNNING for step in steps)
-        ahead = run.plan.current_group_id != target.group_id
+        ahead = run.plan.current_group_id != target.group_id or self._returns.undoing(run, target).is_needed
         if not (running or ahead or self._differs(run, target)):
             run.stands_at(run.plan, target)
             return ResumedFrom(

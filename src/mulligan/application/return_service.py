@@ -13,6 +13,7 @@ from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
+from mulligan.application.undo_service import UndoService
 from mulligan.domain.checkpoint import CheckpointGroup, Reason
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import GroupId, IntentId
@@ -21,6 +22,7 @@ from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, PlanFailure, State
 from mulligan.domain.rollback import Line, live_segments
 from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.undoing import Undoing
 from mulligan.errors import (
     ChangedMeanwhile,
     MulliganError,
@@ -28,6 +30,8 @@ from mulligan.errors import (
     RestoreIncomplete,
     SandboxMissing,
     SnapshotDamaged,
+    ToolsUnsafe,
+    ToolsUntrusted,
 )
 from mulligan.ports import Clock, Database, Ids, SnapshotStore, Toolbox, Transaction
 
@@ -50,6 +54,7 @@ class Returned:
 
     changes: Changes
     before: CheckpointGroup | None
+    not_undone: tuple[str, ...]  # tool calls whose `undo` failed
 
 
 class ReturnService:
@@ -62,6 +67,7 @@ class ReturnService:
         store: SnapshotStore,
         manager: CheckpointManager,
         checkpoints: CheckpointService,
+        undos: UndoService,
         recorder: Recorder,
         toolbox: Toolbox,
         ids: Ids,
@@ -72,6 +78,7 @@ class ReturnService:
         self._store = store
         self._manager = manager
         self._checkpoints = checkpoints
+        self._undos = undos
         self._recorder = recorder
         self._toolbox = toolbox
         self._ids = ids
@@ -86,14 +93,14 @@ class ReturnService:
         """
         intent = self._intend(run, wanted, way_back)
         if way_back is None:
-            return Returned(changes=self._carry_out(run, intent, None), before=None)
+            return self._carry_out(run, intent, None)
         try:
             if isinstance(way_back, Reason):
                 before = self._checkpoints.create_checkpoint(run, way_back, ())
                 intent = self._ready(run, intent, before)
             else:
                 before = way_back
-            changes = self._carry_out(run, intent, before)
+            return self._carry_out(run, intent, before)
         except PlanTakenOver:
             raise
         except RestoreIncomplete:
@@ -101,7 +108,10 @@ class ReturnService:
         except MulliganError:
             self._give_up(run, intent, ())
             raise
-        return Returned(changes=changes, before=before)
+
+    def undoing(self, run: Run, target: CheckpointGroup) -> Undoing:
+        """What a return to the group does to effects outside the sandboxes."""
+        return self._undos.plan(run, target)
 
     def finish(self, run: Run, intent: Intent) -> None:
         """Finish what a process that died had begun, or take it back where that cannot be.
@@ -116,7 +126,14 @@ class ReturnService:
         try:
             self._refuse_changes_of_others(run, intent, before)
             self._carry_out(run, intent, before)
-        except (ChangedMeanwhile, RestoreIncomplete, SandboxMissing, PlanTakenOver):
+        except (
+            ChangedMeanwhile,
+            RestoreIncomplete,
+            SandboxMissing,
+            PlanTakenOver,
+            ToolsUntrusted,
+            ToolsUnsafe,
+        ):
             raise
         except MulliganError as exc:
             if intent.data["before"] is None and not isinstance(exc, SnapshotDamaged):
@@ -173,15 +190,21 @@ class ReturnService:
             db.intents.save(ready)
         return ready
 
-    def _carry_out(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> Changes:
+    def _carry_out(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> Returned:
         target = self._group(str(intent.data["target"]))
+        undoing = self._undos.plan(run, target)
+        if undoing.undone:
+            self._manager.compare(
+                run, target
+            )  # nothing outside is undone for a return that cannot be completed
+        not_undone = self._undos.carry_out(run, undoing)
         self._toolbox.forget_processes()
         if before is None:
             changes = self._manager.restore(run, target)
         else:
             changes = self._manager.restore_or_undo(run, target, before)
         self._settle(run, intent, target, changes)
-        return changes
+        return Returned(changes=changes, before=before, not_undone=not_undone)
 
     def _give_up(self, run: Run, intent: Intent, told: Sequence[Entry]) -> None:
         """Close an intent that touched nothing, or whose work was undone."""
@@ -219,7 +242,7 @@ class ReturnService:
                 },
                 at=now,
             )
-            events = self._recorder.write(db, plan, [entry])
+            events = self._recorder.write(db, plan, [*run.pending, entry])
         run.stands_at(plan, target)
         self._recorder.show(run, events)
 

@@ -1,7 +1,6 @@
 """Rolls a plan back, or forward, to one of its groups."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
@@ -9,15 +8,16 @@ from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Run
+from mulligan.application.undo_service import UndoService
 from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.plan import Phase, State
 from mulligan.domain.rollback import is_live, live_segments
 from mulligan.domain.store_report import ChangeAction
-from mulligan.domain.tool import ToolCall
+from mulligan.domain.undoing import Undoing, described
 from mulligan.errors import CheckpointForeign, CheckpointNotATarget
-from mulligan.ports import Database, Observer, Toolbox
+from mulligan.ports import Database, Observer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,8 @@ class Impact:
     child_plans_invalidated: int
     decisions_discarded: int
     tool_calls_undone: int
+    undo: tuple[str, ...]  # calls that are taken back by their `undo`, in that order
+    undo_failed: tuple[str, ...]  # of these, those whose `undo` failed; in a dry run none yet
     irreversible: tuple[str, ...]  # calls whose effects outside nothing here takes back
 
 
@@ -70,6 +72,7 @@ class Rollback:
     changes_reverted: tuple[RevertedChange, ...]
     impact: Impact
     post_rollback_state: PostRollbackState
+    messages: tuple[str, ...]  # what the user must know: what was not undone, processes that were ended
 
 
 class RollbackService:
@@ -82,21 +85,22 @@ class RollbackService:
         claims: PlanClaims,
         manager: CheckpointManager,
         returns: ReturnService,
-        toolbox: Toolbox,
+        undos: UndoService,
     ) -> None:
         """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._manager = manager
         self._returns = returns
-        self._toolbox = toolbox
+        self._undos = undos
 
     def preview(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
         """What a rollback would do, to the path; guards and damage are found here too, nothing is touched."""
         with self._claims.open(plan_id, observer) as run:
             target = self._target(run, word)
             changes = self._manager.compare(run, target)
-            impact, remaining = self._impact(run, target)
+            undoing = self._undos.plan(run, target)
+            impact, remaining = self._impact(run, target, undoing)
             return _answer(run, target, changes, impact, remaining, None)
 
     def rollback(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
@@ -105,7 +109,9 @@ class RollbackService:
         with self._claims.open(plan_id, observer) as run, self._manager.watch(run):
             target = self._target(run, word)
             self._manager.compare(run, target)  # finds damage in any resource before the first is touched
-            impact, _ = self._impact(run, target)
+            undoing = self._undos.plan(run, target)
+            self._undos.refuse_where_impossible(undoing)
+            impact, _ = self._impact(run, target, undoing)
             wanted = Return(
                 kind=IntentKind.ROLLBACK,
                 target=target,
@@ -119,6 +125,7 @@ class RollbackService:
             )
             with self._database.reading() as db:
                 remaining = db.checkpoints.count(plan_id, superseded=False)
+            impact = replace(impact, undo_failed=returned.not_undone)
             return _answer(run, target, returned.changes, impact, remaining, returned.before)
 
     def _target(self, run: Run, word: str) -> CheckpointGroup:
@@ -135,7 +142,7 @@ class RollbackService:
             )
         return group
 
-    def _impact(self, run: Run, target: CheckpointGroup) -> tuple[Impact, int]:
+    def _impact(self, run: Run, target: CheckpointGroup, undoing: Undoing) -> tuple[Impact, int]:
         """What becomes superseded, and how many groups stay live, by the same rule that the rows follow."""
         plan_id = run.plan.plan_id
         with self._database.reading() as db:
@@ -143,22 +150,17 @@ class RollbackService:
             decisions = [d for d in db.decisions.list(plan_id) if not d.superseded]
             calls = [c for c in db.tool_calls.list(plan_id) if not c.superseded]
             groups = db.checkpoints.list(plan_id, superseded=True)
-        lost_calls = [c for c in calls if c.done_seq is None or not is_live(segments, c.line, c.done_seq)]
         impact = Impact(
             child_plans_invalidated=0,
             decisions_discarded=sum(not is_live(segments, d.line, d.seq) for d in decisions),
-            tool_calls_undone=len(lost_calls),
-            irreversible=self._irreversible(lost_calls),
+            tool_calls_undone=sum(
+                c.done_seq is None or not is_live(segments, c.line, c.done_seq) for c in calls
+            ),
+            undo=tuple(map(described, undoing.undone)),
+            undo_failed=(),
+            irreversible=tuple(map(described, undoing.irreversible)),
         )
         return impact, sum(is_live(segments, g.line, g.seq) for g in groups)
-
-    def _irreversible(self, calls: Sequence[ToolCall]) -> tuple[str, ...]:
-        declared = self._toolbox.declarations()
-        return tuple(
-            f"{c.tool} in step {c.step_name!r}"
-            for c in calls
-            if c.tool in declared and declared[c.tool].irreversible
-        )
 
 
 def _answer(
@@ -192,4 +194,5 @@ def _answer(
             checkpoints_remaining=remaining,
             pre_rollback_checkpoint=before.first_checkpoint_id if before else None,
         ),
+        messages=tuple(run.told),
     )

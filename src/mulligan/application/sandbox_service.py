@@ -155,6 +155,7 @@ class SandboxService:
             location=self._location(resource),
             path=path,
             excluded=left_out(resource, resources),
+            include_ignored=run.settings.include_ignored,
         )
 
     def _record(self, run: Run, intent: Intent, made: Sequence[tuple[Sandbox, Capture]]) -> None:

@@ -2,30 +2,41 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
+from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.run import Entry, Run
+from mulligan.application.tool_requests import tool_request, values_of
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import CallId
-from mulligan.domain.interpolation import RunValues, replace_references, run_environment
+from mulligan.domain.interpolation import replace_references
 from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.resource import ResourceType
 from mulligan.domain.step import Step, ToolUse
-from mulligan.domain.tool import CallStatus, ToolCall, ToolDeclaration
+from mulligan.domain.store_report import Capture
+from mulligan.domain.tool import CallStatus, ToolCall, ToolDeclaration, Undo
 from mulligan.errors import NotBuiltYet, PathEscapes, RollbackDisabled, SystemFailed, ToolFailed
-from mulligan.ports import Clock, Ids, StepHost, Toolbox, ToolRequest
+from mulligan.ports import Clock, Ids, StepHost, Toolbox
 
 # What a call may end in. Anything else (a checkpoint that failed, a plan taken over) stops the whole plan.
 CALL_FAILURES = (ToolFailed, PathEscapes, SystemFailed, NotBuiltYet, RollbackDisabled)
+NAMED_PATHS = 5  # of those that a tool changed and should not have
 
 
 class ToolCallService:
     """One call of one tool."""
 
-    def __init__(self, *, toolbox: Toolbox, confinement: ConfinementService, ids: Ids, clock: Clock) -> None:
-        """Take the tools from this box."""
+    def __init__(
+        self,
+        *,
+        toolbox: Toolbox,
+        manager: CheckpointManager,
+        confinement: ConfinementService,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Take the tools from this box; see through the manager what they changed."""
         self._toolbox = toolbox
+        self._manager = manager
         self._confinement = confinement
         self._ids = ids
         self._clock = clock
@@ -54,15 +65,22 @@ class ToolCallService:
             superseded=False,
             started_at=self._clock.now(),
             duration_ms=None,
+            undo=self.declaration(use).undo,
         )
 
     def call(self, run: Run, step: Step, use: ToolUse, call: ToolCall, host: StepHost) -> Json:
         """Run the tool and give its output; how it ended is recorded with the next group."""
         tool = self._toolbox.tool(use.tool)
-        request = self._request(run, step, use, call, tool.declaration)
+        declared = tool.declaration
+        args = replace_references(use.args, declared, values_of(run))
+        timeout = step.timeout if step.timeout is not None else declared.timeout
+        request = tool_request(run, call, args, timeout, self._confinement.bounds(run))
+        before = run.still
         run.still = None  # from here on the sandboxes may change
         try:
             result = tool.call(request, host)
+            if before is not None and not declared.writes:
+                self._refuse_changes(run, declared, before)
         except CALL_FAILURES as exc:
             error = self._confinement.explain(exc, request.root, request.bounds)
             detail: JsonObject = {"hint": error.next_step}
@@ -71,36 +89,25 @@ class ToolCallService:
             raise error from exc.__cause__
         finally:
             run.still = None  # also after a checkpoint inside the tool, which then worked on
-        done = replace(call, status=CallStatus.DONE, output=result.output, detail=result.detail)
+        # An `undo` gets the arguments as they were then: what they refer to may be gone by that time.
+        detail = {**result.detail, "arguments": args} if call.undo is Undo.POSSIBLE else result.detail
+        done = replace(call, status=CallStatus.DONE, output=result.output, detail=detail)
         self._ended(run, done, result.messages)
         return result.output
 
-    def _request(
-        self, run: Run, step: Step, use: ToolUse, call: ToolCall, declared: ToolDeclaration
-    ) -> ToolRequest:
-        definition = run.plan.definition
-        paths = {s.resource: Path(s.path) for s in run.sandboxes}
-        scripts = next((s.path for s in run.sandboxes if s.type is not ResourceType.SQLITE), None)
-        # Guidance is empty until a correction gives some.
-        values = RunValues(variables=definition.variables, outputs=dict(run.outputs), guidance="")
-        handed = run_environment(values)
-        return ToolRequest(
-            call_id=call.call_id,
-            plan_id=run.plan.plan_id,
-            step_name=step.name,
-            args=replace_references(use.args, declared, values),
-            root=paths[call.resource],
-            script_root=None if scripts is None else Path(scripts),
-            sandboxes=paths,
-            variables=values.variables,
-            outputs=values.outputs,
-            memory=run.memory,
-            guidance=values.guidance,
-            environment=handed.variables,
-            large_values=handed.files,
-            timeout=step.timeout if step.timeout is not None else declared.timeout,
-            bounds=self._confinement.bounds(run),
-        )
+    def _refuse_changes(self, run: Run, declared: ToolDeclaration, before: tuple[Capture, ...]) -> None:
+        """Fail a call that changed sandboxes although its tool declares that it does not write."""
+        if run.in_place:
+            return  # anyone may have changed the real thing meanwhile
+        paths = self._manager.changed_since(run, before)
+        if paths:
+            more = f" and {len(paths) - NAMED_PATHS} more" if len(paths) > NAMED_PATHS else ""
+            raise ToolFailed(
+                tool=declared.name,
+                reason=f"declares that it does not write, but changed {', '.join(paths[:NAMED_PATHS])}{more}",
+                paths=list(paths),
+                hint="declare the tool with writes=True, or let it leave the sandboxes alone",
+            )
 
     def _ended(self, run: Run, call: ToolCall, messages: Sequence[str]) -> None:
         now = self._clock.now()

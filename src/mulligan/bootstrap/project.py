@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from mulligan.application.sweep_service import SweepReport
     from mulligan.bootstrap.checkpoints import Checkpoints
     from mulligan.bootstrap.services import Services
+    from mulligan.bootstrap.tools import Tools
     from mulligan.domain.diff import Diff
     from mulligan.domain.event import Event
     from mulligan.domain.history_tree import TreeNode
@@ -55,6 +55,13 @@ class Project:
     def database(self) -> Path:
         """The file that plans and checkpoints are recorded in."""
         return self._services.database_path
+
+    @property
+    def tools(self) -> Tools:
+        """The tools that plans of this project can use."""
+        from mulligan.bootstrap.tools import Tools
+
+        return Tools(toolbox=self._services.toolbox)
 
     def prepare(self) -> None:
         """Open the database, which makes it or brings it up to date."""
@@ -173,12 +180,8 @@ class Configuration:
         self._services = services
 
     def list(self) -> Sequence[Entry]:
-        """Every setting with its value and where it comes from; the database's address as it is used."""
-        url = f"sqlite:///{self._services.database_path}"
-        return [
-            replace(entry, value=url) if entry.key == "core.database.url" and entry.value is None else entry
-            for entry in self._services.settings.of_project().entries
-        ]
+        """Every setting with its value and where it comes from."""
+        return self._services.shown_settings()
 
     def get(self, key: str) -> Entry:
         """One setting."""

@@ -5,15 +5,28 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.database_copy import BUSY_LIMIT
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
 from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
 from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
-from mulligan.bootstrap.surroundings import boot_id
+from mulligan.bootstrap.surroundings import Surroundings, boot_id
 from mulligan.ports import SnapshotStore
 
 
-def sandbox_kinds(*, store: SnapshotStore, project_home: Path) -> LocalSandboxKinds:
+def git_sandboxes(*, store: SnapshotStore, project_home: Path, around: Surroundings) -> GitSandboxes:
+    """Those of git checkouts; git is the user's own, with the caller's environment."""
+    return GitSandboxes(
+        store=store,
+        home=project_home / "sandboxes",
+        git_home=project_home / "git",
+        project_home=project_home,
+        user_home=Path.home(),
+        environment=around.environ,
+    )
+
+
+def sandbox_kinds(*, store: SnapshotStore, project_home: Path, git: GitSandboxes) -> LocalSandboxKinds:
     """All kinds of sandboxes of a project."""
     home, user_home = project_home / "sandboxes", Path.home()
     folders = DirectorySandboxes(store=store, home=home, project_home=project_home, user_home=user_home)
@@ -26,4 +39,6 @@ def sandbox_kinds(*, store: SnapshotStore, project_home: Path) -> LocalSandboxKi
         boot_id=boot_id(),
         busy_limit=BUSY_LIMIT,
     )
-    return LocalSandboxKinds([folders, in_place, SqliteSandboxes(databases), InPlaceDatabases(databases)])
+    return LocalSandboxKinds(
+        [folders, in_place, git, SqliteSandboxes(databases), InPlaceDatabases(databases)]
+    )

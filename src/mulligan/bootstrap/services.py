@@ -1,32 +1,17 @@
-"""The only place where classes meet: builds a project from its folder and its surroundings.
+"""The only place where classes meet: builds the use cases of a project on its foundation.
 
 Each service is imported and built when it is first needed: a command does not pay for what it does not use.
 """
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.adapters import home
-from mulligan.adapters.db.database import SqliteDatabase
-from mulligan.adapters.locks import FilePlanLocks
 from mulligan.application.queries import Queries
-from mulligan.bootstrap.layered_settings import LayeredSettings
-from mulligan.bootstrap.surroundings import boot_id
-from mulligan.bootstrap.world import SystemClock, UlidSource
-from mulligan.domain.resource import Resource, ResourceType
-from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
+from mulligan.bootstrap.foundation import Foundation
 
 if TYPE_CHECKING:
-    from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
-    from mulligan.adapters.snapshots.packed_trees import PackedTrees
-    from mulligan.adapters.snapshots.store import PackedSnapshotStore
-    from mulligan.adapters.tools.toolbox import LocalToolbox
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoint_queries import CheckpointQueries
@@ -44,59 +29,11 @@ if TYPE_CHECKING:
     from mulligan.application.rollback_service import RollbackService
     from mulligan.application.sandbox_service import SandboxService
     from mulligan.application.sweep_service import SweepService
-    from mulligan.bootstrap.surroundings import Surroundings
-    from mulligan.domain.tool import ToolDeclaration
-    from mulligan.ports import Confinement
-
-_SQLITE = "sqlite:///"
+    from mulligan.application.undo_service import UndoService
 
 
-class Services:
-    """Everything of one project, each built when it is first needed, from what it must have."""
-
-    def __init__(self, *, folder: Path, around: Surroundings) -> None:
-        """Stand on this project folder."""
-        self.folder = folder
-        self.home = folder / home.NAME
-        self.settings_file = self.home / "config.toml"
-        self._around = around
-        self._clock = SystemClock()
-        self._ids = UlidSource()
-
-    @cached_property
-    def settings(self) -> LayeredSettings:
-        """Where settings come from."""
-        return LayeredSettings(around=self._around, project_file=self.settings_file)
-
-    @cached_property
-    def database_path(self) -> Path:
-        """The file of the database."""
-        url = self.settings.of_project().database_url
-        if url is None:
-            return self.home / "mulligan.db"
-        if not url.startswith(_SQLITE):
-            raise NotBuiltYet(
-                feature=f"a database other than SQLite (core.database.url: {url})",
-                hint="use `sqlite:///PATH`, or unset it with `mulligan config unset core.database.url`",
-            )
-        path = url.removeprefix(_SQLITE)
-        if not path:
-            raise SettingInvalid(key="core.database.url", reason="names no file", allowed="sqlite:///PATH")
-        return self.folder / path
-
-    @cached_property
-    def database(self) -> SqliteDatabase:
-        """Where rows are kept. An empty one beside a full store is a loss, not a beginning."""
-        files = (self.database_path, Path(f"{self.database_path}-wal"))
-        empty = not any(file.exists() and file.stat().st_size for file in files)
-        packs = self.home / "store" / "packs"
-        if empty and packs.is_dir() and any(packs.iterdir()):
-            raise DatabaseUnusable(
-                database=str(self.database_path),
-                reason="it is empty or missing, but the store beside it holds snapshots",
-                hint=f"put the database back; to start anew instead, move {self.home} away",
-            )
-        return SqliteDatabase(self.database_path)
+class Services(Foundation):
+    """Every use case of one project, each built when it is first needed, from what it must have."""
 
     @cached_property
     def queries(self) -> Queries:
@@ -146,7 +83,11 @@ class Services:
         phase = ExecutePhase(
             checkpoints=self._checkpoints,
             calls=ToolCallService(
-                toolbox=self.toolbox, confinement=self._confinement, ids=self._ids, clock=self._clock
+                toolbox=self.toolbox,
+                manager=self._manager,
+                confinement=self._confinement,
+                ids=self._ids,
+                clock=self._clock,
             ),
             failures=failures,
             recorder=self._recorder,
@@ -180,7 +121,7 @@ class Services:
             claims=self.claims,
             manager=self._manager,
             returns=self._returns,
-            toolbox=self.toolbox,
+            undos=self._undos,
         )
 
     @cached_property
@@ -224,14 +165,14 @@ class Services:
     @cached_property
     def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalSandboxFolders
         from mulligan.application.sweep_service import SweepService
 
         return SweepService(
             database=self.database,
             store=self._store,
             kinds=self._kinds,
-            folders=LocalPlanFolders(home=self.home / "sandboxes"),
+            folders=LocalSandboxFolders(home=self.home / "sandboxes", release=self._git_sandboxes.release),
             scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,
@@ -259,72 +200,11 @@ class Services:
 
         return DiffService(database=self.database, trees=self._trees)
 
-    @property
-    def known_tools(self) -> Mapping[str, ToolDeclaration]:
-        """Tools by name."""
-        return self.toolbox.declarations()
-
-    @property
-    def default_resource(self) -> Resource:
-        """What a plan without `resources:` works on: the project folder."""
-        is_git = (self.folder / ".git").exists()
-        return Resource(
-            name="workspace",
-            type=ResourceType.GIT_CHECKOUT if is_git else ResourceType.FS_DIRECTORY,
-            location=".",
-            strategy=None,
-            from_revision=None,
-            create=False,
-        )
-
-    @cached_property
-    def toolbox(self) -> LocalToolbox:
-        """The tools, and the processes they keep."""
-        from mulligan.adapters.tools.toolbox import LocalToolbox
-
-        return LocalToolbox(
-            python=sys.executable, base_environment=self._around.environ, scratch=self._scratch
-        )
-
-    @cached_property
-    def confinement(self) -> Confinement:
-        """Confines what tools may write."""
-        from mulligan.bootstrap.confining import confinement
-
-        kept = (self.home, self.database_path)
-        return confinement(self.folder, kept, self._scratch, self._around.environ)
-
     @cached_property
     def _confinement(self) -> ConfinementService:
         from mulligan.application.confinement_service import ConfinementService
 
         return ConfinementService(confinement=self.confinement)
-
-    @property
-    def _scratch(self) -> Path:
-        return self.home / "scratch"
-
-    @cached_property
-    def _locks(self) -> FilePlanLocks:
-        return FilePlanLocks(folder=self.home / "locks", clock=self._clock)
-
-    @cached_property
-    def _trees(self) -> PackedTrees:
-        from mulligan.adapters.snapshots.packed_trees import PackedTrees
-
-        return PackedTrees(home=self.home / "store")
-
-    @cached_property
-    def _store(self) -> PackedSnapshotStore:
-        from mulligan.adapters.snapshots.store import PackedSnapshotStore
-
-        return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
-
-    @cached_property
-    def _kinds(self) -> LocalSandboxKinds:
-        from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
-
-        return sandbox_kinds(store=self._store, project_home=self.home)
 
     @cached_property
     def _recorder(self) -> Recorder:
@@ -360,9 +240,22 @@ class Services:
             store=self._store,
             manager=self._manager,
             checkpoints=self._checkpoints,
+            undos=self._undos,
             recorder=self._recorder,
             toolbox=self.toolbox,
             ids=self._ids,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def _undos(self) -> UndoService:
+        from mulligan.application.undo_service import UndoService
+
+        return UndoService(
+            database=self.database,
+            toolbox=self.toolbox,
+            confinement=self._confinement,
+            recorder=self._recorder,
             clock=self._clock,
         )
 

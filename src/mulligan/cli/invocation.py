@@ -82,9 +82,14 @@ class Invocation:
         if not self.format.is_document:
             draw_blocks(preview, self.format)
 
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is someone to answer a question."""
+        return sys.stdin.isatty() and sys.stderr.isatty() and not self.format.is_document
+
     def confirm(self, question: str) -> None:
         """Ask on the terminal; without one, or without a yes, refuse."""
-        if not (sys.stdin.isatty() and sys.stderr.isatty()) or self.format.is_document:
+        if not self.can_ask:
             raise ConfirmationMissing
         sys.stderr.write(f"{question} [y/N] ")
         sys.stderr.flush()

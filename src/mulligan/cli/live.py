@@ -84,6 +84,8 @@ def _told(event: Event) -> str | None:
             return f"  checkpoint {data['checkpoint_id']} {data['checkpoint_type']}{label}"
         case EventType.DECISION:
             return f"  decision: {data['question']} {data['chosen']}"
+        case EventType.TOOL_UNDONE if data["status"] == "done":
+            return f"  undone: {data['tool']} in step {data['step']!r}"
         case EventType.MESSAGE | EventType.LOG:
             return f"  {data['message']}"
         case _:

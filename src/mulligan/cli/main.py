@@ -23,6 +23,7 @@ _GROUPS = {
         "List, show, compare, take, check, restore and prune checkpoints.",
     ),
     "config": ("mulligan.cli.config_commands", "Look at and change settings."),
+    "tool": ("mulligan.cli.tool_commands", "List, show and trust tools."),
 }
 
 

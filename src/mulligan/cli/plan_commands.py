@@ -14,6 +14,7 @@ from mulligan.cli.commands import command, everywhere
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.times import local_time
+from mulligan.cli.trusting import trusting
 from mulligan.domain.plan import State
 from mulligan.errors import MulliganError, NotBuiltYet, UsageWrong
 
@@ -36,17 +37,18 @@ def group() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def create(invocation: Invocation, file: Path) -> Answer:
     """Read, check and record the plan in FILE; nothing runs."""
-    return _status_answer(invocation.project_or_new().create(file), None)
+    project = invocation.project_or_new()
+    return _status_answer(trusting(invocation, project, lambda: project.create(file)), None)
 
 
 @command(group, "execute", example="mulligan plan execute upgrade.yaml", codes=(0, 1, 2, 3, 130))
 @click.argument("plan", metavar="FILE|PLAN_ID")
 def execute(invocation: Invocation, plan: str) -> Answer:
     """Run the plan in FILE, or run on with a recorded one, in its sandboxes."""
-    if _is_file(plan):
-        status, execution = invocation.project_or_new().run(Path(plan))
-    else:
-        status, execution = invocation.project().run(plan)
+    is_file = _is_file(plan)
+    project = invocation.project_or_new() if is_file else invocation.project()
+    wanted = Path(plan) if is_file else plan
+    status, execution = trusting(invocation, project, lambda: project.run(wanted))
     return _status_answer(status, execution.error, execution.messages)
 
 
@@ -76,7 +78,9 @@ def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, me
             )
         status, preview = project.preview_resume(plan)
         return _status_answer(status, None, preview.messages)
-    status, execution = project.resume(plan, mended=mended, take_over=take_over)
+    status, execution = trusting(
+        invocation, project, lambda: project.resume(plan, mended=mended, take_over=take_over)
+    )
     return _status_answer(status, execution.error, execution.messages)
 
 
@@ -167,7 +171,7 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
         preview = _rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
         invocation.show(preview)
         invocation.confirm("Roll back?")
-    return _rollback_answer(project.rollback(plan, checkpoint))
+    return _rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
 
 
 @command(group, "cancel", example="mulligan plan cancel upgrade-api --reason 'not needed'", codes=_READS)
@@ -218,14 +222,17 @@ def _rollback_answer(rollback: Rollback) -> Answer:
             f"{impact.decisions_discarded} decisions taken back"
         ),
     ]
+    undone = "to be undone" if rollback.dry_run else "undone"
+    blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
     if rollback.changes_reverted:
         rows = tuple((c.action.value, c.resource, c.file) for c in rollback.changes_reverted)
         blocks.append(Table(("ACTION", "RESOURCE", "PATH"), rows))
-    blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
+    if rollback.dry_run:  # of one that is done the messages tell
+        blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
     if after.pre_rollback_checkpoint:
         blocks.append(Line(f"what was there is kept in {after.pre_rollback_checkpoint}"))
         blocks.append(Line(f"run on with `mulligan plan resume {rollback.plan_id}`"))
-    return Answer(data=rollback, blocks=blocks)
+    return Answer(data=rollback, blocks=blocks, messages=rollback.messages, warn=bool(impact.undo_failed))
 
 
 def _event_text(event: Event) -> str:

@@ -18,6 +18,7 @@ class EventType(StrEnum):
     STEP_DONE = "step_done"
     STEP_FAILED = "step_failed"
     TOOL_CALLED = "tool_called"
+    TOOL_UNDONE = "tool_undone"  # a call was taken back by its `undo`, or that failed
     DECISION = "decision"
     CHECKPOINT = "checkpoint"
     PRUNED = "pruned"

@@ -20,8 +20,11 @@ class ArgumentType(StrEnum):
     TEXT_MAP = "mapping of texts"
     MODE = "file mode"  # an octal number such as 0644, as text or as YAML reads it
     FLAG = "true or false"
+    WHOLE = "whole number"
+    NUMBER = "number"
     FUNCTION = "module:name"
     ANYTHING = "anything"
+    LIST = "list"
     MAP = "mapping"
 
 
@@ -49,15 +52,31 @@ class ToolDeclaration:
     idempotent: bool
     side_effects: tuple[str, ...]
     timeout: float | None  # seconds; a step's own timeout wins
+    undoable: bool = False  # whether it has an `undo`, which takes back what a call did outside the sandboxes
 
     def argument(self, name: str) -> Argument | None:
         """The argument of that name."""
         return next((a for a in self.arguments if a.name == name), None)
 
     @property
-    def irreversible(self) -> bool:
-        """Whether a call of it has effects outside that nothing here takes back."""
-        return "external" in self.side_effects
+    def undo(self) -> "Undo":
+        """How a call of it, once it is done, can be taken back."""
+        if self.undoable:
+            return Undo.POSSIBLE
+        return Undo.IMPOSSIBLE if EXTERNAL in self.side_effects else Undo.NOT_NEEDED
+
+
+EXTERNAL = "external"  # the side effect of a tool whose effects leave the sandboxes
+
+
+class Undo(StrEnum):
+    """How a tool call is taken back, beyond restoring the sandboxes; recorded with the call."""
+
+    NOT_NEEDED = "not_needed"  # all it does, it does to the sandboxes
+    POSSIBLE = "possible"  # by the tool's `undo`
+    IMPOSSIBLE = "impossible"  # it has effects outside, and its tool has no `undo`
+    DONE = "done"
+    FAILED = "failed"  # the `undo` was called and did not succeed
 
 
 class CallStatus(StrEnum):
@@ -99,3 +118,4 @@ class ToolCall:
     superseded: bool
     started_at: datetime
     duration_ms: int | None
+    undo: Undo = Undo.NOT_NEEDED

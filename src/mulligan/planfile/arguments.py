@@ -12,6 +12,7 @@ from mulligan.planfile.document import Items, shorten
 from mulligan.planfile.references import Names
 from mulligan.planfile.value import Value
 
+_LARGEST_WHOLE = 10**300  # nobody means more, and JSON of other programs ends long before
 _MODE = re.compile(r"0o[0-7]{1,4}|0*[0-7]{3,4}")
 
 
@@ -101,6 +102,22 @@ def _flag(value: Value, _names: Names) -> Json:
     return value.flag()
 
 
+def _whole(value: Value, _names: Names) -> Json:
+    return value.whole(-_LARGEST_WHOLE, _LARGEST_WHOLE)
+
+
+def _number(value: Value, _names: Names) -> Json:
+    number = value.json()
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise value.unexpected("a number")
+    return number
+
+
+def _list(value: Value, names: Names) -> Json:
+    value.items()
+    return _anything(value, names)
+
+
 def _function(value: Value, _names: Names) -> Json:
     text = value.text()
     module, _, name = text.partition(":")
@@ -127,6 +144,9 @@ _READERS: Mapping[ArgumentType, Callable[[Value, Names], Json]] = {
     ArgumentType.TEXT_MAP: _text_map,
     ArgumentType.MODE: _mode,
     ArgumentType.FLAG: _flag,
+    ArgumentType.WHOLE: _whole,
+    ArgumentType.NUMBER: _number,
+    ArgumentType.LIST: _list,
     ArgumentType.FUNCTION: _function,
     ArgumentType.ANYTHING: _anything,
     ArgumentType.MAP: _map,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
     from mulligan.domain.decision import Decision
     from mulligan.domain.event import Event
-    from mulligan.domain.ids import CheckpointId, GroupId, IntentId, PlanId
+    from mulligan.domain.ids import CallId, CheckpointId, GroupId, IntentId, PlanId
     from mulligan.domain.intent import Intent
     from mulligan.domain.plan import Plan, State
     from mulligan.domain.resource import Sandbox
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mulligan.domain.rollback import Line, Segment
     from mulligan.domain.snapshot import Snapshot
     from mulligan.domain.step import StepRecord
-    from mulligan.domain.tool import ToolCall
+    from mulligan.domain.tool import ToolCall, Undo
 
 
 class PlanRepository(Protocol):
@@ -88,6 +88,10 @@ class ToolCallRepository(Protocol):
         """Record how it ended."""
         ...
 
+    def set_undo(self, call_id: CallId, undo: Undo) -> None:
+        """Record what became of taking a call back."""
+        ...
+
     def count_done(self, plan_id: PlanId) -> int:
         """How many live calls succeeded."""
         ...
@@ -98,6 +102,10 @@ class ToolCallRepository(Protocol):
 
     def list(self, plan_id: PlanId) -> Sequence[ToolCall]:
         """The plan's calls in order."""
+        ...
+
+    def list_external(self, plan_id: PlanId) -> Sequence[ToolCall]:
+        """The plan's calls that had effects outside the sandboxes, or may have had, in order."""
         ...
 
 

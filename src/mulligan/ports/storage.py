@@ -38,6 +38,7 @@ class SandboxOrder:
     location: Path  # of the real thing
     path: Path  # where the working copy is to stand
     excluded: frozenset[str]  # paths inside it, relative, that belong to other resources of the plan
+    include_ignored: bool  # git-checkout only: copy what git ignores too
 
 
 class StoredTrees(Protocol):

@@ -84,6 +84,17 @@ class Toolbox(Protocol):
         """The tool of that name."""
         ...
 
+    def require(self, name: str) -> None:
+        """Have the tool at hand, if there is one: ToolsUntrusted where its code may not be loaded."""
+        ...
+
+    def undo(self, name: str, request: ToolRequest, result: Json, host: StepHost) -> None:
+        """Take back what a call of the tool did outside the sandboxes: what it was asked for, and its result.
+
+        ToolFailed or ToolUnknown where that cannot be. It can be repeated: a return that was cut off is.
+        """
+        ...
+
     def forget_processes(self) -> None:
         """End processes that are kept for reuse: the files they imported are about to change under them."""
         ...

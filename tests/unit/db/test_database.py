@@ -17,7 +17,7 @@ from mulligan.domain.plan import Phase, PlanFailure, State
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.rollback import Line, live_segments
 from mulligan.domain.step import StepRecord, StepStatus
-from mulligan.domain.tool import CallStatus, ToolCall
+from mulligan.domain.tool import CallStatus, ToolCall, Undo
 from mulligan.errors import Ambiguous, CheckpointNotFound, DatabaseUnusable, PlanNotFound, PlanTakenOver
 from mulligan.ports import Claim
 from tests.unit.examples import NOON, a_group, a_plan, a_snapshot
@@ -173,6 +173,7 @@ def test_steps_tool_calls_decisions_events_and_intents_come_back(database: Sqlit
         superseded=False,
         started_at=NOON,
         duration_ms=None,
+        undo=Undo.POSSIBLE,
     )
     event = Event(plan_id=PLAN, seq=4, type=EventType.LOG, data={"message": "é\udcff"}, created_at=NOON)
     intent = Intent(
@@ -194,6 +195,11 @@ def test_steps_tool_calls_decisions_events_and_intents_come_back(database: Sqlit
         assert db.tool_calls.list(PLAN)[0].status is CallStatus.INTERRUPTED
         db.tool_calls.save(replace(call, status=CallStatus.DONE, done_seq=9, output=[1], duration_ms=4))
         assert db.tool_calls.list(PLAN)[0].done_seq == 9
+        assert db.tool_calls.list_external(PLAN) == db.tool_calls.list(PLAN)
+        db.tool_calls.set_undo(call.call_id, Undo.NOT_NEEDED)
+        assert db.tool_calls.list_external(PLAN) == []
+        db.tool_calls.set_undo(call.call_id, Undo.FAILED)
+        assert db.tool_calls.list(PLAN)[0].undo is Undo.FAILED
         db.intents.close(intent.intent_id)
         assert db.intents.list(PLAN) == []
 

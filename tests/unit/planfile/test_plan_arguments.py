@@ -298,3 +298,29 @@ def test_a_command_that_means_something_else_learns_of_the_environment() -> None
 
 def test_what_belongs_to_the_shell_is_left_alone() -> None:
     assert args("{tool: shell, args: {command: 'echo $X ${X}'}}") == {"command": "echo $X ${X}"}
+
+
+def test_numbers_and_lists_are_what_they_say() -> None:
+    assert args("{tool: measure, args: {whole: -7, number: 2, list: [1, {a: b}]}}") == {
+        "whole": -7,
+        "number": 2,
+        "list": [1, {"a": "b"}],
+    }
+    assert args("{tool: measure, args: {number: .5, list: []}}") == {"number": 0.5, "list": []}
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("whole: 1.5", "expected a whole number, found '1.5'"),
+        ("whole: '1'", "expected a whole number, found the text '1'"),
+        ("number: true", "expected a number, found 'true'"),
+        ("number: '1'", "expected a number, found the text '1'"),
+        ("number: [1]", "expected a number, found a list"),
+        ("list: a", "expected a list, found 'a'"),
+        ("list: ['${{ nobody }}']", "there is no variable 'nobody'"),
+    ],
+)
+def test_other_than_numbers_and_lists_is_refused(given: str, reason: str) -> None:
+    error = refused(with_step(f"{{tool: measure, args: {{{given}}}}}"))
+    assert reason in error.text

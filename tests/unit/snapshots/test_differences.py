@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mulligan.adapters.snapshots.changes import differences
+from mulligan.adapters.snapshots.changes import FolderReader, differences
 from mulligan.adapters.snapshots.objects import Objects
 from tests.snapshot_world import new_store, take
 
@@ -23,9 +23,9 @@ def test_equal_folders_are_not_opened(tmp_path: Path) -> None:
         opened.append(address)
         return objects.read(address)
 
-    found = differences(bytes.fromhex(before.address), bytes.fromhex(after.address), read)
+    found = differences(bytes.fromhex(before.address), bytes.fromhex(after.address), FolderReader(read))
     assert [d.path for d in found] == ["7/inner/file"]
     assert len(opened) == 2 * len(["the root", "the tree", "7", "7/inner"])
     opened.clear()
-    assert differences(bytes.fromhex(after.address), bytes.fromhex(after.address), read) == ()
+    assert differences(bytes.fromhex(after.address), bytes.fromhex(after.address), FolderReader(read)) == ()
     assert len(opened) == 2

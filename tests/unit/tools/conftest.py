@@ -10,6 +10,7 @@ import pytest
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.tool import ToolResult
 from tests.recording_host import RecordingHost, a_request
+from tests.unit.tools.project_homes import Home
 
 Call = Callable[..., ToolResult]
 
@@ -55,3 +56,12 @@ def call(toolbox: LocalToolbox, host: RecordingHost, root: Path) -> Call:
         return toolbox.tool(name).call(request, host)
 
     return run
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    """A project home, whose toolboxes are emptied in the end."""
+    made = Home(tmp_path / "project")
+    yield made
+    for box in made.boxes:
+        box.forget_processes()

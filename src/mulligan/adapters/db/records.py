@@ -20,7 +20,7 @@ from mulligan.domain.step import StepRecord, StepStatus
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection, Row
-    from mulligan.domain.tool import ToolCall
+    from mulligan.domain.tool import ToolCall, Undo
 
 _ADD_STEP = "INSERT INTO steps (plan_id, step_index, name, status, duration_ms) VALUES (?, ?, ?, ?, ?)"
 _FORGET_STEPS = "DELETE FROM steps WHERE plan_id = ? AND step_index >= ?"
@@ -30,16 +30,18 @@ _STEPS = "SELECT * FROM steps WHERE plan_id = ? ORDER BY step_index"
 _ADD_CALL = """
 INSERT INTO tool_calls (
     call_id, plan_id, seq, line, done_seq, step_index, step_name, tool, resource, arguments_json, status,
-    output_json, detail_json, error, superseded, started_at, duration_ms
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    output_json, detail_json, error, superseded, started_at, duration_ms, undo
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _SAVE_CALL = """
 UPDATE tool_calls SET done_seq = ?, status = ?, output_json = ?, detail_json = ?, error = ?, duration_ms = ?
 WHERE call_id = ?
 """
+_SET_UNDO = "UPDATE tool_calls SET undo = ? WHERE call_id = ?"
 _INTERRUPT = "UPDATE tool_calls SET status = 'interrupted' WHERE plan_id = ? AND status = 'running'"
 _COUNT_CALLS = "SELECT COUNT(*) FROM tool_calls WHERE plan_id = ? AND superseded = 0 AND status = 'done'"
 _CALLS = "SELECT * FROM tool_calls WHERE plan_id = ? ORDER BY seq"
+_EXTERNAL_CALLS = "SELECT * FROM tool_calls WHERE plan_id = ? AND undo <> 'not_needed' ORDER BY seq"
 
 _ADD_DECISION = """
 INSERT INTO decisions (
@@ -121,6 +123,7 @@ class SqlToolCallRepository:
                 int(call.superseded),
                 time_text(call.started_at),
                 call.duration_ms,
+                call.undo,
             ),
         )
 
@@ -139,6 +142,10 @@ class SqlToolCallRepository:
             ),
         )
 
+    def set_undo(self, call_id: CallId, undo: Undo) -> None:
+        """Record what became of taking a call back."""
+        self._db.execute(_SET_UNDO, (undo, call_id))
+
     def count_done(self, plan_id: PlanId) -> int:
         """How many live calls succeeded."""
         return int(self._db.rows(_COUNT_CALLS, (plan_id,))[0][0])
@@ -150,6 +157,10 @@ class SqlToolCallRepository:
     def list(self, plan_id: PlanId) -> Sequence[ToolCall]:
         """The plan's calls in order."""
         return [_call(row) for row in self._db.rows(_CALLS, (plan_id,))]
+
+    def list_external(self, plan_id: PlanId) -> Sequence[ToolCall]:
+        """The plan's calls that had effects outside the sandboxes, or may have had, in order."""
+        return [_call(row) for row in self._db.rows(_EXTERNAL_CALLS, (plan_id,))]
 
 
 class SqlDecisionRepository:
@@ -193,7 +204,7 @@ class SqlDecisionRepository:
 
 
 def _call(row: Row) -> ToolCall:
-    from mulligan.domain.tool import CallStatus, ToolCall  # here: to count calls takes none of them
+    from mulligan.domain.tool import CallStatus, ToolCall, Undo  # here: to count calls takes none of them
 
     return ToolCall(
         call_id=CallId(row["call_id"]),
@@ -213,6 +224,7 @@ def _call(row: Row) -> ToolCall:
         superseded=bool(row["superseded"]),
         started_at=time_value(row["started_at"]),
         duration_ms=row["duration_ms"],
+        undo=Undo(row["undo"]),
     )
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.exporting import export_files
+from mulligan.adapters.sandboxes.places import unsuitable_place
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
@@ -31,7 +32,7 @@ class DirectorySandboxes:
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse a real thing that is no folder, or one that no plan may work on."""
-        reason = self._unsuitable(location)
+        reason = unsuitable_place(location, user_home=self._user_home, project_home=self._project_home)
         if reason:
             raise ResourceUnsuitable(resource=resource.name, path=str(location), reason=reason)
 
@@ -112,23 +113,6 @@ class DirectorySandboxes:
     def _must_exist(self, sandbox: Sandbox) -> None:
         if not self.exists(sandbox):
             raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
-
-    def _unsuitable(self, location: Path) -> str:
-        """Why a plan cannot work on this; empty when it can."""
-        if not location.exists():
-            return "it does not exist"
-        if not location.is_dir():
-            return "it is not a folder"
-        real, user, project = location.resolve(), self._user_home.resolve(), self._project_home.resolve()
-        if real == Path(real.anchor):
-            return "it is the root of the whole filesystem"
-        if user.is_relative_to(real):
-            return "it is a home folder, or holds one"
-        if real.is_relative_to(project):
-            return "it is inside the project home"
-        if not real.is_relative_to(project.parent):
-            return f"it leads out of the project, to {real}"
-        return ""
 
 
 def sandbox_of(order: SandboxOrder, base: Snapshot, strategy: Strategy) -> Sandbox:

@@ -1,6 +1,7 @@
 """Folders of plans on disk, whether a row names them or not."""
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,6 +42,20 @@ class LocalPlanFolders:
         remove_tree(folder, self._home)
         with suppress(OSError):  # it holds others
             folder.parent.rmdir()
+
+
+class LocalSandboxFolders(LocalPlanFolders):
+    """The folders of sandboxes, for some of which something stands elsewhere."""
+
+    def __init__(self, *, home: Path, release: Callable[[Path], None]) -> None:
+        """`release` lets go of what stands elsewhere for a folder."""
+        super().__init__(home=home)
+        self._release = release
+
+    def remove(self, folder: Path) -> None:
+        """Remove a folder, and what stands elsewhere for it first."""
+        self._release(folder)
+        super().remove(folder)
 
 
 def _folders_in(home: Path) -> list[Path]:

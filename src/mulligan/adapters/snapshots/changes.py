@@ -25,11 +25,31 @@ _TYPES = {
     EntryKind.FOLDER: EntryType.FOLDER,
     EntryKind.SYMLINK: EntryType.SYMLINK,
 }
+_REMEMBERED = 1024  # folders
 _HOLDS_NOTHING = identity_of(())
 
 
-def differences(old: bytes, new: bytes, read: _Read) -> tuple[TreeDifference, ...]:
+class FolderReader:
+    """Reads folders, and remembers the last: the newer tree of one comparison is the older one of the next."""
+
+    def __init__(self, read: _Read) -> None:
+        """Read objects with this."""
+        self.read = read
+        self._known: dict[bytes, _Records] = {}
+
+    def __call__(self, address: bytes) -> _Records:
+        """The records of a folder by name."""
+        known = self._known.get(address)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            known = self._known[address] = split(address, self.read(address))
+        return known
+
+
+def differences(old: bytes, new: bytes, folders: FolderReader) -> tuple[TreeDifference, ...]:
     """Where two trees, given by address, differ, sorted by the bytes of the paths."""
+    read = folders.read
     found: list[TreeDifference] = []
     pending: list[tuple[str, _Records, _Records]] = [
         ("", split_root(old, read(old)), split_root(new, read(new)))
@@ -46,7 +66,7 @@ def differences(old: bytes, new: bytes, read: _Read) -> tuple[TreeDifference, ..
                 continue
             if _held(was) != _held(became):
                 below = "" if not place and name == ROOT_NAME else path
-                pending.append((below, _opened(was, read), _opened(became, read)))
+                pending.append((below, _opened(was, folders), _opened(became, folders)))
             if not _same_folder(mine, was, other, became):
                 found.append(TreeDifference(path, _shown(was), _shown(became)))
     return tuple(sorted(found, key=lambda difference: os.fsencode(difference.path)))
@@ -62,10 +82,10 @@ def _held(entry: Entry | None) -> bytes | None:
     return entry.id if entry is not None and entry.kind is EntryKind.FOLDER else None
 
 
-def _opened(entry: Entry | None, read: _Read) -> _Records:
+def _opened(entry: Entry | None, folders: FolderReader) -> _Records:
     if entry is None or entry.kind is not EntryKind.FOLDER:
         return {}
-    return split(entry.address, read(entry.address))
+    return folders(entry.address)
 
 
 def _same_folder(mine: bytes | None, was: Entry | None, other: bytes | None, became: Entry | None) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from mulligan.adapters.snapshots.changes import differences, file_of
+from mulligan.adapters.snapshots.changes import FolderReader, differences, file_of
 from mulligan.adapters.snapshots.chunks import pieces
 from mulligan.adapters.snapshots.durable import make_private_folder
 from mulligan.adapters.snapshots.locking import shared
@@ -22,6 +22,7 @@ class PackedTrees:
         """`home` is the store's folder."""
         self._home = home
         self._objects = Objects(home)
+        self._folders = FolderReader(self._objects.read)
 
     @contextmanager
     def hold(self) -> Generator[None]:
@@ -36,7 +37,7 @@ class PackedTrees:
         """Where two trees differ, path by path, sorted; folders that are equal are not opened."""
         with translated(self._home):
             self._objects.refresh()
-            return differences(address_of(old), address_of(new), self._objects.read)
+            return differences(address_of(old), address_of(new), self._folders)
 
     def read(self, content: StoredContent) -> bytes:
         """The bytes of a stored file."""

@@ -11,6 +11,7 @@ from mulligan.adapters.tools.python import PythonTool
 from mulligan.adapters.tools.shell import Shell
 from mulligan.adapters.tools.sql import Sql
 from mulligan.adapters.tools.survivors import end_marked
+from mulligan.adapters.tools.worker_call import WorkerCalls
 from mulligan.adapters.tools.worker_process import Workers
 from mulligan.domain.ids import PlanId
 from mulligan.domain.tool import ToolDeclaration
@@ -37,7 +38,7 @@ class LocalToolbox:
             "move_file": MoveFile(),
             "apply_patch": ApplyPatch(),
             "sql": Sql(self._launchers, python, base_environment, scratch),
-            "python": PythonTool(self._workers, base_environment),
+            "python": PythonTool(WorkerCalls(self._workers, base_environment)),
         }
 
     def declarations(self) -> Mapping[str, ToolDeclaration]:

@@ -73,7 +73,7 @@ class Worker:
         self._replies = replies
         self._lock = threading.Lock()  # a function may ask from several threads
         self._imports = Imports()
-        self._path = list(sys.path)
+        self._path = list(sys.path)  # as the interpreter made it
 
     def serve(self) -> None:
         """Run what is asked for."""
@@ -89,7 +89,7 @@ class Worker:
         context = StepContext(call, lambda what, facts: self._ask(context, what, facts))
         try:
             self._prepare(call)
-            result = _function(call["function"])(context, **call["kwargs"])
+            result = self._call(call, context)
             reply: dict[str, Any] = {"done": _checked("the function returned", result)}
         except BaseException as exc:  # noqa: BLE001 - SystemExit too: the worker is not the function's to end
             reply = {
@@ -111,8 +111,16 @@ class Worker:
         os.environ.clear()
         os.environ.update(call["environment"])
         os.chdir(call["folder"])
-        sys.path[:] = [call["folder"], *self._path]
+        sys.path[:] = self._search_path(call)
         importlib.invalidate_caches()
+
+    def _call(self, call: dict[str, Any], context: StepContext) -> Any:
+        """Do what the call asks for."""
+        return _function(call["function"])(context, **call["kwargs"])
+
+    def _search_path(self, call: dict[str, Any]) -> list[str]:
+        """Where modules are looked for: what a step wrote comes first."""
+        return [call["folder"], *self._path]
 
     def _ask(self, context: StepContext, what: str, facts: dict[str, Any]) -> Any:
         for stream in (sys.stdout, sys.stderr):
@@ -157,7 +165,7 @@ def _frames(exc: BaseException) -> list[str]:
     return [f"{frame.filename}:{frame.lineno} in {frame.name}: {frame.line}" for frame in frames[-FRAMES:]]
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str], worker: type[Worker] = Worker) -> None:
     """Serve on the descriptors named first and second."""
     requests, replies = map(int, arguments)
     for descriptor in (requests, replies):
@@ -168,4 +176,4 @@ def main(arguments: list[str]) -> None:
         assert isinstance(stream, TextIOWrapper)
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     with open(requests, "rb") as file:
-        Worker(file, replies).serve()
+        worker(file, replies).serve()

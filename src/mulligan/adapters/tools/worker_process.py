@@ -13,6 +13,11 @@ from mulligan.adapters.tools.processes import Command, Launchers
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject
 
+# What each program needs, and is loaded before it.
+_LOADED = {
+    "worker": "load('step_context'); load('worker').main(sys.argv[2:])",
+    "own_worker": "load('step_context'); load('worker'); load('registration'); load('own_worker').main(sys.argv[2:])",
+}
 EXIT_GRACE = 1.0  # seconds for a worker to leave by itself when it is no longer needed
 
 
@@ -66,10 +71,11 @@ class WorkerProcess:
 class Workers:
     """Starts workers, and keeps those that can be used again."""
 
-    def __init__(self, launchers: Launchers, python: str) -> None:
-        """Start them with this interpreter, under launchers."""
+    def __init__(self, launchers: Launchers, python: str, program: str = "worker") -> None:
+        """Start that program with this interpreter, under launchers."""
         self._launchers = launchers
         self._python = python
+        self._program = program
         self._idle: list[WorkerProcess] = []
         self._lock = threading.Lock()
 
@@ -81,7 +87,7 @@ class Workers:
             self._python,
             "-P",
             "-c",
-            LOAD + "load('step_context'); load('worker').main(sys.argv[2:])",
+            LOAD + _LOADED[self._program],
             PROGRAMS,
         )
 

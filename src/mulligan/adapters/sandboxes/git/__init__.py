@@ -1,0 +1,1 @@
+"""Sandboxes of git checkouts: a working tree with a private git directory, and checkpoints that are commits."""

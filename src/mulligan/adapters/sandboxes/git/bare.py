@@ -1,0 +1,145 @@
+"""The bare repository of a sandbox: where it stands, what it remembers, how one is made and tidied up."""
+
+import json
+import os
+import shutil
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.git.command import Git, GitFailed
+from mulligan.adapters.sandboxes.git.configuration import as_text, for_checkpoints, read_settings
+from mulligan.adapters.sandboxes.git.packs import OURS, Objects, write_durably
+from mulligan.adapters.sandboxes.git.private import borrow, write
+from mulligan.adapters.sandboxes.git.repository import Repository
+
+BASE = "refs/mulligan/base"  # the commit of what the sandbox started from
+CHECKPOINTS = "refs/checkpoints"
+_MEMORY = "mulligan.json"
+_SMALL_PACK = 8 << 20
+_MANY_PACKS = 32
+_WORTH_COLLECTING = 1 << 20  # bytes that were added since the last time, at least
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What is known of a sandbox's repository besides what git keeps."""
+
+    object_format: str
+    prefix: str  # of the pins
+    lenders: tuple[str, ...]  # git directories of the user's that have pins
+    links: tuple[str, ...]  # folders of the working tree that are repositories of their own
+    collected: int  # bytes of packs after the last collection of garbage
+
+
+class BareRepository:
+    """One bare repository, in the project home."""
+
+    def __init__(self, callers: Git, path: Path) -> None:
+        """Stand at this path, whether it is there or not."""
+        self.path = path
+        self.git = callers.on(path, GIT_DIR=path)
+
+    def make(self, repository: Repository) -> None:
+        """Make it anew, empty, borrowing the repository's objects, filtering as the user's configuration says."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        (self.path / CHECKPOINTS).mkdir(parents=True)
+        self.path.parent.parent.chmod(0o700)
+        settings = for_checkpoints(read_settings(self.git, repository))
+        borrow(self.path / "objects", repository.object_folders())
+        write(self.path / "HEAD", "ref: refs/heads/checkpoints\n")
+        write(self.path / "config", as_text(settings))
+        (self.path / "info").mkdir()
+        for name in ("exclude", "attributes"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(repository.common_dir / "info" / name, self.path / "info" / name)
+
+    def make_like(self, other: "BareRepository") -> None:
+        """Make it anew with the objects of another; they never change, so the files are shared."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        (self.path / CHECKPOINTS).mkdir(parents=True)
+        self.path.parent.parent.chmod(0o700)
+        for name in ("HEAD", "config", _MEMORY):
+            shutil.copy2(other.path / name, self.path / name)
+        shutil.copytree(other.path / "info", self.path / "info")
+        shutil.copytree(other.path / "objects", self.path / "objects", copy_function=os.link)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it was made, as far as that it is known what it borrows."""
+        return (self.path / _MEMORY).is_file()
+
+    @property
+    def memory(self) -> Memory:
+        """What was remembered."""
+        try:
+            found = json.loads((self.path / _MEMORY).read_bytes())
+        except (OSError, ValueError) as exc:
+            raise GitFailed(
+                path=str(self.path),
+                reason="the repository of the plan's checkpoints is gone or damaged",
+                hint="put it back; `mulligan checkpoint restore ID --to DIR` needs only the store",
+            ) from exc
+        return Memory(
+            object_format=found["object_format"],
+            prefix=found["prefix"],
+            lenders=tuple(found["lenders"]),
+            links=tuple(found["links"]),
+            collected=found["collected"],
+        )
+
+    def remember(self, memory: Memory) -> None:
+        """Keep it, durably."""
+        write_durably([(self.path / _MEMORY, json.dumps(asdict(memory)).encode())])
+
+    def set_base(self, commit: str) -> None:
+        """Name the commit of what the sandbox started from."""
+        path = self.path / BASE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_durably([(path, commit.encode() + b"\n")])
+
+    def base(self) -> str:
+        """The commit of what the sandbox started from."""
+        return self.git.run("rev-parse", "--verify", BASE).decode().strip()
+
+    def retire(self, kept: Collection[str]) -> None:
+        """Drop the commits of all checkpoints but these, and cut their children off from them."""
+        listed = self.git.run(
+            "for-each-ref", "--format=%(refname) %(objectname) %(parent)", f"{CHECKPOINTS}/"
+        )
+        refs = [line.decode().split(" ") for line in listed.splitlines()]
+        gone = [ref for ref, *_ in refs if ref.rpartition("/")[2] not in kept]
+        if not gone:
+            return
+        staying = {commit: parent for ref, commit, parent in refs if ref.rpartition("/")[2] in kept}
+        cut = {commit for commit, parent in staying.items() if parent and parent not in staying}
+        shallow = self.path / "shallow"
+        cut |= {line for line in _lines(shallow) if line in staying}
+        write_durably([(shallow, "".join(f"{commit}\n" for commit in sorted(cut)).encode())])
+        self.git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
+        memory, size = self.memory, self._size()
+        if size > 2 * memory.collected and size > memory.collected + _WORTH_COLLECTING:
+            self.git.run("-c", "core.fsync=all", "repack", "-a", "-d", "-l", "-q")
+            self.git.run("prune", "--expire=now")
+            self.remember(replace(memory, collected=self._size()))
+
+    def join_packs(self, objects: Objects) -> None:
+        """Make one pack of many small ones: git looks into each."""
+        ours = (self.path / "objects" / "pack").glob(f"{OURS}*.pack")
+        small = sorted(pack for pack in ours if pack.stat().st_size < _SMALL_PACK)
+        if len(small) >= _MANY_PACKS:
+            objects.join(small)
+
+    def _size(self) -> int:
+        return sum(pack.stat().st_size for pack in self._packs())
+
+    def _packs(self) -> Sequence[Path]:
+        return sorted((self.path / "objects" / "pack").glob("pack-*.pack"))
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("ascii").splitlines()
+    except FileNotFoundError:
+        return []

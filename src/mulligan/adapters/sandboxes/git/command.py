@@ -1,0 +1,108 @@
+"""Calling git so that it runs nobody's code but its own, and the filters that the user's configuration names."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mulligan.errors import SystemFailed
+
+# What the caller's environment may tell git; the rest would point it at another repository, trace or edit.
+_PASSED_ON = frozenset(
+    {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_ATTR_NOSYSTEM"}
+)
+_OWN = {
+    "LC_ALL": "C",  # messages are compared
+    "GIT_OPTIONAL_LOCKS": "0",  # reading never refreshes an index
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none",  # with the next: what a partial clone has not fetched is not fetched by us
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",  # objects are copied and named as they are
+    "GIT_PAGER": "cat",
+}
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    "core.logAllRefUpdates=false",
+    "core.fsync=none",  # what must last is synced by us, together
+    "core.alternateRefsCommand=true",
+    "core.askPass=",
+    "credential.helper=",
+    "commit.gpgSign=false",
+    "tag.gpgSign=false",
+    "diff.external=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "protocol.allow=never",
+    "advice.detachedHead=false",
+)
+ARGUMENTS = tuple(word for setting in _SETTINGS for word in ("-c", setting))
+
+
+class GitFailed(SystemFailed):
+    """A git command of ours ended in an error."""
+
+    def __init__(self, *, path: str, reason: str, hint: str = "") -> None:
+        """`reason` is what git said."""
+        super().__init__(
+            path=path, reason=reason, hint=hint or "see what git says there: `git status`, `git fsck`"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """Runs git in one place: with the caller's own configuration, without hooks, prompts, locks or networks."""
+
+    environment: Mapping[str, str]
+    folder: Path  # where it is run
+
+    @staticmethod
+    def within(callers: Mapping[str, str], folder: Path) -> "Git":
+        """Git as the user has it, in a folder; the repository is the one it finds there."""
+        kept = {k: v for k, v in callers.items() if not k.startswith("GIT_") or k in _PASSED_ON}
+        return Git({**kept, **_OWN}, folder)
+
+    def on(self, folder: Path, **redirections: Path | str) -> "Git":
+        """The same git elsewhere, with these variables: GIT_DIR=… and the like."""
+        return Git({**self.environment, **{k: str(v) for k, v in redirections.items()}}, folder)
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """What the command prints; GitFailed with what it says if it fails."""
+        ended = self.attempt(*arguments, stdin=stdin)
+        if ended.returncode != 0:
+            said = os.fsdecode(ended.stderr).strip() or f"git {arguments[0]} ended with {ended.returncode}"
+            raise GitFailed(path=str(self.folder), reason=said)
+        return ended.stdout
+
+    def attempt(self, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        """The command, however it ends."""
+        try:
+            return subprocess.run(
+                ["git", *ARGUMENTS, *arguments],
+                input=stdin,
+                capture_output=True,
+                cwd=self.folder,
+                env=dict(self.environment),
+                check=False,
+            )
+        except FileNotFoundError as exc:
+            if not self.folder.is_dir():
+                raise SystemFailed(path=str(self.folder), reason="there is no such folder") from exc
+            raise GitFailed(
+                path="git", reason="there is no such program", hint="install git, and see that it is in PATH"
+            ) from exc
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """A command that is asked again and again; it ends when its input is closed."""
+        return subprocess.Popen(
+            ["git", *ARGUMENTS, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=self.folder,
+            env=dict(self.environment),
+        )

@@ -1,0 +1,152 @@
+"""The index of a copied working tree: told of the copies' inodes and times, so that git need not read them again."""
+
+import hashlib
+import os
+import stat
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_HEADER = struct.Struct(">4sII")
+_STAT = struct.Struct(">10I")  # ctime, mtime (seconds, nanoseconds each), dev, ino, mode, uid, gid, size
+_EXTENDED, _NAME = 0x4000, 0x0FFF
+_STAGE = 0x3000
+_INTENT = 0x20
+_GITLINK = 0o160000
+_FULL = 0xFFFFFFFF
+# Remembered of folders and by daemons at the old place; or offsets, which change when these go.
+_DROPPED = frozenset({b"UNTR", b"FSMN", b"EOIE", b"IEOT"})
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """One entry: where its stat data stand in the file, and what it is of."""
+
+    offset: int
+    path: bytes
+    mode: int
+    stage: int
+    announced: bool  # by `git add -N`: no tree has it yet
+
+
+class IndexFile:
+    """The bytes of an index, of which the stat data can be changed."""
+
+    def __init__(self, data: bytes, object_format: str) -> None:
+        """Take the bytes of an index file."""
+        self._data = bytearray(data)
+        self._hash = hashlib.sha256 if object_format == "sha256" else hashlib.sha1
+        self._id_size = self._hash().digest_size
+        self._entries_end = 0
+
+    @property
+    def is_split(self) -> bool:
+        """Whether it holds only what differs from another file, the shared index."""
+        return any(name == b"link" for name, _ in self._extensions())
+
+    def entries(self) -> Iterator[IndexEntry]:
+        """All entries in order."""
+        data = self._data
+        _, version, count = _HEADER.unpack_from(data)
+        at, path = _HEADER.size, b""
+        fixed = _STAT.size + self._id_size + 2
+        for _ in range(count):
+            if at + fixed > len(data) - self._id_size:
+                raise ValueError("the index is cut off")
+            flags = int.from_bytes(data[at + fixed - 2 : at + fixed], "big")
+            name_at = at + fixed + (2 if flags & _EXTENDED else 0)
+            if version >= 4:
+                strip, name_at = _varint(data, name_at)
+                end = data.index(0, name_at)
+                path = path[: len(path) - strip] + bytes(data[name_at:end])
+                following = end + 1
+            else:
+                length = flags & _NAME
+                end = name_at + length if length < _NAME else data.index(0, name_at + length)
+                path = bytes(data[name_at:end])
+                following = at + (end - at + 8) // 8 * 8
+            mode = int.from_bytes(data[at + 24 : at + 28], "big")
+            more = data[at + fixed] if flags & _EXTENDED else 0
+            yield IndexEntry(at, path, mode, (flags & _STAGE) >> 12, bool(more & _INTENT))
+            at = following
+        self._entries_end = at
+
+    def object_of(self, entry: IndexEntry) -> str:
+        """The name of the entry's object."""
+        at = entry.offset + _STAT.size
+        return self._data[at : at + self._id_size].hex()
+
+    def follow(self, entries: list[IndexEntry], old: Path, new: Path) -> None:
+        """Where an entry knows the file in the old tree, and the new one has the same, let it know the new file.
+
+        What git would have read again in the old tree, it reads again in the new one.
+        """
+        old_top, new_top = os.fsencode(old) + b"/", os.fsencode(new) + b"/"
+        for entry in entries:
+            if entry.stage or entry.mode == _GITLINK or stat.S_ISDIR(entry.mode):
+                continue
+            try:
+                was, now = os.lstat(old_top + entry.path), os.lstat(new_top + entry.path)
+            except OSError:
+                continue  # deleted, or never checked out
+            same = (was.st_mtime_ns, was.st_size, stat.S_IFMT(was.st_mode)) == (
+                now.st_mtime_ns,
+                now.st_size,
+                stat.S_IFMT(now.st_mode),
+            )
+            if same and self._knows(entry, was):
+                self._learn(entry, now)
+
+    def to_bytes(self) -> bytes:
+        """The file, without what was remembered of the place where it stood."""
+        extensions = [(name, data) for name, data in self._extensions() if name not in _DROPPED]
+        body = bytes(self._data[: self._entries_end]) + b"".join(
+            name + len(data).to_bytes(4, "big") + data for name, data in extensions
+        )
+        unhashed = not any(self._data[-self._id_size :])  # index.skipHash
+        return body + (bytes(self._id_size) if unhashed else self._hash(body).digest())
+
+    def _knows(self, entry: IndexEntry, st: os.stat_result) -> bool:
+        known = _STAT.unpack_from(self._data, entry.offset)
+        ctime, ctime_ns, mtime, mtime_ns, _, ino, _, uid, gid, size = known
+        return (ctime, mtime, ino, uid, gid, size) == (
+            st.st_ctime_ns // 10**9 & _FULL,
+            st.st_mtime_ns // 10**9 & _FULL,
+            st.st_ino & _FULL,
+            st.st_uid,
+            st.st_gid,
+            st.st_size & _FULL,
+        ) and (ctime_ns, mtime_ns) in ((st.st_ctime_ns % 10**9, st.st_mtime_ns % 10**9), (0, 0))
+
+    def _learn(self, entry: IndexEntry, st: os.stat_result) -> None:
+        stamped = (*divmod(st.st_ctime_ns, 10**9), *divmod(st.st_mtime_ns, 10**9))
+        values = (*stamped, st.st_dev, st.st_ino, entry.mode, st.st_uid, st.st_gid, st.st_size)
+        _STAT.pack_into(self._data, entry.offset, *(value & _FULL for value in values))
+
+    def _extensions(self) -> Iterator[tuple[bytes, bytes]]:
+        if not self._entries_end:
+            for _ in self.entries():
+                pass
+        at, end = self._entries_end, len(self._data) - self._id_size
+        while at + 8 <= end:
+            size = int.from_bytes(self._data[at + 4 : at + 8], "big")
+            yield bytes(self._data[at : at + 4]), bytes(self._data[at + 8 : at + 8 + size])
+            at += 8 + size
+
+
+def paths_in(data: bytes, object_format: str) -> frozenset[bytes]:
+    """The paths of an index; of one that cannot be read, as an agent may leave it, none."""
+    try:
+        return frozenset(entry.path for entry in IndexFile(data, object_format).entries())
+    except (IndexError, ValueError, struct.error):
+        return frozenset()
+
+
+def _varint(data: bytearray, at: int) -> tuple[int, int]:
+    """Git's offset encoding, as in packs: the value and where it ends."""
+    value = data[at] & 0x7F
+    while data[at] & 0x80:
+        at += 1
+        value = ((value + 1) << 7) | (data[at] & 0x7F)
+    return value, at + 1

@@ -1,0 +1,155 @@
+"""Packs of git objects, written whole and durably: cheaper than a file, and a sync, for each object."""
+
+import hashlib
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+_TYPES = {"commit": 1, "tree": 2, "blob": 3}
+OURS = "pack-mulligan-"  # in these every object stands by itself: none is a difference to another
+_QUICK = 1  # level of compression: these objects are many and short-lived
+
+
+class Objects:
+    """Names objects and gathers new ones for one pack."""
+
+    def __init__(self, object_format: str) -> None:
+        """Use the hash of the repository."""
+        self._hash = hashlib.sha256 if object_format == "sha256" else hashlib.sha1
+        self._new: dict[bytes, tuple[int, bytes]] = {}
+        self.size = 0  # bytes that wait to be written
+
+    @property
+    def id_size(self) -> int:
+        """How many bytes a name has."""
+        return self._hash().digest_size
+
+    def add(self, kind: str, data: bytes) -> bytes:
+        """Take an object into the next pack; gives its name."""
+        name = self._hash(b"%s %d\0" % (kind.encode(), len(data)) + data).digest()
+        self._new[name] = (_TYPES[kind], data)
+        self.size += len(data)
+        return name
+
+    def write_to(self, folder: Path, *others: tuple[Path, bytes]) -> None:
+        """Write a pack of all that was added, and other small files after it; when it returns, all of it lasts."""
+        pack, index = self._packed()
+        stem = folder / f"{OURS}{pack[-self.id_size :].hex()}"
+        self._new, self.size = {}, 0
+        # The index last: without one git does not see a pack. Refs after the objects they name.
+        write_durably([(Path(f"{stem}.pack"), pack), (Path(f"{stem}.idx"), index), *others])
+
+    def _packed(self) -> tuple[bytes, bytes]:
+        entries = [
+            (name, _entry_header(kind, len(data)) + zlib.compress(data, _QUICK))
+            for name, (kind, data) in self._new.items()
+        ]
+        return self._pack_of(entries)
+
+    def join(self, packs: Sequence[Path]) -> None:
+        """Put what several of our packs hold into one, durably, and then delete them."""
+        entries: dict[bytes, bytes] = {}
+        for pack in packs:
+            entries |= self._entries_of(pack)
+        joined, index = self._pack_of(list(entries.items()))
+        stem = packs[0].with_name(f"{OURS}{joined[-self.id_size :].hex()}")
+        write_durably([(Path(f"{stem}.pack"), joined), (Path(f"{stem}.idx"), index)])
+        for pack in packs:
+            if pack.stem != stem.name:
+                pack.with_suffix(".idx").unlink()
+                pack.unlink()
+
+    def _entries_of(self, pack: Path) -> dict[bytes, bytes]:
+        index, data = pack.with_suffix(".idx").read_bytes(), pack.read_bytes()
+        names_at = 8 + 4 * 256
+        (count,) = struct.unpack_from(">I", index, names_at - 4)
+        offsets_at = names_at + count * (self.id_size + 4)
+        offsets = struct.unpack_from(f">{count}I", index, offsets_at)
+        ends = dict(pairwise([*sorted(offsets), len(data) - self.id_size]))
+        return {
+            index[names_at + i * self.id_size : names_at + (i + 1) * self.id_size]: data[at : ends[at]]
+            for i, at in enumerate(offsets)
+        }
+
+    def _pack_of(self, entries: Sequence[tuple[bytes, bytes]]) -> tuple[bytes, bytes]:
+        header = b"PACK" + struct.pack(">II", 2, len(entries))
+        at = len(header)
+        places: list[tuple[bytes, int, int]] = []
+        for name, entry in entries:
+            places.append((name, zlib.crc32(entry), at))
+            at += len(entry)
+        body = header + b"".join(entry for _, entry in entries)
+        pack = body + self._hash(body).digest()
+        return pack, self._index(sorted(places), pack[-self.id_size :])
+
+    def _index(self, places: Sequence[tuple[bytes, int, int]], checksum: bytes) -> bytes:
+        counts = [0] * 256
+        for name, _, _ in places:
+            counts[name[0]] += 1
+        fanout = [sum(counts[: i + 1]) for i in range(256)]
+        body = b"".join(
+            (
+                b"\xfftOc\x00\x00\x00\x02",
+                struct.pack(">256I", *fanout),
+                *(name for name, _, _ in places),
+                *(struct.pack(">I", crc) for _, crc, _ in places),
+                *(struct.pack(">I", at) for _, _, at in places),  # far below 2 GiB: large files are not ours
+                checksum,
+            )
+        )
+        return body + self._hash(body).digest()
+
+
+def write_durably(files: Sequence[tuple[Path, bytes]]) -> None:
+    """Write files under their names, in this order, each whole or not there; when it returns they last."""
+    drafts = [(path.with_name(f"tmp-{path.name}"), path, data) for path, data in files]
+    for draft, _, data in drafts:
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    for draft, path, _ in drafts:
+        draft.replace(path)
+    for folder in dict.fromkeys(path.parent for path, _ in files):
+        _sync(folder)
+
+
+def tree_entries(data: bytes, id_size: int) -> dict[bytes, tuple[bytes, bytes]]:
+    """What a tree object holds: names to modes and objects."""
+    entries: dict[bytes, tuple[bytes, bytes]] = {}
+    at = 0
+    while at < len(data):
+        space = data.index(b" ", at)
+        end = data.index(b"\0", space)
+        entries[data[space + 1 : end]] = (data[at:space], data[end + 1 : end + 1 + id_size])
+        at = end + 1 + id_size
+    return entries
+
+
+def tree_data(entries: Iterable[tuple[bytes, tuple[bytes, bytes]]]) -> bytes:
+    """A tree object; git sorts folders as if their names ended in a slash."""
+    ordered = sorted(
+        (name + b"/" if mode == b"40000" else name, name, mode, id) for name, (mode, id) in entries
+    )
+    return b"".join(b"%s %s\0%s" % (mode, name, id) for _, name, mode, id in ordered)
+
+
+def _entry_header(kind: int, size: int) -> bytes:
+    first, size = kind << 4 | size & 0x0F, size >> 4
+    header = bytearray()
+    while size:
+        header.append(first | 0x80)
+        first, size = size & 0x7F, size >> 7
+    header.append(first)
+    return bytes(header)
+
+
+def _sync(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

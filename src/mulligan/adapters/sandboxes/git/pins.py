@@ -1,0 +1,73 @@
+"""Pins: refs in the user's repository that keep what a sandbox borrows, whatever the user deletes and prunes."""
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.private import PINS, Copy
+
+_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is half done
+
+
+def pin(git: Git, copy: Copy, prefix: str) -> None:
+    """Keep all that a copy's refs, its HEAD, its stashes and what is half done stand on.
+
+    One ref for each distinct object, in one transaction: history is not walked.
+    """
+    there = _in(git, copy.repository.git_dir)
+    found = _tips(_in(git, copy.git_dir), copy.git_dir)
+    known = there.run("cat-file", "--batch-check=%(objectname)", stdin=b"".join(t + b"\n" for t in found))
+    tips = sorted({line for line in known.split(b"\n") if _ID.fullmatch(line)})
+    commands = [f"update {PINS}/{prefix}/{os.fsdecode(tip)} {os.fsdecode(tip)}\n" for tip in tips]
+    there.run("update-ref", "--stdin", stdin="".join(commands).encode())
+
+
+def copy_pins(git: Git, git_dir: Path, old: str, new: str) -> None:
+    """Keep for another sandbox what is kept for this one."""
+    there = _in(git, git_dir)
+    tips = there.run("for-each-ref", "--format=%(objectname)", f"{PINS}/{old}/").decode().split()
+    commands = "".join(f"update {PINS}/{new}/{tip} {tip}\n" for tip in tips)
+    there.run("update-ref", "--stdin", stdin=commands.encode())
+
+
+def unpin(git: Git, git_dir: Path, prefix: str) -> None:
+    """Let go of what was kept, and leave nothing of ours; a repository that is gone is fine."""
+    if not (git_dir / "HEAD").exists():
+        return
+    there = _in(git, git_dir)
+    listed = there.run("for-each-ref", "--format=%(refname)", f"{PINS}/{prefix}/")
+    if listed:
+        there.run(
+            "update-ref", "--stdin", stdin=b"".join(b"delete %s\n" % ref for ref in listed.splitlines())
+        )
+    common = Path(
+        os.fsdecode(there.run("rev-parse", "--path-format=absolute", "--git-common-dir").rstrip(b"\n"))
+    )
+    folder = common / PINS / prefix
+    for each in (folder, *folder.parents[:2]):  # git leaves these empty; another plan's pins keep theirs
+        with suppress(OSError):
+            each.rmdir()
+
+
+def _in(git: Git, git_dir: Path) -> Git:
+    # A working tree of their own for submodules, which git would look for although no ref needs it.
+    return git.on(git_dir, GIT_DIR=git_dir, GIT_WORK_TREE=git_dir)
+
+
+def _tips(there: Git, git_dir: Path) -> set[bytes]:
+    tips = set(there.run("for-each-ref", "--format=%(objectname)").splitlines())
+    for name in os.listdir(git_dir):
+        if name == "HEAD" or name.endswith("_HEAD") or name == "AUTO_MERGE":
+            tips |= _ids_in(git_dir / name)
+    for state in _STATES:
+        for path in (git_dir / state).glob("*"):
+            tips |= _ids_in(path)
+    tips |= _ids_in(git_dir / "logs" / "refs" / "stash")  # all stashes but the newest are in its log only
+    return {tip for tip in tips if tip.strip(b"0")}
+
+
+def _ids_in(path: Path) -> set[bytes]:
+    return set(_ID.findall(path.read_bytes())) if path.is_file() else set()

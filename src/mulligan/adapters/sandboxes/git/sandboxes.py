@@ -1,0 +1,346 @@
+"""Sandboxes of git checkouts: a working tree that looks as the user's does, with a git directory of its own."""
+
+import os
+from collections.abc import Collection, Generator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.git.bare import BareRepository
+from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.commits import Commits
+from mulligan.adapters.sandboxes.git.making import Making, make_fork
+from mulligan.adapters.sandboxes.git.pins import unpin
+from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
+from mulligan.adapters.sandboxes.places import unsuitable_place
+from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.domain.checkpoint import Checkpoint
+from mulligan.domain.ids import CheckpointId, PlanId
+from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.store_report import Capture, PathChange, Survey, Unheld
+from mulligan.errors import ResourceUnsuitable, SandboxMissing, SystemFailed, TargetExists
+from mulligan.ports import Observer, SandboxOrder, SnapshotStore, WorkingTree
+
+_GIT = ".git"
+
+
+class GitSandboxes:
+    """Makes working copies of git checkouts; a snapshot has two roots, the files and the git directory."""
+
+    type = ResourceType.GIT_CHECKOUT
+    strategy = Strategy.GIT_WORKTREE
+
+    def __init__(
+        self,
+        *,
+        store: SnapshotStore,
+        home: Path,
+        git_home: Path,
+        project_home: Path,
+        user_home: Path,
+        environment: Mapping[str, str],
+    ) -> None:
+        """`home` is the folder for sandboxes, `git_home` that for the repositories of their checkpoints."""
+        self._store = store
+        self._home = home
+        self._git_home = git_home
+        self._project_home = project_home
+        self._user_home = user_home
+        self._git = Git.within(environment, project_home)
+        self._watched: list[str] = []  # paths of sandboxes
+        self._open: dict[str, Commits] = {}  # by the path of the sandbox, while it is watched
+
+    def check(self, resource: Resource, location: Path) -> None:
+        """Refuse what is no git checkout, or one that cannot be copied, or that no plan may work on."""
+        repository = self._repository(resource, location)
+        if resource.from_revision is not None:
+            self._commit_of(resource, repository, resource.from_revision)
+
+    def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
+        """Count what a sandbox would copy."""
+        repository = self._repository(order.resource, order.location)
+        making = self._making(order, repository)
+        if order.resource.from_revision is not None:
+            return making.survey_of(self._commit_of(order.resource, repository, order.resource.from_revision))
+        return self._store.survey(_real_tree(order.location, making.left_out()), observer)
+
+    def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
+        """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
+        repository = self._repository(order.resource, order.location)
+        making = self._making(order, repository)
+        sandbox = self._sandbox(order, making, repository)
+        remove_tree(order.path / _GIT, self._home) if order.path.is_dir() else None
+        revision = order.resource.from_revision
+        found: Capture | None = None
+        if revision is None:
+            found = self._store.capture(_real_tree(order.location, frozenset(sandbox.excluded)), observer)
+            self._store.restore(found.snapshot, _files(sandbox), observer)
+            with _time_kept(order.path):
+                changed = making.copy()
+        else:
+            remove_tree(order.path, self._home)
+            self._store.forget_tree(_files(sandbox))
+            making.check_out(revision, self._commit_of(order.resource, repository, revision))
+            changed = True
+        making.keep_borrowed()
+        making.begin()
+        if changed or found is None:
+            found = _with_size_of(self._store.capture(_files(sandbox), observer), found)
+        capture = _joined(found, self._store.capture(_git_directory(sandbox), observer))
+        return replace(sandbox, base=capture.snapshot), capture
+
+    def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
+        """Make a working copy of one of the parent's snapshots, with a repository and pins of its own."""
+        bare = self._bare(order.path)
+        sandbox = replace(
+            parent,
+            plan_id=order.plan_id,
+            resource=order.resource.name,
+            path=str(order.path),
+            base=snapshot,
+            git_dir=str(bare.path),
+        )
+        self._restore(sandbox, snapshot, observer)
+        origin = self._bare(Path(parent.path))
+        make_fork(
+            self._git, bare, _prefix(order.plan_id, order.path), order.path, (origin, Path(parent.path))
+        )
+        commits = Commits(bare, sandbox, self._store)
+        try:
+            commits.start(snapshot, parent.base, origin.base())
+        finally:
+            commits.close()
+        return sandbox
+
+    def exists(self, sandbox: Sandbox) -> bool:
+        """Tell whether the working copy is there, and not a symlink in its place or in that of the plan's folder."""
+        path = Path(sandbox.path)
+        return path.is_dir() and not path.is_symlink() and not path.parent.is_symlink()
+
+    @contextmanager
+    def watch(self, sandbox: Sandbox) -> Generator[None]:
+        """Have looking at the working copy and its git directory, and committing, cost what changed."""
+        with ExitStack() as watches:
+            # A step is over when all its processes are: see the same place for folders.
+            watches.enter_context(self._store.watch(_files(sandbox), others_at_work=False))
+            watches.enter_context(self._store.watch(_git_directory(sandbox), others_at_work=False))
+            self._watched.append(sandbox.path)
+            try:
+                yield
+            finally:
+                self._watched.remove(sandbox.path)
+                if sandbox.path in self._open:
+                    self._open.pop(sandbox.path).close()
+
+    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
+        """Store the working copy and its git directory durably."""
+        self._must_exist(sandbox)
+        files = self._store.capture(_files(sandbox), observer)
+        place = Path(sandbox.path) / _GIT
+        if place.is_symlink() or (place.exists() and not place.is_dir()):
+            raise SystemFailed(
+                path=str(place),
+                reason="something that is not a folder stands in place of the sandbox's git directory",
+                hint=f"go back: `mulligan plan rollback {sandbox.plan_id} latest`",
+            )
+        return _joined(
+            files, self._store.capture(_git_directory(sandbox), observer) if place.exists() else None
+        )
+
+    def publish(
+        self,
+        sandbox: Sandbox,
+        checkpoint_id: CheckpointId,
+        snapshot: Snapshot,
+        after: Checkpoint | None,
+        at: datetime,
+    ) -> str:
+        """Commit the checkpoint's files; the commit is its name."""
+        commits = self._open.pop(sandbox.path, None)
+        if commits is None:
+            commits = Commits(self._bare(Path(sandbox.path)), sandbox, self._store)
+        try:
+            commit = commits.publish(checkpoint_id, snapshot, after, at)
+            if sandbox.path in self._watched:
+                self._open[sandbox.path] = commits
+            return commit
+        finally:
+            if sandbox.path not in self._open:
+                commits.close()
+
+    def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
+        """Drop the commits of all checkpoints but those kept."""
+        bare = self._bare(Path(sandbox.path))
+        if bare.is_there:
+            bare.retire(kept)
+
+    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+        """What a restore would do; touches nothing."""
+        self._must_exist(sandbox)
+        changes = [*self._store.compare(_only(snapshot, 0), _files(sandbox))]
+        if len(snapshot.roots) > 1:
+            changes += _inside(self._store.compare(_only(snapshot, 1), _git_directory(sandbox)))
+        return _sorted(changes)
+
+    def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
+        """Make the working copy and its git directory exactly what the snapshot holds; idempotent."""
+        self._must_exist(sandbox)
+        return self._restore(sandbox, snapshot, observer)
+
+    def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
+        """The working copy's trees, and the real checkout's."""
+        real = _real_tree(Path(sandbox.location), frozenset(sandbox.excluded))
+        return (_files(sandbox), _git_directory(sandbox), real)
+
+    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
+        """Write the snapshot's files into a new folder, without the git directory."""
+        if target.exists() or target.is_symlink():
+            raise TargetExists(path=str(target))
+        tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset(), real=False)
+        try:
+            self._store.restore(_only(snapshot, 0), tree, observer)
+        finally:
+            self._store.forget_tree(tree)
+
+    def remove(self, sandbox: Sandbox) -> None:
+        """Remove the working copy, its commits, and the pins in the user's repository; what is gone is fine."""
+        self.release(Path(sandbox.path))
+        remove_tree(Path(sandbox.path), self._home)
+        self._store.forget_tree(_files(sandbox))
+        self._store.forget_tree(_git_directory(sandbox))
+
+    def release(self, path: Path) -> None:
+        """Remove what stands elsewhere for a sandbox at this path: commits and pins."""
+        bare = self._bare(path)
+        if bare.is_there:
+            memory = bare.memory
+            for lender in memory.lenders:
+                unpin(self._git, Path(lender), memory.prefix)
+        if bare.path.is_dir():
+            remove_tree(bare.path, self._git_home)
+            with suppress(OSError):
+                bare.path.parent.rmdir()
+
+    def _restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
+        place = Path(sandbox.path) / _GIT
+        if place.is_symlink() or place.is_file() or len(snapshot.roots) == 1:
+            remove_tree(place, self._home)  # a restore works in folders
+        changes = [*self._store.restore(_only(snapshot, 0), _files(sandbox), observer)]
+        if len(snapshot.roots) > 1:
+            with _time_kept(Path(sandbox.path)):
+                changes += _inside(self._store.restore(_only(snapshot, 1), _git_directory(sandbox), observer))
+        return _sorted(changes)
+
+    def _sandbox(self, order: SandboxOrder, making: Making, repository: Repository) -> Sandbox:
+        revision = order.resource.from_revision
+        return Sandbox(
+            plan_id=order.plan_id,
+            resource=order.resource.name,
+            type=self.type,
+            strategy=self.strategy,
+            location=str(order.location),
+            path=str(order.path),
+            base=Snapshot(()),
+            excluded=tuple(sorted(making.left_out())),
+            branch=repository.branch if revision is None else making.branch_named(revision),
+            git_dir=str(self._bare(order.path).path),
+        )
+
+    def _making(self, order: SandboxOrder, repository: Repository) -> Making:
+        bare = self._bare(order.path)
+        return Making(self._git, bare, _prefix(order.plan_id, order.path), repository, order)
+
+    def _repository(self, resource: Resource, location: Path) -> Repository:
+        """The user's repository, or a refusal."""
+        reason = unsuitable_place(location, user_home=self._user_home, project_home=self._project_home)
+        if reason:
+            raise ResourceUnsuitable(resource=resource.name, path=str(location), reason=reason)
+        found = open_repository(self._git, location.resolve())
+        if isinstance(found, Unsuited):
+            raise ResourceUnsuitable(
+                resource=resource.name, path=str(location), reason=found.reason, hint=found.hint
+            )
+        return found
+
+    def _commit_of(self, resource: Resource, repository: Repository, revision: str) -> str:
+        """The commit that `from:` names."""
+        there = self._git.on(repository.top)
+        asked = there.attempt("rev-parse", "--verify", "-q", "--end-of-options", f"{revision}^{{commit}}")
+        if asked.returncode != 0:
+            raise ResourceUnsuitable(
+                resource=resource.name,
+                path=str(repository.top),
+                reason=f"it has no commit that {revision!r} names",
+                hint="`git log --all` and `git tag` list what `from:` can name",
+            )
+        return asked.stdout.decode().strip()
+
+    def _bare(self, path: Path) -> BareRepository:
+        """Where the commits of the sandbox at this path are."""
+        return BareRepository(self._git, self._git_home / path.parent.name / f"{path.name}.git")
+
+    def _must_exist(self, sandbox: Sandbox) -> None:
+        if not self.exists(sandbox):
+            raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
+
+
+def _prefix(plan_id: PlanId, path: Path) -> str:
+    return f"{plan_id}/{path.name}"
+
+
+def _files(sandbox: Sandbox) -> WorkingTree:
+    key = f"sandbox {sandbox.plan_id} {sandbox.resource}"
+    return WorkingTree(
+        path=Path(sandbox.path), cache_key=key, excluded=frozenset({_GIT, *sandbox.excluded}), real=False
+    )
+
+
+def _git_directory(sandbox: Sandbox) -> WorkingTree:
+    key = f"git directory {sandbox.plan_id} {sandbox.resource}"
+    return WorkingTree(path=Path(sandbox.path) / _GIT, cache_key=key, excluded=frozenset(), real=False)
+
+
+def _real_tree(location: Path, excluded: frozenset[str]) -> WorkingTree:
+    real = location.resolve()
+    return WorkingTree(path=real, cache_key=f"real checkout {real}", excluded=excluded | {_GIT}, real=True)
+
+
+@contextmanager
+def _time_kept(folder: Path) -> Generator[None]:
+    """Let the making of a git directory not count as a change of the folder it stands in."""
+    st = folder.stat()
+    yield
+    if folder.stat().st_mtime_ns != st.st_mtime_ns:
+        os.utime(folder, ns=(st.st_atime_ns, st.st_mtime_ns))
+
+
+def _only(snapshot: Snapshot, root: int) -> Snapshot:
+    return Snapshot((snapshot.roots[root],))
+
+
+def _inside(changes: tuple[PathChange, ...]) -> list[PathChange]:
+    return [replace(change, path=os.path.normpath(f"{_GIT}/{change.path}")) for change in changes]
+
+
+def _sorted(changes: list[PathChange]) -> tuple[PathChange, ...]:
+    return tuple(sorted(changes, key=lambda change: os.fsencode(change.path)))
+
+
+def _with_size_of(capture: Capture, before: Capture | None) -> Capture:
+    return (
+        replace(capture, size_bytes=capture.size_bytes + before.size_bytes) if before is not None else capture
+    )
+
+
+def _joined(files: Capture, git: Capture | None) -> Capture:
+    """Both captures as one; a git directory that is gone has no root."""
+    if git is None:
+        return files
+    return Capture(
+        snapshot=Snapshot((*files.snapshot.roots, *git.snapshot.roots)),
+        size_bytes=files.size_bytes + git.size_bytes,
+        files=files.files,
+        unheld=(*files.unheld, *(Unheld(f"{_GIT}/{u.path}", u.reason) for u in git.unheld)),
+    )

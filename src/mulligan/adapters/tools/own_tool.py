@@ -1,0 +1,68 @@
+"""A tool of the user's own: its declaration, and its functions in a worker."""
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+from mulligan.adapters.tools.worker_call import WorkerCalls
+from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.resource import ResourceType
+from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration, ToolResult
+from mulligan.ports import StepHost, ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where tools come from: a tools.py that was read, or an entry point of a package."""
+
+    origin: str  # for people
+    content: JsonObject  # for the worker
+
+
+class OwnTool:
+    """Calls `function(context, **args)` and `undo(context, arguments, result)` in a worker."""
+
+    def __init__(self, facts: JsonObject, source: Source, calls: WorkerCalls) -> None:
+        """Take the declaration from what the worker told."""
+        self.declaration = _declaration(facts)
+        self.doc = str(facts["doc"])
+        self.origin = source.origin
+        self._source = source
+        self._calls = calls
+
+    def is_same_as(self, other: "OwnTool") -> bool:
+        """Whether a package names one tool twice: by itself, and with the module that it is in."""
+        return (self.origin, self.declaration) == (other.origin, other.declaration)
+
+    def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
+        """Call it to its end."""
+        name = self.declaration.name
+        what: JsonObject = {"source": self._source.content, "tool": name, "kwargs": dict(request.args)}
+        return self._calls.call(name, what, request, host)
+
+    def undo(self, request: ToolRequest, result: Json, host: StepHost) -> None:
+        """Take a call back; the tool's own timeout holds for that too."""
+        name = self.declaration.name
+        undone: JsonObject = {"arguments": dict(request.args), "result": result}
+        what: JsonObject = {"source": self._source.content, "tool": name, "undo": undone}
+        self._calls.call(name, what, replace(request, timeout=self.declaration.timeout), host)
+
+
+def _declaration(facts: JsonObject) -> ToolDeclaration:
+    arguments = cast("list[JsonObject]", facts["arguments"])
+    return ToolDeclaration(
+        name=str(facts["name"]),
+        summary=str(facts["summary"]),
+        arguments=tuple(
+            Argument(str(a["name"]), ArgumentType(str(a["type"])), required=bool(a["required"]))
+            for a in arguments
+        ),
+        exactly_one_of=(),
+        resource_types=frozenset(map(ResourceType, cast("list[str]", facts["resource_types"]))),
+        writes=bool(facts["writes"]),
+        read_only=bool(facts["read_only"]),
+        checkpointable=bool(facts["checkpointable"]),
+        idempotent=bool(facts["idempotent"]),
+        side_effects=tuple(cast("list[str]", facts["side_effects"])),
+        timeout=cast("float | None", facts["timeout"]),
+        undoable=bool(facts["undoable"]),
+    )

@@ -1,0 +1,242 @@
+"""All tools of the user's own: found when they are first needed, and loaded only where that may be.
+
+Their code never runs in this process: a worker loads it and tells what it declares.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import cast
+
+from mulligan.adapters.tools.own_tool import OwnTool, Source
+from mulligan.adapters.tools.packages import PackagedTools
+from mulligan.adapters.tools.tools_file import CHANGED, NAME, NOT_YET, ToolsFile, TrustRecord, read_tools_file
+from mulligan.adapters.tools.worker_call import WorkerCalls
+from mulligan.domain.decision import Choice
+from mulligan.domain.ids import CallId, DecisionId, GroupId, PlanId
+from mulligan.domain.json_value import JsonObject
+from mulligan.errors import MulliganError, ToolFailed, ToolsInvalid, ToolsUnsafe, ToolsUntrusted
+from mulligan.ports import ToolRequest
+
+NOBODY = PlanId("none")  # whose processes those are that only tell what tools declare
+PATIENCE = 60.0  # seconds for the tools to be loaded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStanding:
+    """How it stands with the project's tools.py."""
+
+    path: str
+    status: str  # missing, untrusted, changed, trusted, unsafe
+    sha256: str | None
+    size_bytes: int | None
+    problem: str | None  # why it is not used, to be read after the path
+
+
+@dataclass(frozen=True, slots=True)
+class _Packaged:
+    tools: Mapping[str, tuple[OwnTool, ...]]
+    problems: tuple[str, ...]
+
+
+class OwnTools:
+    """The tools of the project's tools.py and of installed packages."""
+
+    def __init__(
+        self,
+        *,
+        home: Path,
+        record: TrustRecord,
+        calls: WorkerCalls,
+        reserved: Collection[str],
+        installed: Callable[[], Sequence[PackagedTools]],
+    ) -> None:
+        """Look for a tools.py in this project home; `reserved` are the names of built-in tools."""
+        self._path = home / NAME
+        self._record = record
+        self._calls = calls
+        self._reserved = reserved
+        self._installed = installed
+
+    def find(self, name: str) -> OwnTool | None:
+        """The tool of that name; ToolsUntrusted where only a tools.py that may not be loaded could have it."""
+        packaged = self._packaged.tools.get(name, ())
+        try:
+            found = [*(tool for tool in self._of_file if tool.declaration.name == name), *packaged]
+        except (ToolsUntrusted, ToolsUnsafe) as refusal:
+            if packaged:
+                found = list(packaged)
+            else:
+                raise type(refusal)(**refusal.facts, need=f"the tool {name!r} is not built in") from None
+        if len(found) > 1:
+            raise ToolsInvalid(source=found[0].origin, reason=_twice(name, found))
+        return found[0] if found else None
+
+    def all(self) -> tuple[list[OwnTool], list[str]]:
+        """Every tool that can be used now, and what is wrong with the others; nothing untrusted is loaded."""
+        problems = list(self._packaged.problems)
+        of_file: Sequence[OwnTool] = ()
+        try:
+            of_file = self._of_file
+        except (ToolsUntrusted, ToolsUnsafe):
+            pass  # its standing tells
+        except MulliganError as exc:
+            problems.append(exc.text)
+        by_name: dict[str, list[OwnTool]] = {}
+        for tool in (*of_file, *(t for tools in self._packaged.tools.values() for t in tools)):
+            by_name.setdefault(tool.declaration.name, []).append(tool)
+        problems += [_twice(name, found) for name, found in by_name.items() if len(found) > 1]
+        return [found[0] for found in by_name.values() if len(found) == 1], problems
+
+    def standing(self) -> FileStanding:
+        """How it stands with the tools.py; it is not loaded for that."""
+        try:
+            return self.look()
+        except ToolsUnsafe as exc:
+            problem = f"is not used: {exc.facts['reason']}"
+            return FileStanding(
+                path=str(self._path), status="unsafe", sha256=None, size_bytes=None, problem=problem
+            )
+
+    def look(self) -> FileStanding:
+        """The same, but ToolsUnsafe for one that others could have written."""
+        path = str(self._path)
+        file = read_tools_file(self._path)
+        if file is None:
+            return FileStanding(path=path, status="missing", sha256=None, size_bytes=None, problem=None)
+        reason = self._record.reason_against(file)
+        known = {None: "trusted", NOT_YET: "untrusted", CHANGED: "changed"}
+        return FileStanding(
+            path=path,
+            status=known[reason],
+            sha256=file.sha256,
+            size_bytes=len(file.content),
+            problem=reason,
+        )
+
+    def trust(self, sha256: str) -> Sequence[OwnTool]:
+        """Record that the tools.py may run, if it still has the content the user looked at; gives its tools."""
+        file = read_tools_file(self._path)
+        if file is None or file.sha256 != sha256:
+            raise ToolsUntrusted(
+                path=str(self._path),
+                reason="is not what you looked at",
+                need="somebody changed it meanwhile",
+            )
+        facts = self._load(file)
+        tools = self._made(facts, file)
+        self._record.trust(file, facts)
+        self._of_file = tools
+        return tools
+
+    @cached_property
+    def _of_file(self) -> Sequence[OwnTool]:
+        """The tools of the tools.py. What it is now stays what it is: as long as this process lives."""
+        file = read_tools_file(self._path)
+        if file is None:
+            return ()
+        if reason := self._record.reason_against(file):
+            raise ToolsUntrusted(path=str(self._path), reason=reason)
+        facts = self._record.declared(file)
+        if facts is None:
+            facts = self._load(file)
+            self._record.trust(file, facts)
+        return self._made(facts, file)
+
+    def _made(self, facts: Sequence[JsonObject], file: ToolsFile) -> Sequence[OwnTool]:
+        source = Source(NAME, {"path": str(file.path), "text": file.text})
+        tools = [OwnTool(fact, source, self._calls) for fact in facts]
+        for tool in tools:
+            if tool.declaration.name in self._reserved:
+                raise ToolsInvalid(source=str(file.path), reason=_taken(tool))
+        return tools
+
+    def _load(self, file: ToolsFile) -> list[JsonObject]:
+        answer = self._declare([{"path": str(file.path), "text": file.text}])[0]
+        if "problem" in answer:
+            raise ToolsInvalid(source=str(file.path), reason=str(answer["problem"]))
+        return cast("list[JsonObject]", answer["tools"])
+
+    @cached_property
+    def _packaged(self) -> _Packaged:
+        """The tools of packages, and what is wrong with those that cannot be used."""
+        points = self._installed()
+        if not points:
+            return _Packaged({}, ())
+        found: dict[str, tuple[OwnTool, ...]] = {}
+        problems: list[str] = []
+        sources = [Source(f"package {p.package}", {"entry_point": p.value}) for p in points]
+        for source, answer in zip(sources, self._declare([s.content for s in sources]), strict=True):
+            if "problem" in answer:
+                problems.append(f"{source.origin}: {source.content['entry_point']}: {answer['problem']}")
+                continue
+            for facts in cast("list[JsonObject]", answer["tools"]):
+                tool = OwnTool(facts, source, self._calls)
+                others = found.get(tool.declaration.name, ())
+                if tool.declaration.name in self._reserved:
+                    problems.append(f"{source.origin}: {_taken(tool)}")
+                elif not any(tool.is_same_as(other) for other in others):
+                    found[tool.declaration.name] = (*others, tool)
+        return _Packaged(found, tuple(problems))
+
+    def _declare(self, sources: Sequence[JsonObject]) -> Sequence[JsonObject]:
+        """What the sources declare, or why they cannot be loaded; one that ends its process spoils only itself."""
+        try:
+            return self._ask(sources)
+        except ToolFailed as exc:
+            if len(sources) == 1:
+                return [{"problem": f"cannot be loaded: {exc.text.partition(': ')[2]}"}]
+            return [self._declare([source])[0] for source in sources]
+
+    def _ask(self, sources: Sequence[JsonObject]) -> Sequence[JsonObject]:
+        """Let a worker load the sources and tell what they declare."""
+        request = ToolRequest(
+            call_id=CallId("declare"),
+            plan_id=NOBODY,
+            step_name="",
+            args={},
+            root=self._path.parent.parent,
+            script_root=None,
+            sandboxes={},
+            variables={},
+            outputs={},
+            memory={},
+            guidance="",
+            environment={},
+            large_values={},
+            timeout=PATIENCE,
+            bounds=None,  # it belongs to no plan, and the user trusts what is loaded
+        )
+        try:
+            result = self._calls.call(NAME, {"declare": [*sources]}, request, _Loading())
+        finally:
+            self._calls.forget(NOBODY)
+        return cast("list[JsonObject]", result.output)
+
+
+class _Loading:
+    """What code may ask for while it is only loaded: nothing; what it prints is nobody's answer."""
+
+    def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
+        raise ToolFailed(tool=NAME, reason="no step runs while tools are loaded")
+
+    def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
+        raise ToolFailed(tool=NAME, reason="no step runs while tools are loaded")
+
+    def log(self, message: str) -> None:
+        raise ToolFailed(tool=NAME, reason="no step runs while tools are loaded")
+
+    def output(self, data: bytes) -> None:
+        pass
+
+    def save_memory(self, memory: JsonObject) -> None:
+        pass
+
+
+def _taken(tool: OwnTool) -> str:
+    return f"{tool.declaration.name!r} is the name of a built-in tool"
+
+
+def _twice(name: str, found: Sequence[OwnTool]) -> str:
+    return f"the tool {name!r} is declared more than once: by {' and by '.join(t.origin for t in found)}"

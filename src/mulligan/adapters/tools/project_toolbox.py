@@ -1,0 +1,127 @@
+"""The toolbox of a project: the built-in tools, and those of the user's own.
+
+What the user's own need is imported when a plan names one: few plans do.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mulligan.adapters.tools.processes import Launchers
+from mulligan.adapters.tools.toolbox import LocalToolbox
+from mulligan.adapters.tools.worker_call import WorkerCalls
+from mulligan.adapters.tools.worker_process import Workers
+from mulligan.domain.ids import PlanId
+from mulligan.domain.json_value import Json
+from mulligan.domain.tool import ToolDeclaration
+from mulligan.errors import ToolsInvalid, ToolUnknown
+from mulligan.ports import StepHost, Tool, ToolRequest
+
+if TYPE_CHECKING:
+    from mulligan.adapters.tools.own_tools import OwnTools
+    from mulligan.adapters.tools.packages import PackagedTools
+
+
+class ProjectToolbox:
+    """Built-in tools first; a name that is none of theirs is looked for among the user's own."""
+
+    def __init__(
+        self,
+        *,
+        built_in: LocalToolbox,
+        home: Path,
+        machine: str,
+        python: str,
+        base_environment: Mapping[str, str],
+        installed: "Callable[[], Sequence[PackagedTools]]",
+    ) -> None:
+        """Look for a tools.py in this project home, and for packages as `installed` tells, when one is needed."""
+        self._built_in = built_in
+        self._home = home
+        self._machine = machine
+        self._installed = installed
+        self._launchers = Launchers(python=python, environment=base_environment, how="tree")
+        # Workers of their own: in one that ran a step's function, a sandbox's modules may be loaded.
+        self._workers = Workers(self._launchers, python, "own_worker")
+        # Relative folders of a PYTHONPATH are meant from the project, and must not lead into a sandbox.
+        self._calls = WorkerCalls(self._workers, base_environment, start_in=home.parent)
+
+    @cached_property
+    def own(self) -> "OwnTools":
+        """The tools of the user's own; nothing of them is looked at yet."""
+        from mulligan.adapters.tools.own_tools import OwnTools
+        from mulligan.adapters.tools.tools_file import TrustRecord
+
+        return OwnTools(
+            home=self._home,
+            record=TrustRecord(self._home, self._machine),
+            calls=self._calls,
+            reserved=frozenset(self._built_in.declarations()),
+            installed=self._installed,
+        )
+
+    def declarations(self) -> Mapping[str, ToolDeclaration]:
+        """Every tool by name; the user's own are loaded when a name is asked for that is not built in."""
+        return _Declarations(self._built_in.declarations(), lambda: self.own)
+
+    def tool(self, name: str) -> Tool:
+        """The tool of that name, or ToolUnknown."""
+        if name in self._built_in.declarations():
+            return self._built_in.tool(name)
+        found = self.own.find(name)
+        if found is None:
+            raise ToolUnknown(tool=name, known=", ".join(self.declarations()))
+        return found
+
+    def built_in(self) -> Mapping[str, ToolDeclaration]:
+        """What the built-in tools declare."""
+        return self._built_in.declarations()
+
+    def require(self, name: str) -> None:
+        """Have the tool at hand, if there is one: ToolsUntrusted where its code may not be loaded."""
+        with suppress(ToolsInvalid):  # whoever uses it hears of that
+            self.own.find(name)
+
+    def undo(self, name: str, request: ToolRequest, result: Json, host: StepHost) -> None:
+        """Take back what a call of the tool did outside the sandboxes."""
+        found = self.own.find(name)
+        if found is None:
+            raise ToolUnknown(tool=name, known=", ".join(self.declarations()))
+        found.undo(request, result, host)
+
+    def forget_processes(self) -> None:
+        """End the workers and launchers that are kept for the next call."""
+        self._workers.forget(None)
+        self._launchers.forget(None)
+        self._built_in.forget_processes()
+
+    def end_survivors(self, plan_id: PlanId) -> tuple[str, ...]:
+        """End what a killed runner of the plan left running; what is kept here for the plan goes first."""
+        self._workers.forget(plan_id)
+        self._launchers.forget(plan_id)
+        return self._built_in.end_survivors(plan_id)
+
+
+class _Declarations(Mapping[str, ToolDeclaration]):
+    """What all tools declare, the user's own asked for one by one."""
+
+    def __init__(self, built_in: Mapping[str, ToolDeclaration], own: "Callable[[], OwnTools]") -> None:
+        self._built_in = built_in
+        self._own = own
+
+    def __getitem__(self, name: str) -> ToolDeclaration:
+        if name in self._built_in:
+            return self._built_in[name]
+        found = self._own().find(name)
+        if found is None:
+            raise KeyError(name)
+        return found.declaration
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._built_in
+        yield from sorted(tool.declaration.name for tool in self._own().all()[0])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

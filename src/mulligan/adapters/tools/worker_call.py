@@ -1,0 +1,207 @@
+"""Calls of Python functions in worker processes, which are kept for the next call."""
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from mulligan.adapters.tools.environment import CALL_MARK, folder_of, tool_environment
+from mulligan.adapters.tools.launcher_process import Event
+from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Shown
+from mulligan.adapters.tools.processes import (
+    Command,
+    Leftover,
+    launcher_lost,
+    leftovers_of,
+    not_started,
+)
+from mulligan.adapters.tools.survivors import end_marked
+from mulligan.adapters.tools.worker_process import WorkerProcess, Workers
+from mulligan.domain.decision import Choice
+from mulligan.domain.ids import PlanId
+from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.tool import ToolResult
+from mulligan.errors import NotBuiltYet, ToolFailed, ToolTimedOut
+from mulligan.ports import StepHost, ToolRequest
+
+
+class _WorkerStale(Exception):
+    """Files that a kept worker had imported have changed."""
+
+
+class WorkerCalls:
+    """Calls functions with a StepContext; the output is what a function returns."""
+
+    def __init__(
+        self, workers: Workers, base_environment: Mapping[str, str], start_in: Path | None = None
+    ) -> None:
+        """Call them in these workers, which start in that folder; unless given, in the sandbox of the call."""
+        self._workers = workers
+        self._base_environment = base_environment
+        self._start_in = start_in
+
+    def call(self, tool: str, what: JsonObject, request: ToolRequest, host: StepHost) -> ToolResult:
+        """Call to its end what the worker is told: for `tool`, whose name is in every message."""
+        folder = folder_of(request)
+        environment = tool_environment(self._base_environment, request, folder, {})
+        call: JsonObject = {
+            **what,
+            "folder": str(folder),
+            "environment": dict[str, Json](environment),
+            "root": str(request.root),
+            "sandboxes": {name: str(path) for name, path in request.sandboxes.items()},
+            "variables": dict[str, Json](request.variables),
+            "outputs": dict(request.outputs),
+            "memory": request.memory,
+            "guidance": request.guidance,
+        }
+        command = Command(
+            argv=self._workers.argv,
+            folder=self._start_in or folder,
+            environment=environment,
+            bounds=request.bounds,
+        )
+        while True:
+            worker = self._workers.take(request.plan_id, command)
+            run = _Run(tool, request, host, worker)
+            try:
+                reply = run.to_end(call)
+                leftovers = run.sweep()
+            except _WorkerStale:
+                worker.retire()
+                continue
+            except BaseException:
+                worker.end()
+                raise
+            break
+        if not worker.alive or reply["threads"]:
+            worker.end()  # threads write behind a checkpoint's back as well as processes do
+        elif "failed" in reply:
+            worker.retire()  # who knows what it left half done
+        else:
+            self._workers.give_back(worker)
+        return _result(tool, reply, leftovers)
+
+    def forget(self, plan_id: PlanId) -> None:
+        """Let the workers go that are kept for a plan."""
+        self._workers.forget(plan_id)
+
+
+def _result(tool: str, reply: JsonObject, leftovers: tuple[Leftover, ...]) -> ToolResult:
+    threads = reply["threads"] if isinstance(reply["threads"], list) else []
+    messages = [str(leftover) for leftover in leftovers]
+    messages += [f"left running and ended: thread {name}" for name in threads]
+    detail: JsonObject = {"leftovers": [leftover.content() for leftover in leftovers], "threads": threads}
+    if "failed" in reply:
+        raise ToolFailed(
+            tool=tool,
+            reason=_reason(reply),
+            traceback=reply["traceback"],
+            hint="correct the function or the step's args, then execute the plan again",
+            **detail,
+        )
+    return ToolResult(output=reply["done"], detail=detail, messages=tuple(messages))
+
+
+def _reason(reply: JsonObject) -> str:
+    """What went wrong, and where: the innermost frame; all of them are in the record of the call."""
+    frames = reply["traceback"]
+    where = f"\n  at {frames[-1]}" if isinstance(frames, list) and frames else ""
+    return f"{reply['failed']}{where}"
+
+
+class _Run:
+    """One call in one worker."""
+
+    def __init__(self, tool: str, request: ToolRequest, host: StepHost, worker: WorkerProcess) -> None:
+        self._tool = tool
+        self._request = request
+        self._host = host
+        self._worker = worker
+        self._shown = Shown(host.output)
+        timeout = request.timeout
+        self._deadline = None if timeout is None else time.monotonic() + timeout
+
+    def to_end(self, call: JsonObject) -> JsonObject:
+        """Send the call and serve what the function asks for, until it returns or fails."""
+        self._worker.send(call)
+        while True:
+            message = self._message(self._event())
+            if "stale" in message:
+                raise _WorkerStale
+            if isinstance(message["state"], dict):
+                self._host.save_memory(message["state"])
+            if "ask" not in message:
+                return message
+            began = time.monotonic()
+            answer = self._answer(message)
+            if self._deadline is not None:
+                self._deadline += time.monotonic() - began  # a checkpoint takes none of the function's time
+            self._worker.send({"answer": answer})
+
+    def sweep(self) -> tuple[Leftover, ...]:
+        """End what the function left running; the worker itself stays if there was nothing."""
+        launcher = self._worker.launcher
+        launcher.send(b"sweep")
+        event = launcher.next_event(self._shown, None)
+        assert event is not None
+        if event[0] == b"clean":
+            return ()
+        self._worker.alive = False
+        if event[0] == b"lost":
+            raise self._lost()
+        return leftovers_of(event)
+
+    def _event(self) -> Event:
+        event = self._worker.launcher.next_event(self._shown, self._deadline)
+        if event is None:
+            raise ToolTimedOut(tool=self._tool, timeout=self._request.timeout)
+        return event
+
+    def _message(self, event: Event) -> JsonObject:
+        if event[0] == b"line":
+            return cast("JsonObject", json.loads(event[1]))
+        if event[0] == b"flood":
+            raise ToolFailed(
+                tool=self._tool,
+                reason=f"returned or recorded more than {RECORDED // MEBIBYTE} MiB at once",
+                limit=RECORDED,
+                hint="write it to a file in the sandbox and return its path",
+            )
+        self._worker.alive = False
+        if event[0] == b"lost":
+            raise self._lost()
+        if event[0] == b"refused":
+            raise not_started(self._tool, self._worker.command, int(event[1]))
+        status = os.waitstatus_to_exitcode(int(event[1]))
+        raise ToolFailed(
+            tool=self._tool,
+            reason=f"the function ended its process (status {status})",
+            exit_status=status,
+            stderr=self._shown.stderr_tail.decode(errors="replace"),
+            hint="return from the function instead, or raise an exception",
+        )
+
+    def _lost(self) -> ToolFailed:
+        end_marked(CALL_MARK, self._worker.first_call)
+        end_marked(CALL_MARK, self._request.call_id)
+        return launcher_lost(self._tool)
+
+    def _answer(self, message: JsonObject) -> Json:
+        what = message["ask"]
+        if what == "record_decision":
+            choice = cast("dict[str, str]", message["choice"])
+            made = Choice(
+                question=choice["question"],
+                chosen=choice["chosen"],
+                alternatives=tuple(choice["alternatives"]),
+                rationale=choice["rationale"],
+            )
+            return self._host.record_decision(made, cast("JsonObject", message["metadata"]))
+        if what == "checkpoint":
+            return self._host.checkpoint(str(message["label"]), cast("JsonObject", message["metadata"]))
+        if what == "log":
+            return self._host.log(str(message["message"]))
+        raise NotBuiltYet(feature=f"StepContext.{what}")

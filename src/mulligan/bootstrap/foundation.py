@@ -1,0 +1,153 @@
+"""What a project stands on: its adapters, each imported and built when it is first needed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mulligan.adapters import home
+from mulligan.adapters.db.database import SqliteDatabase
+from mulligan.adapters.locks import FilePlanLocks
+from mulligan.bootstrap.layered_settings import LayeredSettings
+from mulligan.bootstrap.surroundings import boot_id
+from mulligan.bootstrap.world import SystemClock, UlidSource
+from mulligan.domain.resource import Resource, ResourceType
+from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
+
+if TYPE_CHECKING:
+    from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
+    from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+    from mulligan.adapters.snapshots.packed_trees import PackedTrees
+    from mulligan.adapters.snapshots.store import PackedSnapshotStore
+    from mulligan.adapters.tools.project_toolbox import ProjectToolbox
+    from mulligan.bootstrap.surroundings import Surroundings
+    from mulligan.config import Entry
+    from mulligan.domain.tool import ToolDeclaration
+    from mulligan.ports import Confinement
+
+_SQLITE = "sqlite:///"
+
+
+class Foundation:
+    """Settings, database, store, sandboxes, tools and locks of one project."""
+
+    def __init__(self, *, folder: Path, around: Surroundings) -> None:
+        """Stand on this project folder."""
+        self.folder = folder
+        self.home = folder / home.NAME
+        self.settings_file = self.home / "config.toml"
+        self._around = around
+        self._clock = SystemClock()
+        self._ids = UlidSource()
+
+    @cached_property
+    def settings(self) -> LayeredSettings:
+        """Where settings come from."""
+        return LayeredSettings(around=self._around, project_file=self.settings_file)
+
+    @cached_property
+    def database_path(self) -> Path:
+        """The file of the database."""
+        url = self.settings.of_project().database_url
+        if url is None:
+            return self.home / "mulligan.db"
+        if not url.startswith(_SQLITE):
+            raise NotBuiltYet(
+                feature=f"a database other than SQLite (core.database.url: {url})",
+                hint="use `sqlite:///PATH`, or unset it with `mulligan config unset core.database.url`",
+            )
+        path = url.removeprefix(_SQLITE)
+        if not path:
+            raise SettingInvalid(key="core.database.url", reason="names no file", allowed="sqlite:///PATH")
+        return self.folder / path
+
+    @cached_property
+    def database(self) -> SqliteDatabase:
+        """Where rows are kept. An empty one beside a full store is a loss, not a beginning."""
+        files = (self.database_path, Path(f"{self.database_path}-wal"))
+        empty = not any(file.exists() and file.stat().st_size for file in files)
+        packs = self.home / "store" / "packs"
+        if empty and packs.is_dir() and any(packs.iterdir()):
+            raise DatabaseUnusable(
+                database=str(self.database_path),
+                reason="it is empty or missing, but the store beside it holds snapshots",
+                hint=f"put the database back; to start anew instead, move {self.home} away",
+            )
+        return SqliteDatabase(self.database_path)
+
+    @property
+    def known_tools(self) -> Mapping[str, ToolDeclaration]:
+        """Tools by name."""
+        return self.toolbox.declarations()
+
+    @property
+    def default_resource(self) -> Resource:
+        """What a plan without `resources:` works on: the project folder."""
+        is_git = (self.folder / ".git").exists()
+        return Resource(
+            name="workspace",
+            type=ResourceType.GIT_CHECKOUT if is_git else ResourceType.FS_DIRECTORY,
+            location=".",
+            strategy=None,
+            from_revision=None,
+            create=False,
+        )
+
+    def shown_settings(self) -> list[Entry]:
+        """Every setting of the project; the database's address is shown as it is used."""
+        url = f"{_SQLITE}{self.home / 'mulligan.db'}"
+        return [
+            replace(entry, value=url) if entry.key == "core.database.url" and entry.value is None else entry
+            for entry in self.settings.of_project().entries
+        ]
+
+    @cached_property
+    def toolbox(self) -> ProjectToolbox:
+        """The tools, and the processes they keep."""
+        from mulligan.bootstrap.toolbox import build_toolbox
+
+        return build_toolbox(self._scratch, self.home, self._around.environ)
+
+    @cached_property
+    def confinement(self) -> Confinement:
+        """Confines what tools may write."""
+        from mulligan.bootstrap.confining import confinement
+
+        kept = (self.home, self.database_path)
+        return confinement(self.folder, kept, self._scratch, self._around.environ)
+
+    @property
+    def _scratch(self) -> Path:
+        return self.home / "scratch"
+
+    @cached_property
+    def _locks(self) -> FilePlanLocks:
+        return FilePlanLocks(folder=self.home / "locks", clock=self._clock)
+
+    @cached_property
+    def _trees(self) -> PackedTrees:
+        from mulligan.adapters.snapshots.packed_trees import PackedTrees
+
+        return PackedTrees(home=self.home / "store")
+
+    @cached_property
+    def _store(self) -> PackedSnapshotStore:
+        from mulligan.adapters.snapshots.store import PackedSnapshotStore
+
+        return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
+
+    @cached_property
+    def _kinds(self) -> LocalSandboxKinds:
+        from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
+
+        return sandbox_kinds(store=self._store, project_home=self.home, git=self._git_sandboxes)
+
+    @cached_property
+    def _git_sandboxes(self) -> GitSandboxes:
+        from mulligan.bootstrap.sandbox_kinds import git_sandboxes
+
+        return git_sandboxes(store=self._store, project_home=self.home, around=self._around)

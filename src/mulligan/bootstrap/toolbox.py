@@ -1,0 +1,34 @@
+"""How the toolbox of a project is built."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from mulligan.adapters.tools.packages import installed_tools
+from mulligan.adapters.tools.project_toolbox import ProjectToolbox
+from mulligan.adapters.tools.toolbox import LocalToolbox
+
+_MACHINE_FILES = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
+
+
+def build_toolbox(scratch: Path, home: Path, environ: Mapping[str, str]) -> ProjectToolbox:
+    """The built-in tools and the user's own, run with this interpreter."""
+    built_in = LocalToolbox(python=sys.executable, base_environment=environ, scratch=scratch)
+    return ProjectToolbox(
+        built_in=built_in,
+        home=home,
+        machine=machine_name(_MACHINE_FILES),
+        python=sys.executable,
+        base_environment=environ,
+        installed=installed_tools,
+    )
+
+
+def machine_name(files: tuple[Path, ...]) -> str:
+    """What tells this machine from others; nothing, where the system does not say."""
+    for file in files:
+        try:
+            return file.read_text("ascii").strip()
+        except (OSError, ValueError):
+            continue
+    return ""

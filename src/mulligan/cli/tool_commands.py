@@ -1,0 +1,101 @@
+"""Commands on tools."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from mulligan.cli.answer import Answer, Line, Table
+from mulligan.cli.commands import command, everywhere
+from mulligan.cli.groups import SuggestingGroup
+from mulligan.cli.invocation import Invocation
+from mulligan.cli.trusting import ask_for_trust
+
+if TYPE_CHECKING:
+    from mulligan.bootstrap.tools import ToolView
+
+
+@click.group(cls=SuggestingGroup, name="tool")
+@everywhere
+def group() -> None:
+    """List, show and trust tools."""
+
+
+@command(group, "list", example="mulligan tool list", codes=(0, 1, 2, 3))
+def list_tools(invocation: Invocation) -> Answer:
+    """List the tools that plans can use: built in, of .mulligan/tools.py, and of installed packages.
+
+    A tools.py that is not trusted is named, and not loaded.
+    """
+    found = invocation.project().tools.list()
+    standing = found.tools_file
+    blocks: list[Line | Table] = [_table(found.tools)]
+    messages = list(found.problems)
+    if standing.problem:
+        messages.append(f"{standing.path} {standing.problem}: see `mulligan tool trust`")
+    return Answer(data=found, blocks=blocks, messages=messages, warn=bool(messages))
+
+
+@command(group, "show", example="mulligan tool show write_file", codes=(0, 1, 2, 3))
+@click.argument("name")
+def show(invocation: Invocation, name: str) -> Answer:
+    """Show what a tool takes and what it declares."""
+    view = invocation.project().tools.show(name)
+    lines = [Line(f"{view.name} ({view.origin})", title=True)]
+    lines += [Line(f"  {text}" if text else "") for text in view.doc.splitlines()]
+    lines += [
+        Line(f"  {field}: {_text(getattr(view, field))}")
+        for field in (
+            "writes",
+            "read_only",
+            "checkpointable",
+            "idempotent",
+            "side_effects",
+            "timeout",
+            "undo",
+        )
+    ]
+    lines.append(Line(f"  works on: {', '.join(view.resource_types)}"))
+    rows = tuple((a.name, a.type.value, "required" if a.required else "") for a in view.arguments)
+    blocks: list[Line | Table] = [*lines]
+    if rows:
+        blocks.append(Table(("ARGUMENT", "TYPE", ""), rows))
+    return Answer(data=view, blocks=blocks)
+
+
+@command(group, "trust", example="mulligan tool trust", codes=(0, 1, 2, 3))
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def trust(invocation: Invocation, yes: bool) -> Answer:
+    """Say that the project's .mulligan/tools.py may run, with the content it has now.
+
+    Shows which content that is before anything of it runs. Once the content changes, it is asked for anew.
+    """
+    project = invocation.project()
+    standing = project.tools.standing()
+    sha256 = standing.sha256
+    if not yes and standing.status != "trusted":
+        sha256 = ask_for_trust(invocation, project, f"{standing.path} {standing.problem}.")
+    done = project.tools.trust(sha256)
+    word = "is trusted already" if standing.status == "trusted" else "is trusted from now on"
+    blocks: list[Line | Table] = [Line(f"{done.path} {word}: sha256 {done.sha256}"), _table(done.tools)]
+    return Answer(data=done, blocks=blocks)
+
+
+def _table(tools: "Sequence[ToolView]") -> Table:
+    rows = tuple((t.name, t.origin, _declared(t), t.summary) for t in tools)
+    return Table(("TOOL", "FROM", "DECLARES", ""), rows)
+
+
+def _declared(tool: "ToolView") -> str:
+    words = [word for word in ("writes", "read_only", "idempotent", "undo") if getattr(tool, word)]
+    if tool.writes and not tool.checkpointable:
+        words.append("not checkpointable")
+    return ", ".join([*words, *tool.side_effects])
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"  # pyright: ignore[reportUnknownArgumentType] - any of the fields
+    return "none" if value is None else str(value)

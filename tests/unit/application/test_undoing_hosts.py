@@ -1,0 +1,67 @@
+"""What an `undo` may ask of a plan that is on its way back."""
+
+from pathlib import Path
+
+import pytest
+
+from mulligan.domain.event import EventType
+from tests.faults.projects import project_in
+
+TOOLS = """\
+import mulligan
+
+def undo(context, arguments, result):
+    context.state["changed"] = True
+    print("shown")
+    if arguments["asks"] == "decision":
+        context.record_decision("Which?", chosen="this")
+    if arguments["asks"] == "checkpoint":
+        context.checkpoint("now")
+    if arguments["asks"] == "spawn":
+        context.spawn()
+    context.log("undone")
+
+@mulligan.tool(writes=False, side_effects=["external"], undo=undo)
+def publish(context, asks: str):
+    context.state["published"] = True
+    return None
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / ".mulligan").mkdir(mode=0o700)
+    (tmp_path / ".mulligan" / "tools.py").write_text(TOOLS)
+    project_in(tmp_path).tools.trust()
+    return tmp_path
+
+
+def rolled_back(folder: Path, asks: str) -> tuple[str, ...]:
+    (folder / "plan.yaml").write_text(
+        f"name: p\nsteps: [{{name: s, tool: publish, args: {{asks: {asks}}}}}]\n"
+    )
+    project = project_in(folder)
+    project.execute(folder / "plan.yaml")
+    return project.rollback("p", "first").messages
+
+
+def test_an_undo_may_log_and_print_and_leaves_the_memory_alone(folder: Path) -> None:
+    assert rolled_back(folder, "nothing") == ()
+    logged = [e.data["message"] for e in project_in(folder).log("p") if e.type is EventType.LOG]
+    assert logged == ["undone"]
+
+
+@pytest.mark.parametrize(
+    ("asks", "reason"),
+    [
+        ("decision", "an undo cannot record a decision: the plan is going back"),
+        ("checkpoint", "an undo cannot take a checkpoint: the plan is going back"),
+        ("spawn", "StepContext.spawn is not built yet"),
+    ],
+)
+def test_an_undo_that_asks_for_more_fails_and_the_rollback_is_done(
+    folder: Path, asks: str, reason: str
+) -> None:
+    (message,) = rolled_back(folder, asks)
+    assert reason in message
+    assert project_in(folder).status("p").state == "queued"

@@ -1,0 +1,74 @@
+"""What git sandboxes refuse, each by name and with a next step."""
+
+from pathlib import Path
+
+import pytest
+
+from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.repository import Unsuited, open_repository
+from mulligan.errors import ResourceUnsuitable, SystemFailed
+from tests.git_checkouts import plain
+from tests.git_world import GIT_ENVIRONMENT, GitProject, run_git
+from tests.snapshot_world import Watcher
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> GitProject:
+    return GitProject(tmp_path, plain(tmp_path))
+
+
+def refusal(project: GitProject, location: Path) -> ResourceUnsuitable:
+    with pytest.raises(ResourceUnsuitable) as caught:
+        project.kind.check(project.order().resource, location)
+    assert caught.value.next_step
+    return caught.value
+
+
+def test_a_folder_inside_a_checkout_is_refused_with_its_top(project: GitProject) -> None:
+    error = refusal(project, project.top / "sub")
+    assert str(project.top) in error.text
+    assert "fs-directory" in error.next_step
+
+
+def test_what_is_no_checkout_is_refused(project: GitProject, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    assert "no .git in it" in refusal(project, tmp_path / "folder").text
+    run_git(tmp_path, "init", "-q", "--bare", "bare.git")
+    assert "bare" in refusal(project, tmp_path / "bare.git").text
+    run_git(project.top, "config", "core.bare", "true")
+    assert "bare" in refusal(project, project.top).text
+
+
+def test_a_damaged_repository_is_refused_with_what_git_says(project: GitProject) -> None:
+    (project.top / ".git" / "HEAD").unlink()
+    assert "not a git repository" in refusal(project, project.top).text
+
+
+def test_a_lock_of_another_git_command_is_named(project: GitProject) -> None:
+    (project.top / ".git" / "index.lock").touch()
+    error = refusal(project, project.top)
+    assert "index.lock" in error.text
+    assert "delete that file" in error.next_step
+    with pytest.raises(ResourceUnsuitable):
+        project.kind.create(project.order(), Watcher())
+
+
+def test_a_reftable_is_refused_by_name(project: GitProject) -> None:
+    run_git(project.top, "config", "core.repositoryFormatVersion", "1")
+    run_git(project.top, "config", "extensions.refStorage", "reftable")
+    (project.top / ".git" / "reftable").mkdir()
+    assert "reftable" in refusal(project, project.top).text
+
+
+def test_a_repository_of_another_user_is_refused_as_git_does(project: GitProject) -> None:
+    strange = Git.within(GIT_ENVIRONMENT, project.top).on(project.top, GIT_TEST_ASSUME_DIFFERENT_OWNER="1")
+    found = open_repository(strange, project.top)
+    assert isinstance(found, Unsuited)
+    assert "safe.directory" in found.reason
+    assert f"safe.directory {project.top}" in found.hint
+
+
+def test_without_git_it_says_so(tmp_path: Path) -> None:
+    project = GitProject(tmp_path, plain(tmp_path), environment={"PATH": str(tmp_path)})
+    with pytest.raises(SystemFailed, match="no such program"):
+        project.kind.check(project.order().resource, project.top)
