@@ -71,6 +71,8 @@ def folder(tmp_path: Path, world: Path) -> Path:
 def a_project(place: Path, world: Path) -> Path:
     (place / ".mulligan").mkdir(parents=True, mode=0o700)
     (place / ".mulligan" / "tools.py").write_text(TOOLS.format(world=str(world)))
+    # The world is outside of what tools may write, as it should be: these are let.
+    (place / ".mulligan" / "config.toml").write_text(f'"sandbox.writable" = ["{world}"]\n')
     (place / "plan.yaml").write_text(PLAN)
     project_in(place).tools.trust()
     return place
