@@ -134,6 +134,7 @@ def measured(session: nox.Session) -> dict[str, str]:
     return {
         "COVERAGE_PROCESS_START": str(ROOT / "pyproject.toml"),
         "COVERAGE_FILE": str(folder / "data"),
+        "MULLIGAN_SANDBOX_WRITABLE": str(folder),  # what runs in a sandbox records there too
     }
 
 

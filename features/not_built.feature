@@ -7,5 +7,4 @@ Feature: What this version does not have
       | repo | (folder) |
     Then each of these plans is refused by name, and none is recorded
       | plan                                                                                                   | names            |
-      | {config: {sandbox.isolate: required}, steps: [{name: s, checkpoint: c}]}                               | sandbox.isolate  |
       | {steps: [{name: s, subplans: {plans: [{name: child, steps: [{name: t, checkpoint: c}]}]}}]}            | subplans         |

@@ -55,6 +55,8 @@ class World:
         measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
         path = f"{self.root / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         own = {"HOME": str(self.root / "home"), "PATH": path, "LANG": "C.UTF-8", "NOTES": str(self.notes)}
+        written = [str(self.notes), *(str(Path(f).parent) for f in [measured.get("COVERAGE_FILE")] if f)]
+        own["MULLIGAN_SANDBOX_WRITABLE"] = ":".join(written)
         return measured | own | self.variables
 
     def run(self, *words: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from mulligan.domain.bounds import Bounds
 from mulligan.domain.decision import Choice
 from mulligan.domain.ids import CallId, DecisionId, GroupId, PlanId
 from mulligan.domain.json_value import Json, JsonObject
@@ -61,6 +62,7 @@ def a_request(
     memory: JsonObject | None = None,
     sandboxes: Mapping[str, Path] | None = None,
     large_values: Mapping[str, str] | None = None,
+    bounds: Bounds | None = None,
     script_root: Path | None = None,
 ) -> ToolRequest:
     """One call of a tool over a sandbox."""
@@ -79,4 +81,5 @@ def a_request(
         environment=environment or {},
         large_values=large_values or {},
         timeout=timeout,
+        bounds=bounds,
     )

@@ -30,6 +30,7 @@ MulliganError
 │   ├── TransitionIllegal
 │   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
 │   ├── RollbackDisabled · SandboxMissing
+│   ├── ConfinementImpossible   `sandbox.isolate: required` where it cannot be
 │   ├── ResourceUnsuitable · PathEscapes · PathReserved · TargetExists
 │   ├── ToolNotCheckpointable · ToolArgumentsUnfit · ToolsUntrusted · ToolsUnsafe
 │   ├── ConfirmationMissing · Declined
@@ -553,6 +554,15 @@ class DatabaseForeign(Refused):
     )
     hint: ClassVar[str] = (
         "see which database is used with `mulligan config get core.database.url`, and name the right one"
+    )
+
+
+class ConfinementImpossible(Refused):
+    """Tools were to be confined for certain, and cannot be."""
+
+    message: ClassVar[str] = "tools cannot be kept from writing outside their sandboxes: {reason}"
+    hint: ClassVar[str] = (
+        "set `sandbox.isolate` to `auto` to run all the same: tools then can write wherever you can"
     )
 
 

@@ -21,7 +21,7 @@ steps:
   - {name: one, tool: shell, args: {command: "echo 1 >> one"}}
   - name: two
     tool: shell
-    args: {command: "echo 2 >> two; touch ../held; until [ -e ../../../../go ]; do sleep 0.02; done"}
+    args: {command: "echo 2 >> two; touch $TMPDIR/held; until [ -e ../../../../go ]; do sleep 0.02; done"}
   - {name: three, tool: shell, args: {command: "echo 3 >> three"}}
 """
 PATIENCE = 30
@@ -34,7 +34,7 @@ def hung(tmp_path: Path) -> "Iterator[subprocess.Popen[bytes]]":
     command = [sys.executable, "-m", "mulligan", "--format", "json", "plan", "execute", "plan.yaml"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     end = time.monotonic() + PATIENCE
-    while not list((tmp_path / ".mulligan").glob("sandboxes/*/held")):
+    while not list((tmp_path / ".mulligan").glob("scratch/*/tmp/held")):
         assert time.monotonic() < end
         time.sleep(0.02)
     process.send_signal(signal.SIGSTOP)

@@ -71,6 +71,8 @@ def folder(tmp_path: Path, world: Path) -> Path:
 def a_project(place: Path, world: Path) -> Path:
     (place / ".mulligan").mkdir(parents=True, mode=0o700)
     (place / ".mulligan" / "tools.py").write_text(TOOLS.format(world=str(world)))
+    # The world is outside of what tools may write, as it should be: these are let.
+    (place / ".mulligan" / "config.toml").write_text(f'"sandbox.writable" = ["{world}"]\n')
     (place / "plan.yaml").write_text(PLAN)
     project_in(place).tools.trust()
     return place
@@ -224,8 +226,8 @@ def test_a_rollback_killed_at_any_moment_undoes_all_or_nothing_in_the_end(tmp_pa
 
     def rolled_back(moment: int) -> "subprocess.CompletedProcess[str]":
         place = tmp_path / f"at-{moment}"
-        place.mkdir()
-        project_in(a_project(place / "project", place)).execute(place / "project" / "plan.yaml")
+        (place / "world").mkdir(parents=True)
+        project_in(a_project(place / "project", place / "world")).execute(place / "project" / "plan.yaml")
         program = str(Path(__file__).with_name("dying.py"))
         argv = [sys.executable, program, str(moment), "SIGKILL", "plan", "rollback", "--yes", "p", "first"]
         return subprocess.run(argv, cwd=place / "project", capture_output=True, text=True, check=False)
@@ -236,7 +238,7 @@ def test_a_rollback_killed_at_any_moment_undoes_all_or_nothing_in_the_end(tmp_pa
         assert rolled_back(moment).returncode == -signal.SIGKILL, moment
         place = tmp_path / f"at-{moment}"
         project_in(place / "project").checkpoints.create("p", "after")
-        status, outside = project_in(place / "project").status("p"), notes(place)[2:]
+        status, outside = project_in(place / "project").status("p"), notes(place / "world")[2:]
         if status.state == State.QUEUED:
             finished += 1
             assert set(outside) == {"undo-one", "undo-two"}, moment

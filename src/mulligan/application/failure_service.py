@@ -70,6 +70,8 @@ class FailureService:
             "reason": error.text,
             "checkpoint": failure.checkpoint,
         }
+        if "stopped_write" in error.facts:
+            facts["stopped_write"] = error.facts["stopped_write"]
         if not run.plan.definition.rollback_policy.enabled:
             facts["hint"] = (
                 "what the step left is in the sandbox; without checkpoints only a new plan goes on from here"

@@ -85,7 +85,8 @@ class PlanExecutor:
             if mended is not None:
                 self._mending.adopt(run, mended)
             self._sandboxes.refuse_taken(run)
-            check_before_running(run.plan.definition, run.settings, self._toolbox.declarations())
+            check_before_running(run.plan.definition, self._toolbox.declarations())
+            self._sandboxes.check_confinement(run.plan.definition, run.settings)
             resumed: ResumedFrom | None = None
             try:
                 is_new = self._start(run)

@@ -49,8 +49,9 @@ class PlanService:
     def create(self, definition: PlanDefinition) -> PlanId:
         """Record a plan whose file passed its checks: nothing runs, nothing is copied."""
         settings = self._settings.for_plan(definition.config)
-        check_before_running(definition, settings, self._toolbox.declarations())
+        check_before_running(definition, self._toolbox.declarations())
         self._sandboxes.check(definition, settings)
+        self._sandboxes.check_confinement(definition, settings)
         now = self._clock.now()
         plan = Plan(
             plan_id=PlanId(self._ids.new()),

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from mulligan.config import Isolation, Settings
 from mulligan.domain.json_value import Json
 from mulligan.domain.plan import PlanDefinition
 from mulligan.domain.step import Subplans, ToolUse
@@ -10,23 +9,8 @@ from mulligan.domain.tool import ToolDeclaration
 from mulligan.errors import NotBuiltYet, ToolArgumentsUnfit, ToolMissing, ToolNotCheckpointable
 
 
-def cautions(settings: Settings) -> tuple[str, ...]:
-    """What the user must know of how a plan runs under these settings."""
-    if settings.isolate is Isolation.AUTO:
-        text = "tools are not confined to the sandboxes: isolation is not built yet"
-        return (f"{text} (`mulligan config set sandbox.isolate off` says that you know)",)
-    return ()
-
-
-def check_before_running(
-    definition: PlanDefinition, settings: Settings, tools: Mapping[str, ToolDeclaration]
-) -> None:
+def check_before_running(definition: PlanDefinition, tools: Mapping[str, ToolDeclaration]) -> None:
     """Refuse what this version cannot do, and tools the plan's rollback policy does not allow."""
-    if settings.isolate is Isolation.REQUIRED:
-        raise NotBuiltYet(
-            feature="confining tools (sandbox.isolate: required)",
-            hint="set `sandbox.isolate` to `off`: tools then can write outside their sandboxes",
-        )
     for step in definition.steps:
         match step.action:
             case Subplans():

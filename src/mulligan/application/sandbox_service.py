@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mulligan.application.checkpoint_service import what_is_not_held
-from mulligan.application.preflight import cautions
+from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
 from mulligan.config import Settings
@@ -49,6 +49,7 @@ class SandboxService:
         database: Database,
         store: SnapshotStore,
         kinds: SandboxKinds,
+        confinement: ConfinementService,
         recorder: Recorder,
         ids: Ids,
         clock: Clock,
@@ -59,6 +60,7 @@ class SandboxService:
         self._database = database
         self._store = store
         self._kinds = kinds
+        self._confinement = confinement
         self._recorder = recorder
         self._ids = ids
         self._clock = clock
@@ -77,13 +79,15 @@ class SandboxService:
                 )
             found.append(resource)
 
+    def check_confinement(self, definition: PlanDefinition, settings: Settings) -> None:
+        """Refuse, before anything runs, to confine tools where that was asked for and cannot be."""
+        self._confinement.check(settings, self._worked_on_in_place(definition, settings))
+
     def refuse_taken(self, run: Run) -> None:
         """Refuse to work in place where another plan does, from its start until it is applied or cancelled."""
-        definition = run.plan.definition
-        for resource in definition.resources:
-            if self._kind(resource, definition, run.settings).strategy is Strategy.IN_PLACE:
-                with self._database.reading() as db:
-                    _refuse_taken(db, run.plan.plan_id, str(self._location(resource).resolve()))
+        for location in self._worked_on_in_place(run.plan.definition, run.settings):
+            with self._database.reading() as db:
+                _refuse_taken(db, run.plan.plan_id, str(location))
 
     def make(self, run: Run) -> None:
         """Copy every resource into its sandbox and start the plan: intent first, rows last."""
@@ -157,9 +161,10 @@ class SandboxService:
     def _record(self, run: Run, intent: Intent, made: Sequence[tuple[Sandbox, Capture]]) -> None:
         now = self._clock.now()
         unheld = tuple(text for s, capture in made for text in what_is_not_held(s.resource, capture))
+        real = self._worked_on_in_place(run.plan.definition, run.settings)
         plan = replace(
             run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now),
-            messages=(*cautions(run.settings), *unheld),
+            messages=(*self._confinement.cautions(run.settings, real), *unheld),
         )
         records: list[Record] = [
             Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld
@@ -187,6 +192,10 @@ class SandboxService:
         if outer is not None and self._kind(outer, definition, settings).strategy is Strategy.IN_PLACE:
             return self._kinds.choose(replace(resource, strategy=Strategy.IN_PLACE), settings.strategy)
         return self._kinds.choose(resource, settings.strategy)
+
+    def _worked_on_in_place(self, definition: PlanDefinition, settings: Settings) -> list[Path]:
+        kinds = [(resource, self._kind(resource, definition, settings)) for resource in definition.resources]
+        return [self._location(r).resolve() for r, kind in kinds if kind.strategy is Strategy.IN_PLACE]
 
     def _as_it_lies(self, resource: Resource) -> Resource:
         """The resource at the place that its location, followed through symlinks, leads to."""

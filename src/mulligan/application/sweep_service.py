@@ -48,7 +48,9 @@ class SweepReport:
     sandboxes_removed: tuple[str, ...]  # folders that no plan has as its sandbox
     work_folders_removed: int  # of processes that died
     stat_caches_removed: int  # of trees that are no more
-    scratch_folders_removed: int  # files handed to tool calls, of processes that died
+    scratch_folders_removed: (
+        int  # what was handed to tool calls and what they left there, of processes that died
+    )
 
 
 class SweepService:
@@ -119,7 +121,9 @@ class SweepService:
         return told
 
     def after_work(self, run: Run) -> None:
-        """Sweep at the end of work on a plan that pruned groups, if that may pay."""
+        """Clear what tools left in their scratch folders; sweep if the plan pruned groups and that may pay."""
+        for folder in self._scratch.list(run.plan.plan_id):
+            self._scratch.remove(folder)
         if run.pruned and self._store.has_grown(*_AFTER_WORK):
             self.free_pruned(run)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mulligan.application.checkpoint_manager import CheckpointManager
+from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.run import Entry, Run
 from mulligan.application.tool_requests import tool_request, values_of
 from mulligan.domain.event import EventType
@@ -24,10 +25,19 @@ NAMED_PATHS = 5  # of those that a tool changed and should not have
 class ToolCallService:
     """One call of one tool."""
 
-    def __init__(self, *, toolbox: Toolbox, manager: CheckpointManager, ids: Ids, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        toolbox: Toolbox,
+        manager: CheckpointManager,
+        confinement: ConfinementService,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
         """Take the tools from this box; see through the manager what they changed."""
         self._toolbox = toolbox
         self._manager = manager
+        self._confinement = confinement
         self._ids = ids
         self._clock = clock
 
@@ -64,7 +74,7 @@ class ToolCallService:
         declared = tool.declaration
         args = replace_references(use.args, declared, values_of(run))
         timeout = step.timeout if step.timeout is not None else declared.timeout
-        request = tool_request(run, call, args, timeout)
+        request = tool_request(run, call, args, timeout, self._confinement.bounds(run))
         before = run.still
         run.still = None  # from here on the sandboxes may change
         try:
@@ -72,9 +82,11 @@ class ToolCallService:
             if before is not None and not declared.writes:
                 self._refuse_changes(run, declared, before)
         except CALL_FAILURES as exc:
-            failed = replace(call, status=CallStatus.FAILED, detail={"hint": exc.next_step}, error=exc.text)
+            error = self._confinement.explain(exc, request.root, request.bounds)
+            detail: JsonObject = {"hint": error.next_step}
+            failed = replace(call, status=CallStatus.FAILED, detail=detail, error=error.text)
             self._ended(run, failed, ())
-            raise
+            raise error from exc.__cause__
         finally:
             run.still = None  # also after a checkpoint inside the tool, which then worked on
         # An `undo` gets the arguments as they were then: what they refer to may be gone by that time.

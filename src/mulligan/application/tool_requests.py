@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mulligan.application.run import Run
+from mulligan.domain.bounds import Bounds
 from mulligan.domain.interpolation import RunValues, run_environment
 from mulligan.domain.json_value import Json
 from mulligan.domain.resource import ResourceType
@@ -17,7 +18,9 @@ def values_of(run: Run) -> RunValues:
     return RunValues(variables=run.plan.definition.variables, outputs=dict(run.outputs), guidance="")
 
 
-def tool_request(run: Run, call: ToolCall, args: Mapping[str, Json], timeout: float | None) -> ToolRequest:
+def tool_request(
+    run: Run, call: ToolCall, args: Mapping[str, Json], timeout: float | None, bounds: Bounds | None
+) -> ToolRequest:
     """The call, with arguments in which references are replaced, over the run's sandboxes."""
     paths = {s.resource: Path(s.path) for s in run.sandboxes}
     scripts = next((s.path for s in run.sandboxes if s.type is not ResourceType.SQLITE), None)
@@ -38,4 +41,5 @@ def tool_request(run: Run, call: ToolCall, args: Mapping[str, Json], timeout: fl
         environment=handed.variables,
         large_values=handed.files,
         timeout=timeout,
+        bounds=bounds,
     )

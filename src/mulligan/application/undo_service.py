@@ -2,6 +2,7 @@
 
 from typing import cast
 
+from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.tool_requests import tool_request
@@ -20,10 +21,19 @@ from mulligan.ports import Clock, Database, Toolbox
 class UndoService:
     """Calls the `undo` of every call that a return leaves behind, newest first."""
 
-    def __init__(self, *, database: Database, toolbox: Toolbox, recorder: Recorder, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        toolbox: Toolbox,
+        confinement: ConfinementService,
+        recorder: Recorder,
+        clock: Clock,
+    ) -> None:
         """Use these collaborators."""
         self._database = database
         self._toolbox = toolbox
+        self._confinement = confinement
         self._recorder = recorder
         self._clock = clock
 
@@ -58,7 +68,8 @@ class UndoService:
         host = _Undoing(self, run, call)
         try:
             args = cast("JsonObject", call.detail["arguments"])
-            self._toolbox.undo(call.tool, tool_request(run, call, args, None), call.output, host)
+            request = tool_request(run, call, args, None, self._confinement.bounds(run))
+            self._toolbox.undo(call.tool, request, call.output, host)
         except PlanTakenOver:
             raise
         except MulliganError as exc:

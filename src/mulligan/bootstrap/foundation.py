@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mulligan.bootstrap.surroundings import Surroundings
     from mulligan.config import Entry
     from mulligan.domain.tool import ToolDeclaration
+    from mulligan.ports import Confinement
 
 _SQLITE = "sqlite:///"
 
@@ -110,6 +111,14 @@ class Foundation:
         from mulligan.bootstrap.toolbox import build_toolbox
 
         return build_toolbox(self._scratch, self.home, self._around.environ)
+
+    @cached_property
+    def confinement(self) -> Confinement:
+        """Confines what tools may write."""
+        from mulligan.bootstrap.confining import confinement
+
+        kept = (self.home, self.database_path)
+        return confinement(self.folder, kept, self._scratch, self._around.environ)
 
     @property
     def _scratch(self) -> Path:

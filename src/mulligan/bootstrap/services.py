@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoint_queries import CheckpointQueries
     from mulligan.application.checkpoint_service import CheckpointService
+    from mulligan.application.confinement_service import ConfinementService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.doctor_service import DoctorService
     from mulligan.application.plan_claims import PlanClaims
@@ -82,7 +83,11 @@ class Services(Foundation):
         phase = ExecutePhase(
             checkpoints=self._checkpoints,
             calls=ToolCallService(
-                toolbox=self.toolbox, manager=self._manager, ids=self._ids, clock=self._clock
+                toolbox=self.toolbox,
+                manager=self._manager,
+                confinement=self._confinement,
+                ids=self._ids,
+                clock=self._clock,
             ),
             failures=failures,
             recorder=self._recorder,
@@ -196,6 +201,12 @@ class Services(Foundation):
         return DiffService(database=self.database, trees=self._trees)
 
     @cached_property
+    def _confinement(self) -> ConfinementService:
+        from mulligan.application.confinement_service import ConfinementService
+
+        return ConfinementService(confinement=self.confinement)
+
+    @cached_property
     def _recorder(self) -> Recorder:
         from mulligan.application.recorder import Recorder
 
@@ -241,7 +252,11 @@ class Services(Foundation):
         from mulligan.application.undo_service import UndoService
 
         return UndoService(
-            database=self.database, toolbox=self.toolbox, recorder=self._recorder, clock=self._clock
+            database=self.database,
+            toolbox=self.toolbox,
+            confinement=self._confinement,
+            recorder=self._recorder,
+            clock=self._clock,
         )
 
     @cached_property
@@ -254,6 +269,7 @@ class Services(Foundation):
             database=self.database,
             store=self._store,
             kinds=self._kinds,
+            confinement=self._confinement,
             recorder=self._recorder,
             ids=self._ids,
             clock=self._clock,

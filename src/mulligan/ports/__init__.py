@@ -29,13 +29,14 @@ if TYPE_CHECKING:
         StoredTrees,
         WorkingTree,
     )
-    from mulligan.ports.tooling import StepHost, Tool, Toolbox, ToolRequest
+    from mulligan.ports.tooling import Confinement, StepHost, Tool, Toolbox, ToolRequest
     from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
 __all__ = [
     "CheckpointRepository",
     "Claim",
     "Clock",
+    "Confinement",
     "Database",
     "DecisionRepository",
     "EventRepository",
@@ -89,7 +90,7 @@ _ROOMS = {
         "StoredTrees",
         "WorkingTree",
     ),
-    "tooling": ("StepHost", "Tool", "Toolbox", "ToolRequest"),
+    "tooling": ("Confinement", "StepHost", "Tool", "Toolbox", "ToolRequest"),
     "world": ("Clock", "Ids", "Observer", "Unobserved"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}

@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mulligan.domain.bounds import Bounds
     from mulligan.domain.decision import Choice
     from mulligan.domain.ids import CallId, DecisionId, GroupId, PlanId
     from mulligan.domain.json_value import Json, JsonObject
+    from mulligan.domain.resource import Sandbox
     from mulligan.domain.tool import ToolDeclaration, ToolResult
 
 
@@ -56,6 +60,7 @@ class ToolRequest:
     environment: Mapping[str, str]  # MULLIGAN_VAR_… and the like, for the tool's processes
     large_values: Mapping[str, str]  # …_FILE -> content that no variable can hold: the variable names a file
     timeout: float | None  # seconds
+    bounds: Bounds | None  # what the tool's processes may write; None: whatever the user may
 
 
 class Tool(Protocol):
@@ -96,4 +101,24 @@ class Toolbox(Protocol):
 
     def end_survivors(self, plan_id: PlanId) -> tuple[str, ...]:
         """End what a killed runner's step left running, and describe each."""
+        ...
+
+
+class Confinement(Protocol):
+    """Confines what the processes of tools may write, with the means of the operating system."""
+
+    def lacking(self) -> str | None:
+        """Why this system cannot; None where it can."""
+        ...
+
+    def opens_home(self, path: str) -> bool:
+        """Tell whether one who may write all that lies at the path may write what mulligan itself keeps."""
+        ...
+
+    def bounds(self, plan_id: PlanId, sandboxes: Sequence[Sandbox], besides: Sequence[str]) -> Bounds:
+        """What tools of the plan may write: its sandboxes, temporary folders, device nodes, and `besides`."""
+        ...
+
+    def stopped(self, complaint: str, folder: Path, bounds: Bounds) -> str | None:
+        """The path out of bounds that what a tool printed complains of; None where it is of something else."""
         ...

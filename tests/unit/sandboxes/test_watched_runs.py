@@ -10,6 +10,7 @@ import mulligan
 COUNT = "cat /proc/{pid}/fdinfo/* 2>/dev/null | grep -c ^inotify || true"
 PLAN = """
 name: watched
+config: {{sandbox.isolate: 'off'}}  # a confined step may not look into other processes
 resources:
   data: {{type: fs-directory, location: data}}
 steps:

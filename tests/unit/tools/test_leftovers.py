@@ -138,7 +138,9 @@ class TestWithoutSubreaper:
         made.forget(None)
 
     def run(self, launchers, root, command, timeout=30.0):
-        made = Command(argv=("/bin/sh", "-c", command), folder=root, environment=dict(os.environ))
+        made = Command(
+            argv=("/bin/sh", "-c", command), folder=root, environment=dict(os.environ), bounds=None
+        )
         return launchers.run("shell", PLAN, "call", made, timeout, Recorded("shell", lambda _: None))
 
     def test_a_command_runs(self, launchers, root):

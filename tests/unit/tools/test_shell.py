@@ -281,7 +281,7 @@ def test_launchers_are_kept_per_plan_and_forgotten_on_request(toolbox, call, roo
 
 
 def test_ending_a_launcher_that_runs_nothing_waits_for_nothing(root):
-    launcher = Launchers(python=sys.executable, environment=os.environ, how="tree").start(PLAN, ())
+    launcher = Launchers(python=sys.executable, environment=os.environ, how="tree").start(PLAN, (), None)
     ending = threading.Thread(target=launcher.end, daemon=True)  # Ctrl-C between two calls does this
     ending.start()
     ending.join(30)

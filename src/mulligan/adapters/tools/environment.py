@@ -55,6 +55,8 @@ def tool_environment(
     environment.pop("OLDPWD", None)
     environment["GIT_CEILING_DIRECTORIES"] = ":".join(ceilings)
     environment["PWD"] = str(folder)
+    if request.bounds is not None and request.bounds.temporary is not None:
+        environment["TMPDIR"] = request.bounds.temporary
     environment |= request.environment
     environment |= own
     environment |= {PLAN_MARK: request.plan_id, CALL_MARK: request.call_id}

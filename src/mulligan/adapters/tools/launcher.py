@@ -7,6 +7,9 @@ system has no subreaper (macOS) it keeps to the process group of the command, wh
 The runner talks to it over two pipes. A message is its length in four bytes, then words divided by NUL,
 which neither arguments nor environments can hold:
 
+    confine  path…                             write below these paths only, and all commands too; one of
+           confined
+           open errno                          the system refused
     start  folder, count, argv…, NAME=value…   run a command; then one of
            refused errno                       the command could not be started
            over    status, (pid, command)…     it ended, and what it left running was ended too
@@ -27,6 +30,7 @@ import time
 TYPE_CHECKING = False  # importing typing would double what this program imports
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Callable
 else:
     import _signal as signal  # the functions without the enums: importing those takes longer than the rest
 
@@ -143,11 +147,20 @@ def _candidates(program: bytes, environment: dict[bytes, bytes]) -> Message:
 class Launcher:
     """Serves the runner at the other end of two pipes, one call after the other."""
 
-    def __init__(self, requests: int, replies: int, kept: list[int], *, subreaper: bool) -> None:
+    def __init__(
+        self,
+        requests: int,
+        replies: int,
+        kept: list[int],
+        restrict: "Callable[[Message], None]",
+        *,
+        subreaper: bool,
+    ) -> None:
         """Take over the signals of this process; `kept` descriptors are for the first command alone."""
         self._requests = requests
         self._replies = replies
         self._kept = kept
+        self._restrict = restrict
         self._subreaper = subreaper
         self._orphaned = False  # the runner is gone, or someone wants this process to end
         self._main = 0
@@ -170,8 +183,18 @@ class Launcher:
             message = self._next(None)
             if message and message[0] == b"start":
                 self._run(message[1:])
+            elif message and message[0] == b"confine":
+                self._confine(message[1:])
             elif message and message[0] == b"end":
                 self._reply(b"over", b"0")  # nothing is left to end, and someone waits to hear so
+
+    def _confine(self, paths: Message) -> None:
+        try:
+            self._restrict(paths)
+        except OSError as exc:
+            self._reply(b"open", b"%d" % (exc.errno or 0))
+        else:
+            self._reply(b"confined")
 
     def _run(self, words: Message) -> None:
         count = int(words[1])
@@ -340,10 +363,10 @@ class Launcher:
         self._orphaned = True
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str], restrict: "Callable[[Message], None]") -> None:
     """Serve: `tree` or `group`, the descriptor for replies, and those to hand on; requests come on stdin."""
     how, replies, *kept = arguments[0], *map(int, arguments[1:])
     os.set_inheritable(replies, False)  # noqa: FBT003 - the function has no names
     subreaper = how == "tree" and become_subreaper()
     os.chdir("/")
-    Launcher(0, replies, kept, subreaper=subreaper).serve()
+    Launcher(0, replies, kept, restrict, subreaper=subreaper).serve()

@@ -1,5 +1,6 @@
 """A launcher process as the runner sees it: what it can be told, and what it tells."""
 
+import errno
 import os
 import time
 from collections import deque
@@ -9,6 +10,7 @@ from pathlib import Path
 from mulligan.adapters.tools.environment import PLAN_MARK, clean
 from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Shown
 from mulligan.adapters.tools.survivors import LAUNCHER_MARK
+from mulligan.domain.bounds import Bounds
 from mulligan.domain.ids import PlanId
 
 # Loads a program of this folder under its full name, from its cached bytecode, without its package.
@@ -42,7 +44,8 @@ class LauncherProcess:
         replies, replies_there = os.pipe()
         try:
             descriptors = (replies_there, *kept)
-            program = LOAD + "load('launcher').main(sys.argv[2:])"
+            restrict = "lambda paths: load('landlock').restrict(paths)"  # loaded when it is needed
+            program = LOAD + f"load('launcher').main(sys.argv[2:], {restrict})"
             self._process = subprocess.Popen(
                 [python, "-I", "-c", program, PROGRAMS, how, *map(str, descriptors)],
                 stdin=subprocess.PIPE,
@@ -74,6 +77,15 @@ class LauncherProcess:
         for descriptor in (self._stdout, self._stderr, self._replies):
             os.set_blocking(descriptor, False)
             self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def confine(self, bounds: Bounds) -> None:
+        """Let nothing that runs under it write out of bounds; OSError where the system refuses."""
+        self.send(b"confine", *map(os.fsencode, bounds.writable))
+        event = self.next_event(Shown(lambda _: None), None)
+        if event is not None and event[0] == b"open":
+            raise OSError(int(event[1]), os.strerror(int(event[1])))
+        if event is None or event[0] != b"confined":
+            raise ProcessLookupError(errno.ESRCH, "the launcher was killed")
 
     def listen(self, channel: int) -> None:
         """Give lines that arrive on this descriptor as events too."""

@@ -206,6 +206,7 @@ class OwnTools:
             environment={},
             large_values={},
             timeout=PATIENCE,
+            bounds=None,  # it belongs to no plan, and the user trusts what is loaded
         )
         try:
             result = self._calls.call(NAME, {"declare": [*sources]}, request, _Loading())

@@ -11,6 +11,7 @@ from mulligan.adapters.tools.environment import CALL_MARK
 from mulligan.adapters.tools.launcher_process import Event, LauncherProcess
 from mulligan.adapters.tools.printed import Recorded
 from mulligan.adapters.tools.survivors import end_marked
+from mulligan.domain.bounds import Bounds
 from mulligan.domain.ids import CallId, PlanId
 from mulligan.domain.json_value import Json
 from mulligan.errors import SystemFailed, ToolFailed, ToolTimedOut
@@ -23,6 +24,7 @@ class Command:
     argv: tuple[str, ...]
     folder: Path
     environment: Mapping[str, str]
+    bounds: Bounds | None  # None: it may write wherever the user may
 
     def words(self, tool: str) -> list[bytes]:
         """The command as the launcher reads it, or ToolFailed for what no process can be given."""
@@ -82,19 +84,33 @@ class Launchers:
         self._python = python
         self._environment = environment
         self._how = how
-        self._idle: dict[PlanId, list[LauncherProcess]] = {}
+        self._idle: dict[PlanId, list[tuple[Bounds | None, LauncherProcess]]] = {}
         self._lock = threading.Lock()  # child plans run in threads
 
-    def start(self, plan_id: PlanId, kept: tuple[int, ...]) -> LauncherProcess:
-        """A new launcher."""
+    def start(self, plan_id: PlanId, kept: tuple[int, ...], bounds: Bounds | None) -> LauncherProcess:
+        """A new launcher; nothing that runs under it writes out of bounds."""
         try:
-            return LauncherProcess(
+            launcher = LauncherProcess(
                 python=self._python, environment=self._environment, plan_id=plan_id, kept=kept, how=self._how
             )
         except OSError as exc:
             raise SystemFailed(
                 path=self._python, reason=f"no process could be started: {exc.strerror}"
             ) from exc
+        try:
+            if bounds is not None:
+                launcher.confine(bounds)
+        except OSError as exc:
+            launcher.close()
+            raise SystemFailed(
+                path=self._python,
+                reason=f"its processes could not be confined: {exc.strerror}",
+                hint="with `sandbox.isolate` set to `off` tools may write wherever you may",
+            ) from exc
+        except BaseException:
+            launcher.close()
+            raise
+        return launcher
 
     def run(
         self,
@@ -108,7 +124,7 @@ class Launchers:
         """Run a command to its end, or raise ToolFailed; either way none of its processes is left."""
         words = command.words(tool)
         deadline = None if timeout is None else time.monotonic() + timeout
-        launcher = self._take(plan_id)
+        launcher = self._take(plan_id, command.bounds)
         sent = False
         try:
             launcher.send(b"start", *words)
@@ -127,7 +143,7 @@ class Launchers:
             launcher.close()
             end_marked(CALL_MARK, call_id)
             raise launcher_lost(tool)
-        self._give_back(plan_id, launcher)
+        self._give_back(plan_id, command.bounds, launcher)
         if event[0] == b"refused":
             raise not_started(tool, command, int(event[1]))
         return Outcome(
@@ -141,23 +157,23 @@ class Launchers:
         """Let idle launchers go: of one plan, or all."""
         with self._lock:
             plans = list(self._idle) if plan_id is None else [plan_id]
-            launchers = [launcher for plan in plans for launcher in self._idle.pop(plan, [])]
+            launchers = [launcher for plan in plans for _, launcher in self._idle.pop(plan, [])]
         for launcher in launchers:
             launcher.close()
 
-    def _take(self, plan_id: PlanId) -> LauncherProcess:
+    def _take(self, plan_id: PlanId, bounds: Bounds | None) -> LauncherProcess:
         with self._lock:
             idle = self._idle.get(plan_id, [])
             while idle:
-                launcher = idle.pop()
-                if launcher.running:
+                drawn, launcher = idle.pop()
+                if drawn == bounds and launcher.running:
                     return launcher
-                launcher.close()
-        return self.start(plan_id, ())
+                launcher.close()  # it was killed, or what its plan may write is not what it was
+        return self.start(plan_id, (), bounds)
 
-    def _give_back(self, plan_id: PlanId, launcher: LauncherProcess) -> None:
+    def _give_back(self, plan_id: PlanId, bounds: Bounds | None, launcher: LauncherProcess) -> None:
         with self._lock:
-            self._idle.setdefault(plan_id, []).append(launcher)
+            self._idle.setdefault(plan_id, []).append((bounds, launcher))
 
     @staticmethod
     def _discard(launcher: LauncherProcess) -> None:

@@ -53,12 +53,17 @@ class Shell:
         recorded = Recorded("shell", host.output)
         with Scratch(self._scratch, request) as scratch:
             environment |= self._handed_over(request, scratch)
-            command = Command(argv=self._argv(request, scratch), folder=folder, environment=environment)
+            command = Command(
+                argv=self._argv(request, scratch),
+                folder=folder,
+                environment=environment,
+                bounds=request.bounds,
+            )
             outcome = self._launchers.run(
                 "shell", request.plan_id, request.call_id, command, request.timeout, recorded
             )
         if outcome.exit_status != 0:
-            raise _failure(outcome)
+            raise _failure(outcome, folder)
         return _result(outcome)
 
     def _argv(self, request: ToolRequest, scratch: Scratch) -> tuple[str, ...]:
@@ -104,7 +109,7 @@ def _result(outcome: Outcome) -> ToolResult:
     )
 
 
-def _failure(outcome: Outcome) -> ToolFailed:
+def _failure(outcome: Outcome, folder: Path) -> ToolFailed:
     if outcome.exit_status < 0:
         reason = f"was ended by {_signal_name(-outcome.exit_status)}"
     else:
@@ -116,6 +121,7 @@ def _failure(outcome: Outcome) -> ToolFailed:
         reason="\n".join([reason + (":" if lines else ""), *lines]),
         exit_status=outcome.exit_status,
         stderr=stderr,
+        folder=str(folder),
         leftovers=[leftover.content() for leftover in outcome.leftovers],
         hint="correct the command or what it works on, then execute the plan again",
     )

@@ -69,6 +69,7 @@ class Sql:
                 argv=(self._python, "-I", "-c", _PROGRAM, PROGRAMS, str(file)),
                 folder=root,
                 environment=tool_environment(self._base_environment, request, root, {}),
+                bounds=request.bounds,
             )
             recorded = Recorded("sql", lambda _: None)  # what it prints is its answer to us
             outcome = self._launchers.run(

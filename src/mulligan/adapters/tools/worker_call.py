@@ -57,7 +57,12 @@ class WorkerCalls:
             "memory": request.memory,
             "guidance": request.guidance,
         }
-        command = Command(argv=self._workers.argv, folder=self._start_in or folder, environment=environment)
+        command = Command(
+            argv=self._workers.argv,
+            folder=self._start_in or folder,
+            environment=environment,
+            bounds=request.bounds,
+        )
         while True:
             worker = self._workers.take(request.plan_id, command)
             run = _Run(tool, request, host, worker)

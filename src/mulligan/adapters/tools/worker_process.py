@@ -4,7 +4,7 @@ import json
 import os
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mulligan.adapters.tools.environment import CALL_MARK
 from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS, LauncherProcess, write_all
@@ -36,6 +36,11 @@ class WorkerProcess:
     def first_call(self) -> str:
         """The call it was started for, whose mark it carries."""
         return self.command.environment[CALL_MARK]
+
+    def fits(self, plan_id: PlanId, command: Command) -> bool:
+        """Whether it stands where that command would, and may write what that may."""
+        own = self.command
+        return (self.plan_id, own.folder, own.bounds) == (plan_id, command.folder, command.bounds)
 
     def send(self, message: JsonObject) -> None:
         """Tell the worker something; that it is gone is seen when it does not answer."""
@@ -87,10 +92,10 @@ class Workers:
         )
 
     def take(self, plan_id: PlanId, command: Command) -> WorkerProcess:
-        """A kept worker of this plan and sandbox, or a new one."""
+        """A kept worker of this plan, sandbox and bounds, or a new one."""
         with self._lock:
             for worker in self._idle:
-                if (worker.plan_id, worker.command.folder) == (plan_id, command.folder):
+                if worker.fits(plan_id, command):
                     self._idle.remove(worker)
                     return worker
         return self._start(plan_id, command)
@@ -112,10 +117,10 @@ class Workers:
         requests_there, requests = os.pipe()
         replies, replies_there = os.pipe()
         argv = (*command.argv, str(requests_there), str(replies_there))
-        command = Command(argv=argv, folder=command.folder, environment=command.environment)
+        command = replace(command, argv=argv)
         try:
             words = command.words("python")
-            launcher = self._launchers.start(plan_id, (requests_there, replies_there))
+            launcher = self._launchers.start(plan_id, (requests_there, replies_there), command.bounds)
         except BaseException:
             os.close(requests)
             os.close(replies)

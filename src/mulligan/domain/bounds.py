@@ -1,0 +1,12 @@
+"""Bounds: what the processes of a plan's tools may write."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Where the processes of a plan's tools may write; reading is free."""
+
+    writable: tuple[str, ...]  # real paths: folders with all that is in them, and single files
+    missing: tuple[str, ...]  # of `sandbox.writable`: what is not there can be given to nobody
+    temporary: str | None  # a TMPDIR of the plan's own, where the usual one is out of bounds
