@@ -85,7 +85,7 @@ class TestWithoutMeans:
             project.run(a_plan(tmp_path, "true", isolate="required"))
         assert (caught.value.exit_code, caught.value.facts["reason"]) == (3, REASON)
         assert "`auto`" in caught.value.next_step
-        assert project.plans() == []
+        assert list(project.plans()) == []
 
     def test_a_plan_that_was_begun_elsewhere_is_refused_too(self, tmp_path: Path) -> None:
         """The machine may have changed between two runs."""
