@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from mulligan.boundaries import act
 from mulligan.domain.placement import PROJECT_HOME
 from mulligan.errors import ProjectForeign, ProjectNotFound, ProjectUnusable, SystemFailed
 
@@ -41,7 +42,8 @@ def make_project(folder: Path) -> bool:
         raise ProjectUnusable(path=str(home), reason="something that is not a folder stands there")
     new = not home.is_dir()
     try:
-        home.mkdir(mode=0o700, exist_ok=True)
+        with act("home.make"):
+            home.mkdir(mode=0o700, exist_ok=True)
         _check_owner(home)
         ignore = home / ".gitignore"
         if not ignore.exists():

@@ -7,6 +7,7 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.settings_source import SettingsSource
+from mulligan.boundaries import act
 from mulligan.config import Cleanup
 from mulligan.domain.checkpoint import EMPTY_STATE
 from mulligan.domain.event import EventType
@@ -74,7 +75,7 @@ class PlanService:
             for index, step in enumerate(definition.steps)
         ]
         created = Entry(type=EventType.PLAN_CREATED, data={"name": definition.name}, at=now)
-        with self._database.writing() as db:
+        with act("plan.create"), self._database.writing() as db:
             db.plans.add(plan)
             db.steps.add(plan.plan_id, steps)
             db.history.start(plan.plan_id, Line(line=FIRST_LINE, parent_line=None, fork_seq=0))
@@ -101,7 +102,7 @@ class PlanService:
         except PlanTakenOver:
             raise
         except MulliganError as exc:
-            with self._database.writing_as(run.claim) as db:
+            with act("return.drop"), self._database.writing_as(run.claim) as db:
                 for intent in db.intents.list(run.plan.plan_id):
                     db.intents.close(intent.intent_id)
             return exc.text

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mulligan.application.run import Entry, Run
+from mulligan.boundaries import act
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import CallId
 from mulligan.domain.interpolation import RunValues, replace_references, run_environment
@@ -60,7 +61,8 @@ class ToolCallService:
         request = self._request(run, step, use, call, tool.declaration)
         run.still = None  # from here on the sandboxes may change
         try:
-            result = tool.call(request, host)
+            with act("call.run"):
+                result = tool.call(request, host)
         except CALL_FAILURES as exc:
             failed = replace(call, status=CallStatus.FAILED, detail={"hint": exc.next_step}, error=exc.text)
             self._ended(run, failed, ())

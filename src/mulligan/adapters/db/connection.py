@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from mulligan.boundaries import act
 from mulligan.errors import DatabaseUnusable
 
 Row: TypeAlias = sqlite3.Row
@@ -71,11 +72,24 @@ class Connection:
             # Inside: a signal that came while it waited for other writers is raised right after it has begun.
             self.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             yield
-            self.execute("COMMIT")
+            if write:
+                self._commit()
+            else:
+                self.execute("COMMIT")
         except BaseException:
             if self._raw.in_transaction:
                 self._raw.rollback()
             raise
+
+    def _commit(self) -> None:
+        try:
+            with act("rows.commit"):
+                self.execute("COMMIT")
+        except (
+            OSError
+        ) as exc:  # only where a fault was asked for: SQLite makes its own errors of the system's
+            reason = exc.strerror or str(exc)
+            raise DatabaseUnusable(database=str(self._path), reason=reason) from exc
 
     def copy_to(self, target: Path) -> None:
         """Write a consistent copy of the database into a new file."""

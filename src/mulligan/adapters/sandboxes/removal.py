@@ -5,6 +5,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from mulligan.boundaries import act
 from mulligan.errors import SystemFailed
 
 _TRASH = ".removed-"
@@ -26,9 +27,8 @@ def remove_tree(path: Path, home: Path) -> None:
         elif path.is_symlink() or path.exists():
             path.unlink()
         for trash in home.glob(f"{_TRASH}*"):
-            with suppress(
-                FileNotFoundError
-            ):  # another process clears it too; what it leaves the next one takes
+            # Another process may clear it too; what that one leaves the next one takes.
+            with suppress(FileNotFoundError), act("sandbox.clear"):
                 _empty(trash)
                 trash.rmdir()
     except OSError as exc:
@@ -39,7 +39,8 @@ def _move_up(name: str, parent: Path, target: Path) -> None:
     fd = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         _unlock(name, fd)
-        os.rename(name, target, src_dir_fd=fd)
+        with act("sandbox.remove"):
+            os.rename(name, target, src_dir_fd=fd)
     finally:
         os.close(fd)
 

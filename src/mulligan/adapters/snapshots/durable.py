@@ -3,12 +3,15 @@
 import os
 from pathlib import Path
 
+from mulligan.boundaries import act
+
 
 def make_private_folder(path: Path) -> None:
     """Make a folder that only its owner can enter, and what is missing above it; it may be there already."""
     if not path.is_dir():
         make_private_folder(path.parent)
-        path.mkdir(mode=0o700, exist_ok=True)
+        with act("folder.make"):
+            path.mkdir(mode=0o700, exist_ok=True)
         sync_folder(path.parent)  # what is made durable inside it must not be lost with it
 
 
@@ -16,7 +19,8 @@ def sync_folder(path: Path) -> None:
     """Make the entries of a folder durable."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        with act("folder.sync"):
+            os.fsync(fd)
     finally:
         os.close(fd)
 
