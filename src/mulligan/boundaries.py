@@ -37,6 +37,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "the plan as it was; what was ahead of its last group is discarded by resume",
         "the plan's new state",
     ),
+    "plan.end": (
+        _NONE,
+        "the plan as it was",
+        "a plan that has ended; folders of sandboxes that no row names; gc removes them",
+    ),
     "plan.stop": (
         _NONE,
         "a plan that says processing; resume goes on with it",
@@ -55,13 +60,12 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a plan in processing with all its sandboxes",
     ),
     "sandbox.undo": (_NONE, "the intent of making sandboxes, undone again", "a plan without sandboxes"),
-    "sandbox.forget": (_NONE, "a cancelled plan with its sandboxes", "folders that no row names; gc removes them"),
     "sandbox.remove": (
         _NAMES,
         "a folder that no row names; gc removes it",
-        "the folder moved to the trash; the next removal clears it",
+        "the folder moved to the trash; the next removal or gc clears it",
     ),
-    "sandbox.clear": (_GOES, "trash, in part; the next removal clears it", "nothing of the sandbox"),
+    "sandbox.clear": (_GOES, "trash, in part; the next removal or gc clears it", "nothing of the sandbox"),
     "scratch.write": (_SYNC, "no file for the call", "a file for a call that never came; gc removes it"),
     "call.run": (
         _NONE,

@@ -91,9 +91,20 @@ class PlanService:
             refuse_ended(run.plan)
             data: JsonObject = {"state": "cancelled", "reason": reason, "unfinished": self._finish(run)}
             entry = Entry(type=EventType.PLAN_STATE, data=data, at=self._clock.now())
-            self._recorder.move(run, Phase.EXECUTE, State.CANCELLED, [entry])
-            if run.settings.cleanup is Cleanup.ON_TERMINAL:
-                self._sandboxes.remove(run)
+            self._end(run, State.CANCELLED, entry, clean_up=run.settings.cleanup is Cleanup.ON_TERMINAL)
+
+    def _end(self, run: Run, state: State, entry: Entry, *, clean_up: bool) -> None:
+        """Bring the plan into a final state and forget its sandboxes, at once; then remove their folders."""
+        plan = run.plan.moved_to(Phase.EXECUTE, state, entry.at)
+        with act("plan.end"), self._database.writing_as(run.claim) as db:
+            events = self._recorder.write(db, plan, [*run.pending, entry])
+            db.plans.save(plan)
+            if clean_up:
+                self._sandboxes.forget(db, run)
+        run.plan, run.pending = plan, []
+        self._recorder.show(run, events)
+        if clean_up:
+            self._sandboxes.remove(run)
 
     def _finish(self, run: Run) -> str | None:
         """Finish what was cut off; why it could not be must not keep the plan from being ended."""

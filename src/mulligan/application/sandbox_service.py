@@ -109,11 +109,13 @@ class SandboxService:
             made = self._make_all(run, orders)
             self._record(run, intent, made)
 
+    def forget(self, db: Transaction, run: Run) -> None:
+        """Remove the rows of the working copies, in the transaction that ends the plan."""
+        for sandbox in run.sandboxes:
+            db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
+
     def remove(self, run: Run) -> None:
-        """Remove the working copies, rows first: a crash leaves a folder, never a row without one."""
-        with act("sandbox.forget"), self._database.writing_as(run.claim) as db:
-            for sandbox in run.sandboxes:
-                db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
+        """Remove working copies that no row names any more: a crash leaves a folder, never a row without one."""
         for sandbox in run.sandboxes:
             self._kinds.of(sandbox).remove(sandbox)
         run.sandboxes = ()

@@ -80,6 +80,7 @@ class SweepService:
         """Free all that nothing refers to, while plans run; a dry run only counts."""
         self._refuse_foreign_database()
         orphans = self._remove(self._folders, self._unnamed, dry_run=dry_run)  # folder -> bytes
+        orphans |= self._clear_trash(dry_run=dry_run)
         scratch = self._remove(self._scratch, self._scratch.list, dry_run=dry_run)
         sandboxes = self._sandboxes()
         if not dry_run:
@@ -187,6 +188,13 @@ class SweepService:
             except PlanBusy:
                 continue  # it may be about to record them, or hand them to a tool
         return removed
+
+    def _clear_trash(self, *, dry_run: bool) -> dict[Path, int]:
+        """Remove what removals that were cut off left; gives it with its bytes."""
+        trash = {folder: self._folders.size_of(folder) for folder in self._folders.trash()}
+        if trash and not dry_run:
+            self._folders.clear_trash()
+        return trash
 
     def _unnamed(self, plan_id: PlanId) -> list[Path]:
         """Sandboxes that no row names."""

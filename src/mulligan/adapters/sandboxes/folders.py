@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.adapters.sandboxes.removal import clear_trash, remove_tree, trash_in
 from mulligan.domain.ids import PlanId
 
 
@@ -41,6 +41,14 @@ class LocalPlanFolders:
         remove_tree(folder, self._home)
         with suppress(OSError):  # it holds others
             folder.parent.rmdir()
+
+    def trash(self) -> "list[Path]":
+        """What a removal left, or has not removed yet."""
+        return trash_in(self._home)
+
+    def clear_trash(self) -> None:
+        """Remove all of that."""
+        clear_trash(self._home)
 
 
 def _folders_in(home: Path) -> list[Path]:
