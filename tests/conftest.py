@@ -1,5 +1,8 @@
 """What holds for all tests."""
 
+from collections import Counter
+
+import pytest
 from hypothesis import settings
 
 # The same examples in every run: a failure is about the change at hand, not about luck. No deadline: two
@@ -7,3 +10,18 @@ from hypothesis import settings
 settings.register_profile("deterministic", derandomize=True, deadline=None, database=None, print_blob=True)
 settings.register_profile("search", max_examples=2000, deadline=None, print_blob=True)
 settings.load_profile("deterministic")
+
+
+_COUNTED = ("faults survived", "kills survived")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many faults were survived: a number that shrinks is a test that no longer tests."""
+    counted: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, number in getattr(report, "user_properties", ()) if report.when == "call" else ():
+                if name in _COUNTED:
+                    counted[name] += number
+    for name, number in counted.items():
+        terminalreporter.write_line(f"{name}: {number}")

@@ -1,11 +1,9 @@
 """Whatever boundary a fault strikes at, the end is that of an undisturbed run.
 
-By default each boundary is struck once, at its first passing; with MULLIGAN_TEST_FAULTS=all at every passing of
-every command, in every way in which it can fail (`nox -s faults`).
+Each is struck once here, at its first passing; `every_passing.py` is the full product (`nox -s faults`).
 """
 
 import ast
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +14,6 @@ from mulligan.boundaries import ACTS
 from tests.faults.trials import Fault, Trials
 
 ROOT = Path(__file__).parents[2]
-EVERY = os.environ.get("MULLIGAN_TEST_FAULTS") == "all"
 FALLIBLE = [name for name, (errors, _, _) in ACTS.items() if errors]
 STOPPABLE = ("call.run", "group.record", "pack.sync", "restore.place", "rows.commit", "sandbox.record")
 

@@ -53,7 +53,7 @@ class Trials:
 
     @cached_property
     def passed(self) -> dict[str, Counter[tuple[str, str]]]:
-        """How often the undisturbed run passed each boundary, by command."""
+        """How often each command of the undisturbed run passed each boundary, in its first process."""
         passed, self._ends = {}, {}
         self._folder.mkdir()
         self._kept.mkdir()
@@ -62,15 +62,11 @@ class Trials:
             command.prepare(self._folder, self.run)
             self._keep(command.name)
             self._log.unlink(missing_ok=True)
-            for _ in range(ATTEMPTS):
-                code = self.run(*command.words)
-                if self._is_done(command, code):
-                    break
-            else:
-                raise AssertionError(f"{command.name} does not come to its end")
+            code = self.run(*command.words)
             passed[command.name] = Counter(
                 (when, act) for when, act in map(str.split, self._log.read_text().splitlines())
             )
+            self._complete_command(command, code)
             self._keep("after")
             self._ends[command.name] = self._end()
             self._put_back("after")
@@ -93,14 +89,18 @@ class Trials:
         assert f"fault {fault.act}" in self._log.read_text().splitlines(), "the fault never fired"
         assert (code == -9) == (fault.how == "SIGKILL"), f"exit code {code}"
         complete, ran = self._complete(), self._ran()
-        tries = 0
-        while not self._is_done(command, code):
-            tries += 1
-            assert tries < ATTEMPTS, f"no progress: exit code {code} of `{' '.join(command.words)}`"
-            code = self.run(*command.words)
+        self._complete_command(command, code)
         if command.words[1:2] != ("rollback",):
             assert {s: self._ran()[s] for s in complete} == {s: ran[s] for s in complete}, "a step ran twice"
         assert self._end() == self._ends[command.name]
+
+    def _complete_command(self, command: Command, code: int) -> None:
+        """Run a command again until it has done what it is for."""
+        for _ in range(ATTEMPTS):
+            if self._is_done(command, code):
+                return
+            code = self.run(*command.words)
+        raise AssertionError(f"no progress: exit code {code} of `{' '.join(command.words)}`")
 
     def run(self, *words: str, fault: str = "") -> int:
         """Run a command to its end; whatever it says, it is an answer and no trace of ours."""
