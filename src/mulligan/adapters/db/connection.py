@@ -23,6 +23,9 @@ class Connection:
     def __init__(self, path: Path) -> None:
         """Open or create the database file."""
         self._path = path
+        # SQLite would give its own files beside it the same mode, and they would stay when the mode is mended.
+        if path.exists() and not os.access(path, os.W_OK):
+            raise DatabaseUnusable(database=str(path), reason="it is read-only")
         try:
             self._raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._raw.row_factory = sqlite3.Row
