@@ -76,7 +76,7 @@ def sweeps(session: nox.Session) -> None:
 
 @nox.session
 def faults(session: nox.Session) -> None:
-    """Every fault at every passing of every durability boundary. Takes hours; not run by default."""
+    """Every fault at every passing of every durability boundary. Takes half an hour; not run by default."""
     python(session, "pytest", "-n", PROCESSES, "tests/faults/every_passing.py", *session.posargs)
 
 

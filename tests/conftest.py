@@ -20,8 +20,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     counted: Counter[str] = Counter()
     for reports in terminalreporter.stats.values():
         for report in reports:
-            for name, number in getattr(report, "user_properties", ()) if report.when == "call" else ():
-                if name in _COUNTED:
-                    counted[name] += number
-    for name, number in counted.items():
+            if isinstance(report, pytest.TestReport) and report.when == "call":
+                for name, number in report.user_properties:
+                    counted[name] += int(str(number)) if name in _COUNTED else 0
+    for name, number in (+counted).items():
         terminalreporter.write_line(f"{name}: {number}")

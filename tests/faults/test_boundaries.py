@@ -42,6 +42,13 @@ def test_the_page_names_every_act_with_what_a_crash_leaves() -> None:
     assert told == ACTS
 
 
+def test_every_act_belongs_to_an_operation_of_the_page() -> None:
+    page = (ROOT / "docs/reference/durability.md").read_text("utf-8")
+    operations = page.partition("\n## Each operation\n")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`([a-z]+\.[a-z_]+)`", operations))
+    assert named == set(ACTS)
+
+
 def test_the_scenario_passes_every_act(trials: Trials) -> None:
     passed = {act for command in trials.passed.values() for _, act in command}
     assert passed == set(ACTS)
