@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -67,12 +68,7 @@ def test_tools_see_nothing_of_it(tmp_path: Path) -> None:
     plan = "name: p\nsteps:\n  - {name: one, tool: shell, args: {command: 'env > seen'}}\n"
     (tmp_path / "plan.yaml").write_text(plan)
     command = [sys.executable, "-m", "mulligan", "plan", "execute", "plan.yaml", "--format", "json"]
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "MULLIGAN_FAULT_LOG": str(tmp_path / "log"),
-    }
-    environment["PYTHONPATH"] = ":".join(filter(None, sys.path))
+    environment = {**os.environ, "MULLIGAN_FAULT_LOG": str(tmp_path / "log")}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
     (sandbox,) = json.loads(done.stdout)["data"]["sandboxes"]
     assert "MULLIGAN_FAULT" not in (Path(sandbox["path"]) / "seen").read_text()
