@@ -170,6 +170,9 @@ class Trials:
                 end[line.name] = _end_of_plan(project, line.plan_id)
                 with services.database.reading() as db:
                     assert db.intents.list(line.plan_id) == [], "something is unfinished"
+                    calls = [c for c in db.tool_calls.list(line.plan_id) if not c.superseded]
+                end[line.name, "calls"] = [(c.step_name, c.tool, c.status, c.output) for c in calls]
+            end["restored"] = self._restored(project)
             assert not project.checkpoints.verify().damaged
             project.gc()
             again = project.gc(dry_run=True)
@@ -180,6 +183,18 @@ class Trials:
         assert left == []
         assert processes_with("PLACE", str(self._folder)) == []
         return end
+
+    def _restored(self, project: Project) -> list[object]:
+        """What the newest checkpoint of the newest plan gives, if there is one."""
+        target = self._folder.with_name("restored")
+        plans = project.plans()
+        if not plans or project.status(plans[-1].plan_id).last_checkpoint_id is None:
+            return []
+        group = project.checkpoints.list(plans[-1].plan_id)[-1].group_id
+        project.checkpoints.restore(group, target)
+        found: list[object] = [picture_without_times(target)]
+        shutil.rmtree(target)
+        return found
 
 
 def _end_of_plan(project: Project, plan_id: str) -> dict[str, Any]:

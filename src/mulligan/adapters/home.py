@@ -46,10 +46,9 @@ def make_project(folder: Path) -> bool:
             home.mkdir(mode=0o700, exist_ok=True)
         _check_owner(home)
         ignore = home / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text(_IGNORE_ALL, "utf-8")
-        if new:
+        if not ignore.exists():  # it comes last: a home without it may be new, by a process that was killed
             _sync(folder)
+            ignore.write_text(_IGNORE_ALL, "utf-8")
     except OSError as exc:
         raise SystemFailed(path=str(home), reason=exc.strerror or str(exc)) from exc
     return new
