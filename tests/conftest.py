@@ -12,6 +12,8 @@ settings.register_profile("search", max_examples=2000, deadline=None, print_blob
 settings.load_profile("deterministic")
 
 
+pytest.register_assert_rewrite("tests.faults.chaos", "tests.faults.trials")
+
 _COUNTED = ("faults survived", "kills survived")
 
 

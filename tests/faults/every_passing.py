@@ -30,7 +30,7 @@ def test_every_passing(trials: Trials, act: str, record_property: Callable[[str,
         try:
             trials.strike(fault)
         except AssertionError as exc:
-            failed.append(f"{fault.command}: {fault}: {str(exc).splitlines()[0]}")
+            failed.append(f"{fault.command}: {fault}: {str(exc)[:1000]}")
         else:
             survived += 1
     record_property("faults survived", survived)

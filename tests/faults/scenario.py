@@ -46,7 +46,7 @@ name: in-place
 config: {sandbox.strategy: in_place}
 resources: {real: {type: fs-directory, location: real}}
 steps:
-  - {name: edit, tool: shell, args: {command: 'rm gone; echo new > kept; mkdir made; ln kept made/kept'}}
+  - {name: edit, tool: shell, args: {command: 'rm gone other\\ name; echo new > kept; mkdir made; ln kept made/kept'}}
 """
 SMALL = """\
 name: NAME
@@ -83,6 +83,7 @@ def make_project_folder(folder: Path) -> None:
     (data / "large").write_bytes(b"a line of a larger file\n" * (5 * _MIB // 24))  # worth a stat cache
     for name in ("gone", "kept", "other"):
         (real / name).write_text(name)
+    os.link(real / "other", real / "other name")
     (folder / "main.yaml").write_text(MAIN)
     (folder / "mended.yaml").write_text(MAIN.replace("FIRST", "mended"))
     (folder / "in-place.yaml").write_text(IN_PLACE)

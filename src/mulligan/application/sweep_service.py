@@ -80,7 +80,6 @@ class SweepService:
         """Free all that nothing refers to, while plans run; a dry run only counts."""
         self._refuse_foreign_database()
         orphans = self._remove(self._folders, self._unnamed, dry_run=dry_run)  # folder -> bytes
-        orphans |= self._clear_trash(dry_run=dry_run)
         scratch = self._remove(self._scratch, self._scratch.list, dry_run=dry_run)
         sandboxes = self._sandboxes()
         if not dry_run:
@@ -174,10 +173,10 @@ class SweepService:
     def _remove(
         self, folders: PlanFolders, unused: Callable[[PlanId], Sequence[Path]], *, dry_run: bool
     ) -> dict[Path, int]:
-        """Remove folders of plans, each while nobody works on its plan; gives them with their bytes."""
+        """Remove folders of plans, each while nobody works on its plan, and trash; gives them with their bytes."""
         with self._database.reading() as db:
             known = {plan.plan_id for plan in db.plans.list(None)}
-        removed: dict[Path, int] = {}
+        removed = self._clear_trash(folders, dry_run=dry_run)
         for plan_id in [each for each in folders.plans() if each in known and unused(each)]:
             try:
                 with self._locks.hold(plan_id):
@@ -189,11 +188,12 @@ class SweepService:
                 continue  # it may be about to record them, or hand them to a tool
         return removed
 
-    def _clear_trash(self, *, dry_run: bool) -> dict[Path, int]:
+    @staticmethod
+    def _clear_trash(folders: PlanFolders, *, dry_run: bool) -> dict[Path, int]:
         """Remove what removals that were cut off left; gives it with its bytes."""
-        trash = {folder: self._folders.size_of(folder) for folder in self._folders.trash()}
+        trash = {folder: folders.size_of(folder) for folder in folders.trash()}
         if trash and not dry_run:
-            self._folders.clear_trash()
+            folders.clear_trash()
         return trash
 
     def _unnamed(self, plan_id: PlanId) -> list[Path]:

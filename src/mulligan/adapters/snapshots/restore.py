@@ -24,6 +24,7 @@ from mulligan.adapters.snapshots.scan import Witness
 from mulligan.adapters.snapshots.settled import settled_tree
 from mulligan.adapters.snapshots.trees import Entry, EntryKind
 from mulligan.boundaries import act
+from mulligan.domain.placement import spare_name
 from mulligan.errors import RestoreFailed
 from mulligan.ports import Observer, WorkingTree
 
@@ -281,7 +282,7 @@ def _adjust(folder_fd: int, entry: Entry) -> None:
 @contextmanager
 def _spare_name(folder_fd: int) -> Generator[str]:
     """A name for a moment; the next restore removes it should this process be killed."""
-    name = f".mulligan-{os.urandom(8).hex()}"
+    name = spare_name(os.urandom(8))
     try:
         yield name
     finally:
