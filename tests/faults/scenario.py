@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mulligan.bootstrap.project import Project
-from mulligan.domain.plan import State
+from mulligan.domain.plan import Phase, State
 from mulligan.errors import MulliganError
 
 _MIB = 1 << 20
@@ -115,7 +115,11 @@ class Command:
 
 
 def _in_state(name: str, state: State) -> Callable[[Project], bool]:
-    return lambda project: project.status(name).state is state
+    def reached(project: Project) -> bool:
+        status = project.status(name)
+        return (status.phase, status.state) == (Phase.EXECUTE, state)
+
+    return reached
 
 
 def _failed_at_the_gate(project: Project) -> bool:
