@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from mulligan.boundaries import ACTS
-from tests.faults.trials import Fault, Trials
+from tests.faults.trials import Fault, NeverFired, Trials
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +29,10 @@ def test_every_passing(trials: Trials, act: str, record_property: Callable[[str,
     for fault in _faults(trials, act):
         try:
             trials.strike(fault)
+        except NeverFired:
+            # How often caches are written and packs joined is not the same in every run: only the first is sure.
+            if fault.number == 1:
+                failed.append(f"{fault.command}: {fault}: it never fired")
         except AssertionError as exc:
             failed.append(f"{fault.command}: {fault}: {str(exc)[:1000]}")
         else:
