@@ -43,7 +43,7 @@ def test_a_folder_that_someone_makes_in_that_moment_is_left_alone(folder: Path, 
     services.database = database = MadeMeanwhile(services.database_path)
     project = Project(services=services, observer=Watching(nothing))
     target = tmp_path / "target"
-    found = services.queries.find_checkpoint(str(project.checkpoints.list("small")[0].checkpoint_id))
+    found = services.checkpoint_queries.find(str(project.checkpoints.list("small")[0].checkpoint_id))
     database.folder = target
     with pytest.raises(TargetExists):
         services.library.export(found, target, Watching(nothing))
