@@ -75,6 +75,18 @@ def sweeps(session: nox.Session) -> None:
 
 
 @nox.session
+def faults(session: nox.Session) -> None:
+    """Every fault at every passing of every durability boundary. Takes half an hour; not run by default."""
+    python(session, "pytest", "-n", PROCESSES, "tests/faults/every_passing.py", *session.posargs)
+
+
+@nox.session
+def chaos(session: nox.Session) -> None:
+    """Kill plans at random moments, for as long as `-- --minutes N` says; not run by default."""
+    python(session, "tests.faults.chaos", *session.posargs)
+
+
+@nox.session
 def integration_tests(session: nox.Session) -> None:
     """Behave, then Robot Framework, both against the installed program."""
     environment = measured(session)

@@ -59,6 +59,11 @@ class InterruptedAtCommit(SqliteDatabase):
 def services_in(folder: Path) -> Services:
     """The services of a project in that folder, with no settings but the defaults."""
     make_project(folder)
+    return services_of(folder)
+
+
+def services_of(folder: Path) -> Services:
+    """The services of the project that is in that folder."""
     environ = {"PATH": os.environ.get("PATH", os.defpath)}
     around = Surroundings(environ=environ, folder=folder, user_settings=folder / "none.toml", options={})
     return Services(folder=folder, around=around)

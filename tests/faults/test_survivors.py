@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+from tests.faults.processes import processes_with
 from tests.faults.projects import project_in
 
 PLAN = """
@@ -23,20 +24,6 @@ steps:
         sleep 60
 variables: {go-on: GO_ON}
 """
-
-
-def marked_processes(plan_id: str) -> list[int]:
-    """The processes of the plan's step, its launcher included."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                environment = (entry / "environ").read_bytes()
-            except OSError:
-                continue
-            if f"MULLIGAN_PLAN_ID={plan_id}".encode() in environment.split(b"\0"):
-                found.append(int(entry.name))
-    return found
 
 
 def wait_for(path: Path) -> None:
@@ -64,14 +51,16 @@ def test_an_orphan_that_keeps_writing_leaves_nothing_in_the_result(tmp_path: Pat
     plan_id = sandbox.parent.name
     # The runner and its launcher, which would otherwise end the step's processes, at one blow.
     launchers = [
-        pid for pid in marked_processes(plan_id) if b"launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        pid
+        for pid in processes_with("MULLIGAN_PLAN_ID", plan_id)
+        if b"launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()
     ]
     for pid in launchers:
         os.kill(pid, signal.SIGSTOP)
     for pid in (runner.pid, *launchers):
         os.kill(pid, signal.SIGKILL)
     runner.wait()
-    orphans = [pid for pid in marked_processes(plan_id) if pid not in launchers]
+    orphans = [pid for pid in processes_with("MULLIGAN_PLAN_ID", plan_id) if pid not in launchers]
     assert orphans, "nothing survived: the test shows nothing"
     assert project_in(tmp_path).status("writer").error is not None
 
@@ -79,7 +68,7 @@ def test_an_orphan_that_keeps_writing_leaves_nothing_in_the_result(tmp_path: Pat
     project = project_in(tmp_path)
     status = project.execute("writer")
 
-    assert marked_processes(plan_id) == []
+    assert processes_with("MULLIGAN_PLAN_ID", plan_id) == []
     assert status.state == "complete"
     assert status.resumed_from is not None
     assert status.resumed_from.discarded is not None

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from mulligan.boundaries import act
 from mulligan.domain.placement import PROJECT_HOME
 from mulligan.errors import ProjectForeign, ProjectNotFound, ProjectUnusable, SystemFailed
 
@@ -41,13 +42,13 @@ def make_project(folder: Path) -> bool:
         raise ProjectUnusable(path=str(home), reason="something that is not a folder stands there")
     new = not home.is_dir()
     try:
-        home.mkdir(mode=0o700, exist_ok=True)
+        with act("home.make"):
+            home.mkdir(mode=0o700, exist_ok=True)
         _check_owner(home)
         ignore = home / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text(_IGNORE_ALL, "utf-8")
-        if new:
+        if not ignore.exists():  # it comes last: a home without it may be new, by a process that was killed
             _sync(folder)
+            ignore.write_text(_IGNORE_ALL, "utf-8")
     except OSError as exc:
         raise SystemFailed(path=str(home), reason=exc.strerror or str(exc)) from exc
     return new

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mulligan.boundaries import act
 from mulligan.domain.ids import PlanId
 from mulligan.errors import PlanBusy, SystemFailed
 
@@ -129,8 +130,9 @@ class FilePlanLocks:
         """Tell others who holds it."""
         word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
         try:
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, word, 0)
+            with act("lock.sign"):
+                os.ftruncate(fd, 0)
+                os.pwrite(fd, word, 0)
         except OSError as exc:
             raise SystemFailed(path=str(self._file(plan_id)), reason=exc.strerror or str(exc)) from exc
 

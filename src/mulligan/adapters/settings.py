@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from mulligan.boundaries import act
 from mulligan.config import SHORT_NAMES, Layer, Source, check_value, layer_of_values, setting_named
 from mulligan.domain.json_value import Json
 from mulligan.errors import SettingsFileInvalid, SystemFailed
@@ -154,7 +155,8 @@ def _replace(file: Path, text: str) -> None:
             stream.write(text.encode())
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.replace(file)
+        with act("settings.name"):
+            temporary.replace(file)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

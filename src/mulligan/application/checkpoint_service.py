@@ -6,6 +6,7 @@ from dataclasses import replace
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
+from mulligan.boundaries import act
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, Reason, state_hash
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import CheckpointId, GroupId, PlanId
@@ -51,7 +52,7 @@ class CheckpointService:
                 captures = self._manager.capture(run)
                 checkpoints = self._checkpoints(run, captures)
                 unheld = _untold(run, captures)
-                with self._database.writing_as(run.claim) as db:
+                with act("group.record"), self._database.writing_as(run.claim) as db:
                     events = self._recorder.write(db, run.plan, run.pending)
                     group = self._group(db, run, reason, checkpoints)
                     db.checkpoints.add(group)

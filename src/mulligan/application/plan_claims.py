@@ -8,6 +8,7 @@ from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.settings_source import SettingsSource
 from mulligan.application.sweep_service import SweepService
+from mulligan.boundaries import act
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
@@ -52,7 +53,7 @@ class PlanClaims:
     def open_as_it_is(self, plan_id: PlanId, observer: Observer) -> Generator[Run]:
         """Hold the plan, with whatever a process that died had begun on it."""
         with self._locks.hold(plan_id):
-            with self._database.writing() as db:
+            with act("plan.claim"), self._database.writing() as db:
                 claim = Claim(plan_id=plan_id, fence=db.plans.raise_fence(plan_id))
                 plan = db.plans.get(plan_id)
                 if plan.state is State.PROCESSING:  # its process is gone, or we would not have the lock
@@ -103,7 +104,9 @@ class PlanClaims:
         )
 
     def _end_survivors(self, run: Run) -> None:
-        for described in self._toolbox.end_survivors(run.plan.plan_id):
+        with act("survivors.end"):
+            ended = self._toolbox.end_survivors(run.plan.plan_id)
+        for described in ended:
             text = f"ended a process that a killed run had left behind: {described}"
             entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
             run.pending.append(entry)

@@ -14,6 +14,7 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.sweep_service import SweepService
+from mulligan.boundaries import act
 from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
@@ -148,7 +149,7 @@ class PlanExecutor:
         """Record that the run stopped; what was ahead of the last group is discarded when it goes on."""
         run.pending = []
         now = self._clock.now()
-        with self._database.writing_as(run.claim) as db:
+        with act("plan.stop"), self._database.writing_as(run.claim) as db:
             # As it is recorded: a signal that comes during a commit is raised before the run has learned of it.
             recorded = db.plans.get(run.plan.plan_id)
             if recorded.state is State.COMPLETE:  # not begun yet, or done

@@ -5,6 +5,7 @@ from dataclasses import replace
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.settings_source import SettingsSource
+from mulligan.boundaries import act
 from mulligan.domain.event import EventType
 from mulligan.domain.plan import PlanDefinition
 from mulligan.domain.step import StepRecord, StepStatus
@@ -38,7 +39,7 @@ class PlanMending:
             if index >= completed
         ]
         entry = Entry(type=EventType.PLAN_MENDED, data={"from_step": completed}, at=now)
-        with self._database.writing_as(run.claim) as db:
+        with act("plan.mend"), self._database.writing_as(run.claim) as db:
             db.plans.redefine(plan)
             db.steps.replace(plan.plan_id, completed, steps)
             events = self._recorder.write(db, plan, [*run.pending, entry])

@@ -14,6 +14,7 @@ from mulligan.domain.ids import GroupId, PlanId
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.plan import Phase, ResumedFrom, State
 from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.tool import CallStatus
 from mulligan.errors import PlanAlreadyComplete, RollbackDisabled
 from mulligan.ports import Database, Observer
 
@@ -84,10 +85,14 @@ class PlanResumeService:
         with self._database.reading() as db:
             target = db.checkpoints.newest_between_steps(run.plan.plan_id)
             steps = db.steps.list(run.plan.plan_id)
+            calls = db.tool_calls.list(run.plan.plan_id)
         if target is None:
             raise RollbackDisabled(plan_id=run.plan.plan_id)
         run.told += _running_again(steps, target)
-        running = any(step.status is StepStatus.RUNNING for step in steps)
+        # A step is no longer recorded as running where it was asked to stop, or its plan file mended.
+        running = any(step.status is StepStatus.RUNNING for step in steps) or any(
+            c.status is CallStatus.INTERRUPTED and not c.superseded and c.seq > target.seq for c in calls
+        )
         ahead = run.plan.current_group_id != target.group_id or self._returns.undoing(run, target).is_needed
         if not (running or ahead or self._differs(run, target)):
             run.stands_at(run.plan, target)

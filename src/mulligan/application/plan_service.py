@@ -7,6 +7,7 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.settings_source import SettingsSource
+from mulligan.boundaries import act
 from mulligan.config import Cleanup
 from mulligan.domain.checkpoint import EMPTY_STATE
 from mulligan.domain.event import EventType
@@ -75,7 +76,7 @@ class PlanService:
             for index, step in enumerate(definition.steps)
         ]
         created = Entry(type=EventType.PLAN_CREATED, data={"name": definition.name}, at=now)
-        with self._database.writing() as db:
+        with act("plan.create"), self._database.writing() as db:
             db.plans.add(plan)
             db.steps.add(plan.plan_id, steps)
             db.history.start(plan.plan_id, Line(line=FIRST_LINE, parent_line=None, fork_seq=0))
@@ -91,9 +92,20 @@ class PlanService:
             refuse_ended(run.plan)
             data: JsonObject = {"state": "cancelled", "reason": reason, "unfinished": self._finish(run)}
             entry = Entry(type=EventType.PLAN_STATE, data=data, at=self._clock.now())
-            self._recorder.move(run, Phase.EXECUTE, State.CANCELLED, [entry])
-            if run.settings.cleanup is Cleanup.ON_TERMINAL:
-                self._sandboxes.remove(run)
+            self._end(run, State.CANCELLED, entry, clean_up=run.settings.cleanup is Cleanup.ON_TERMINAL)
+
+    def _end(self, run: Run, state: State, entry: Entry, *, clean_up: bool) -> None:
+        """Bring the plan into a final state and forget its sandboxes, at once; then remove their folders."""
+        plan = run.plan.moved_to(Phase.EXECUTE, state, entry.at)
+        with act("plan.end"), self._database.writing_as(run.claim) as db:
+            events = self._recorder.write(db, plan, [*run.pending, entry])
+            db.plans.save(plan)
+            if clean_up:
+                self._sandboxes.forget(db, run)
+        run.plan, run.pending = plan, []
+        self._recorder.show(run, events)
+        if clean_up:
+            self._sandboxes.remove(run)
 
     def _finish(self, run: Run) -> str | None:
         """Finish what was cut off; why it could not be must not keep the plan from being ended."""
@@ -102,7 +114,7 @@ class PlanService:
         except PlanTakenOver:
             raise
         except MulliganError as exc:
-            with self._database.writing_as(run.claim) as db:
+            with act("return.drop"), self._database.writing_as(run.claim) as db:
                 for intent in db.intents.list(run.plan.plan_id):
                     db.intents.close(intent.intent_id)
             return exc.text

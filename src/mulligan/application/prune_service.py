@@ -9,6 +9,7 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.settings_source import SettingsSource
 from mulligan.application.sweep_service import SweepService
+from mulligan.boundaries import act
 from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import CheckpointId, GroupId, PlanId
@@ -107,7 +108,7 @@ class PruneService:
         if not group_ids:
             return 0
         entry = Entry(type=EventType.PRUNED, data={"groups": list(group_ids)}, at=self._clock.now())
-        with self._database.writing_as(run.claim) as db:
+        with act("prune.record"), self._database.writing_as(run.claim) as db:
             db.checkpoints.remove(group_ids)
             events = self._recorder.write(db, run.plan, [entry])
         self._recorder.show(run, events)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mulligan.application.run import Entry, Record, Run
+from mulligan.boundaries import act
 from mulligan.domain.decision import Decision
 from mulligan.domain.event import Event
 from mulligan.domain.plan import Phase, Plan, State
@@ -48,7 +49,7 @@ class Recorder:
 
     def record(self, run: Run, plan: Plan, records: Sequence[Record]) -> None:
         """Write all that is pending, then these records and where the plan stands, in one transaction."""
-        with self._database.writing_as(run.claim) as db:
+        with act("plan.record"), self._database.writing_as(run.claim) as db:
             events = self.write(db, plan, [*run.pending, *records])
             db.plans.save(plan)
         run.plan = plan

@@ -14,6 +14,7 @@ from mulligan.application.checkpoint_service import CheckpointService
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.undo_service import UndoService
+from mulligan.boundaries import act
 from mulligan.domain.checkpoint import CheckpointGroup, Reason
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import GroupId, IntentId
@@ -176,7 +177,7 @@ class ReturnService:
             },
             created_at=self._clock.now(),
         )
-        with self._database.writing_as(run.claim) as db:
+        with act("return.intend"), self._database.writing_as(run.claim) as db:
             events = self._recorder.write(db, run.plan, run.pending)
             db.intents.add(intent)
         run.pending = []
@@ -186,7 +187,7 @@ class ReturnService:
     def _ready(self, run: Run, intent: Intent, before: CheckpointGroup) -> Intent:
         """Record that the way back is kept: from here on the return is finished, not dropped."""
         ready = replace(intent, data={**intent.data, "before": before.group_id})
-        with self._database.writing_as(run.claim) as db:
+        with act("return.ready"), self._database.writing_as(run.claim) as db:
             db.intents.save(ready)
         return ready
 
@@ -208,7 +209,7 @@ class ReturnService:
 
     def _give_up(self, run: Run, intent: Intent, told: Sequence[Entry]) -> None:
         """Close an intent that touched nothing, or whose work was undone."""
-        with self._database.writing_as(run.claim) as db:
+        with act("return.drop"), self._database.writing_as(run.claim) as db:
             db.intents.close(intent.intent_id)
             events = self._recorder.write(db, run.plan, told)
         self._recorder.show(run, events)
@@ -225,7 +226,7 @@ class ReturnService:
             last_checkpoint_id=target.first_checkpoint_id,
             failure=PlanFailure(**cast("dict[str, str]", failure)) if failure else None,
         )
-        with self._database.writing_as(run.claim) as db:
+        with act("return.settle"), self._database.writing_as(run.claim) as db:
             plan = replace(plan, line=self._new_line(db, run, target, data))
             for step in _reset(db.steps.list(plan_id), target.step_index, failed=failure is not None):
                 db.steps.save(plan_id, step)

@@ -9,6 +9,7 @@ from mulligan.application.checkpoint_service import what_is_not_held
 from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
+from mulligan.boundaries import act
 from mulligan.config import Settings
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import IntentId, PlanId
@@ -103,7 +104,7 @@ class SandboxService:
             data={"resources": [r.name for r in resources]},
             created_at=self._clock.now(),
         )
-        with self._database.writing_as(run.claim) as db:
+        with act("sandbox.intend"), self._database.writing_as(run.claim) as db:
             db.intents.add(intent)
             events = self._recorder.write(db, run.plan, run.pending)
         run.pending = []
@@ -112,18 +113,20 @@ class SandboxService:
             made = self._make_all(run, orders)
             self._record(run, intent, made)
 
+    def forget(self, db: Transaction, run: Run) -> None:
+        """Remove the rows of the working copies, in the transaction that ends the plan."""
+        for sandbox in run.sandboxes:
+            db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
+
     def remove(self, run: Run) -> None:
-        """Remove the working copies, rows first: a crash leaves a folder, never a row without one."""
-        with self._database.writing_as(run.claim) as db:
-            for sandbox in run.sandboxes:
-                db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
+        """Remove working copies that no row names any more: a crash leaves a folder, never a row without one."""
         for sandbox in run.sandboxes:
             self._kinds.of(sandbox).remove(sandbox)
         run.sandboxes = ()
 
     def undo(self, run: Run, intent: Intent) -> None:
         """Take back the making of sandboxes that was cut off; the next start makes them anew."""
-        with self._database.writing_as(run.claim) as db:
+        with act("sandbox.undo"), self._database.writing_as(run.claim) as db:
             db.intents.close(intent.intent_id)
 
     def _make_all(self, run: Run, orders: Sequence[SandboxOrder]) -> list[tuple[Sandbox, Capture]]:
@@ -169,7 +172,7 @@ class SandboxService:
         records: list[Record] = [
             Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld
         ]
-        with self._database.writing_as(run.claim) as db:
+        with act("sandbox.record"), self._database.writing_as(run.claim) as db:
             for sandbox, _ in made:
                 if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
                     _refuse_taken(db, sandbox.plan_id, sandbox.path)

@@ -192,10 +192,10 @@ class SweepService:
     def _remove(
         self, folders: PlanFolders, unused: Callable[[PlanId], Sequence[Path]], *, dry_run: bool
     ) -> dict[Path, int]:
-        """Remove folders of plans, each while nobody works on its plan; gives them with their bytes."""
+        """Remove folders of plans, each while nobody works on its plan, and trash; gives them with their bytes."""
         with self._database.reading() as db:
             known = {plan.plan_id for plan in db.plans.list(None)}
-        removed: dict[Path, int] = {}
+        removed = self._clear_trash(folders, dry_run=dry_run)
         for plan_id in [each for each in folders.plans() if each in known and unused(each)]:
             try:
                 with self._locks.hold(plan_id):
@@ -206,6 +206,14 @@ class SweepService:
             except PlanBusy:
                 continue  # it may be about to record them, or hand them to a tool
         return removed
+
+    @staticmethod
+    def _clear_trash(folders: PlanFolders, *, dry_run: bool) -> dict[Path, int]:
+        """Remove what removals that were cut off left; gives it with its bytes."""
+        trash = {folder: folders.size_of(folder) for folder in folders.trash()}
+        if trash and not dry_run:
+            folders.clear_trash()
+        return trash
 
     def _unnamed(self, plan_id: PlanId) -> list[Path]:
         """Sandboxes that no row names."""

@@ -7,6 +7,7 @@ from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.run import Entry, Run
 from mulligan.application.tool_requests import tool_request, values_of
+from mulligan.boundaries import act
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import CallId
 from mulligan.domain.interpolation import replace_references
@@ -78,7 +79,8 @@ class ToolCallService:
         before = run.still
         run.still = None  # from here on the sandboxes may change
         try:
-            result = tool.call(request, host)
+            with act("call.run"):
+                result = tool.call(request, host)
             if before is not None and not declared.writes:
                 self._refuse_changes(run, declared, before)
         except CALL_FAILURES as exc:

@@ -23,6 +23,10 @@ class Surroundings:
 def surroundings(options: Mapping[str, str]) -> Surroundings:
     """Look around: environment, current folder, the user's own settings file."""
     environ = dict(os.environ)
+    if "MULLIGAN_FAULT" in environ or "MULLIGAN_FAULT_LOG" in environ:
+        from mulligan.bootstrap.faults import arm  # here: only tests ask for faults
+
+        arm(environ)
     settings = user_folder(environ) / "config.toml"
     return Surroundings(environ=environ, folder=Path.cwd(), user_settings=settings, options=options)
 

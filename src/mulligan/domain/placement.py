@@ -92,3 +92,13 @@ def folder_name(resource: str) -> str:
 
 def _holds(outer: str, inner: str) -> bool:
     return outer == "." or inner.startswith(outer + "/")
+
+
+def spare_name(random: bytes) -> str:
+    """A name that a restore gives for a moment, beside the one that a file is to have."""
+    return f"{PROJECT_HOME}-{random.hex()}"
+
+
+def is_spare_name(name: str) -> bool:
+    """Whether a restore that was cut off may have given this name."""
+    return re.fullmatch(rf"{re.escape(PROJECT_HOME)}-[0-9a-f]{{16}}", name) is not None

@@ -1,9 +1,10 @@
 """What differs between two stored trees, path by path, and what of it a patch cannot carry."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from mulligan.domain.placement import is_spare_name
 from mulligan.domain.snapshot import ObjectId
 
 # What git makes of its two modes of files under the usual umasks, 022 and 002.
@@ -71,10 +72,19 @@ def changed_by_others(
 ) -> tuple[str, ...]:
     """What stands in a tree that a return on its way from one state to another was cut off in, and is of neither.
 
-    Both differences are from the tree as it is. A folder half made or half emptied is the return's own doing.
+    Both differences are from the tree as it is. A folder half made or half emptied is the return's own doing, and
+    so are a name that it gave for a moment and a file that lost or gained another name.
     """
-    here = {d.path for d in to_target if d.old is not None and not d.old.is_folder}
-    return tuple(d.path for d in to_before if d.path in here and d.old is not None)
+    here = {d.path for d in to_target if _holds_something_else(d)}
+    return tuple(d.path for d in to_before if d.path in here and _holds_something_else(d))
+
+
+def _holds_something_else(difference: TreeDifference) -> bool:
+    """Whether a file or symlink stands there that is none of the other side, whatever names it shares."""
+    old, new = difference.old, difference.new
+    if old is None or old.is_folder or is_spare_name(difference.path.rpartition("/")[2]):
+        return False
+    return new is None or replace(old, shared_with=b"") != replace(new, shared_with=b"")
 
 
 def beyond_patch(old: TreeEntry | None, new: TreeEntry | None) -> tuple[str, ...]:

@@ -236,3 +236,11 @@ class PlanFolders(Protocol):
     def remove(self, folder: Path) -> None:
         """Remove a folder with all that is in it, and the plan's own when that was the last."""
         ...
+
+    def trash(self) -> Sequence[Path]:
+        """What a removal that was cut off left, or one that goes on has not removed yet."""
+        ...
+
+    def clear_trash(self) -> None:
+        """Remove all of that; another process may do the same."""
+        ...

@@ -2,7 +2,13 @@
 
 import pytest
 
-from mulligan.domain.tree_difference import EntryType, TreeEntry, beyond_patch
+from mulligan.domain.tree_difference import (
+    EntryType,
+    TreeDifference,
+    TreeEntry,
+    beyond_patch,
+    changed_by_others,
+)
 
 
 def _entry(type: EntryType, mode: int, **more: object) -> TreeEntry:
@@ -58,3 +64,36 @@ def test_what_a_patch_cannot_carry(
     old: TreeEntry | None, new: TreeEntry | None, words: tuple[str, ...]
 ) -> None:
     assert beyond_patch(old, new) == words
+
+
+def _both(
+    path: str, present: TreeEntry | None, target: TreeEntry | None, before: TreeEntry | None
+) -> list[str]:
+    to_target, to_before = ([TreeDifference(path, present, other)] for other in (target, before))
+    return list(changed_by_others(to_target, to_before))
+
+
+@pytest.mark.parametrize(
+    ("path", "present", "target", "before", "is_of_others"),
+    [
+        ("a", _file(0o600), _file(0o644), _file(0o755), True),
+        ("a", _file(0o600), None, None, True),
+        ("a", LINK, _file(0o644), None, True),
+        ("a", None, _file(0o644), _file(0o755), False),
+        ("a", _folder(0o700), None, _folder(0o755), False),
+        # It had another name, which the return took away; or it has got one that the return brings.
+        ("a", _file(0o600), _file(0o644), _file(0o600, shared_with=b"a"), False),
+        ("a", _file(0o644), _file(0o644, shared_with=b"a"), _file(0o755), False),
+        ("b/.mulligan-0123456789abcdef", _file(0o600), None, None, False),
+        ("b/.mulligan-of-mine", _file(0o600), None, None, True),
+    ],
+)
+def test_what_a_return_leaves_in_between_is_not_taken_for_someone_elses(
+    path: str,
+    present: TreeEntry | None,
+    target: TreeEntry | None,
+    before: TreeEntry | None,
+    *,
+    is_of_others: bool,
+) -> None:
+    assert _both(path, present, target, before) == ([path] if is_of_others else [])

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from mulligan.boundaries import act
 from mulligan.errors import DatabaseUnusable
 
 Row: TypeAlias = sqlite3.Row
@@ -22,6 +23,9 @@ class Connection:
     def __init__(self, path: Path) -> None:
         """Open or create the database file."""
         self._path = path
+        # SQLite would give its own files beside it the same mode, and they would stay when the mode is mended.
+        if path.exists() and not os.access(path, os.W_OK):
+            raise DatabaseUnusable(database=str(path), reason="it is read-only")
         try:
             self._raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._raw.row_factory = sqlite3.Row
@@ -71,11 +75,24 @@ class Connection:
             # Inside: a signal that came while it waited for other writers is raised right after it has begun.
             self.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             yield
-            self.execute("COMMIT")
+            if write:
+                self._commit()
+            else:
+                self.execute("COMMIT")
         except BaseException:
             if self._raw.in_transaction:
                 self._raw.rollback()
             raise
+
+    def _commit(self) -> None:
+        try:
+            with act("rows.commit"):
+                self.execute("COMMIT")
+        except (
+            OSError
+        ) as exc:  # only where a fault was asked for: SQLite makes its own errors of the system's
+            reason = exc.strerror or str(exc)
+            raise DatabaseUnusable(database=str(self._path), reason=reason) from exc
 
     def copy_to(self, target: Path) -> None:
         """Write a consistent copy of the database into a new file."""

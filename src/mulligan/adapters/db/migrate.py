@@ -63,3 +63,8 @@ def _keep_copy(connection: Connection, version: int) -> None:
     with unfinished.open("rb") as file:
         os.fsync(file.fileno())
     unfinished.rename(copy)
+    folder = os.open(copy.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)  # the copy is there for good before the first table is changed
+    finally:
+        os.close(folder)

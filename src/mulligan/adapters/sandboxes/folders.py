@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.adapters.sandboxes.removal import clear_trash, remove_tree, trash_in
 from mulligan.domain.ids import PlanId
 
 
@@ -42,6 +42,14 @@ class LocalPlanFolders:
         remove_tree(folder, self._home)
         with suppress(OSError):  # it holds others
             folder.parent.rmdir()
+
+    def trash(self) -> "list[Path]":
+        """What a removal left, or has not removed yet."""
+        return trash_in(self._home)
+
+    def clear_trash(self) -> None:
+        """Remove all of that."""
+        clear_trash(self._home)
 
 
 class LocalSandboxFolders(LocalPlanFolders):

@@ -5,6 +5,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from mulligan.boundaries import act
 from mulligan.errors import SystemFailed
 
 _TRASH = ".removed-"
@@ -25,21 +26,34 @@ def remove_tree(path: Path, home: Path) -> None:
             _move_up(path.name, path.parent, trash / _new_name())
         elif path.is_symlink() or path.exists():
             path.unlink()
-        for trash in home.glob(f"{_TRASH}*"):
-            with suppress(
-                FileNotFoundError
-            ):  # another process clears it too; what it leaves the next one takes
-                _empty(trash)
-                trash.rmdir()
     except OSError as exc:
         raise SystemFailed(path=str(path), reason=exc.strerror or str(exc)) from exc
+    clear_trash(home)
+
+
+def trash_in(home: Path) -> list[Path]:
+    """What was moved away and is not removed yet."""
+    return sorted(home.glob(f"{_TRASH}*"))
+
+
+def clear_trash(home: Path) -> None:
+    """Remove what was moved away, by this process or by one that was killed."""
+    for trash in trash_in(home):
+        try:
+            # Another process may clear it too; what that one leaves the next one takes.
+            with suppress(FileNotFoundError), act("sandbox.clear"):
+                _empty(trash)
+                trash.rmdir()
+        except OSError as exc:
+            raise SystemFailed(path=str(trash), reason=exc.strerror or str(exc)) from exc
 
 
 def _move_up(name: str, parent: Path, target: Path) -> None:
     fd = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         _unlock(name, fd)
-        os.rename(name, target, src_dir_fd=fd)
+        with act("sandbox.remove"):
+            os.rename(name, target, src_dir_fd=fd)
     finally:
         os.close(fd)
 

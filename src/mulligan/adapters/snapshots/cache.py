@@ -18,6 +18,7 @@ from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.packs import hash_of
 from mulligan.adapters.snapshots.presence import forget_missing
 from mulligan.adapters.snapshots.rooms import Rooms
+from mulligan.boundaries import act
 
 _MAGIC = b"mulligan stat cache 4\n"
 _WORTH_SAVING_FILES = (
@@ -121,7 +122,8 @@ class StatCache:
             path = room / "cache"
             path.touch(mode=0o600)
             path.write_bytes(self._head + hash_of(body) + body)
-            path.replace(self._path(key))
+            with act("cache.name"):
+                path.replace(self._path(key))
 
     def _load(self, key: str) -> Remembered | None:
         try:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from mulligan.adapters.snapshots.rooms import Rooms
+from mulligan.boundaries import act
 
 
 class Level:
@@ -25,4 +26,5 @@ class Level:
             path = room / "level"
             path.touch(mode=0o600)
             path.write_text(str(size), "ascii")
-            path.replace(self._path)
+            with act("level.name"):
+                path.replace(self._path)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mulligan.adapters.snapshots.durable import make_private_folder
 from mulligan.adapters.snapshots.rooms import Rooms
+from mulligan.boundaries import act
 
 _BUFFER = 128 * 1024
 # What a system or filesystem that knows no files without names answers.
@@ -41,15 +42,17 @@ class NewFile:
     def sync(self) -> None:
         """Make what was written durable."""
         self.file.flush()
-        os.fsync(self.file.fileno())
+        with act("pack.sync"):
+            os.fsync(self.file.fileno())
 
     def name(self, place: Path) -> None:
         """Let it be seen; the name itself is durable when the folder is."""
-        if self._written is None:
-            # The descriptor stands for no folder: a path from the root needs none, and with one linkat follows.
-            os.link(self.path, place, src_dir_fd=self.file.fileno(), follow_symlinks=True)
-        else:
-            self._written.rename(place)
+        with act("pack.name"):
+            if self._written is None:
+                # The descriptor stands for no folder: a path from the root needs none, and with one linkat follows.
+                os.link(self.path, place, src_dir_fd=self.file.fileno(), follow_symlinks=True)
+            else:
+                self._written.rename(place)
 
     def close(self) -> None:
         """Be done with it; what has no name by now is gone."""

@@ -10,6 +10,7 @@ from weakref import finalize
 
 from mulligan.adapters.snapshots.durable import sync_folder
 from mulligan.adapters.snapshots.packs import Kind, Pack, hash_of
+from mulligan.boundaries import act
 from mulligan.errors import SnapshotDamaged
 
 if TYPE_CHECKING:
@@ -130,7 +131,8 @@ class Objects:
         with self._lock:
             names = {pack.name for pack in packs}
             for name in names:
-                (self.folder / name).unlink(missing_ok=True)
+                with act("pack.remove"):
+                    (self.folder / name).unlink(missing_ok=True)
             self._drop(names)
 
     def _find(self, object_id: bytes) -> Pack:

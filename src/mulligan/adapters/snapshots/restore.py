@@ -23,6 +23,8 @@ from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.adapters.snapshots.scan import Witness
 from mulligan.adapters.snapshots.settled import settled_tree
 from mulligan.adapters.snapshots.trees import Entry, EntryKind
+from mulligan.boundaries import act
+from mulligan.domain.placement import spare_name
 from mulligan.errors import RestoreFailed
 from mulligan.ports import Observer, WorkingTree
 
@@ -63,7 +65,8 @@ class Restoring:
             try:
                 self._stage(works, room_fd)
                 if self._tree.real and self._staged:
-                    sync_filesystem(room_fd)  # what is renamed over a user's file has its bytes on disk
+                    with act("restore.stage_sync"):
+                        sync_filesystem(room_fd)  # what is renamed over a user's file has its bytes on disk
                 self._change_tree(works, room_fd)
             finally:
                 os.close(room_fd)
@@ -92,7 +95,8 @@ class Restoring:
                 if entry.group:
                     groups.add(entry.group)
                 name = str(len(self._staged))
-                self._write_new(room_fd, name, entry)
+                with act("restore.stage"):
+                    self._write_new(room_fd, name, entry)
                 self._staged[id(work), entry.name] = name
                 self.files_written += 1
                 self.bytes_written += entry.size
@@ -126,9 +130,11 @@ class Restoring:
             for work in works:
                 self._fill(folders, work, room_fd)
             for work in reversed(works):
-                self._finish(folders, work)
+                with act("restore.finish"):
+                    self._finish(folders, work)
             self._at = "."
-            sync_filesystem(folders.fd(works[0]))
+            with act("restore.sync"):
+                sync_filesystem(folders.fd(works[0]))
 
     def _remove(self, folders: Folders, work: Work) -> None:
         for clearing in work.clear:
@@ -137,7 +143,8 @@ class Restoring:
             fd = _open_up(folders, work)
             for name in work.unlink:
                 self._at = path_of(work, name)
-                os.unlink(name, dir_fd=fd)
+                with act("restore.remove"):
+                    os.unlink(name, dir_fd=fd)
 
     def _clear(self, folders: Folders, clearing: Clearing) -> None:
         folder = clearing.folder
@@ -147,13 +154,15 @@ class Restoring:
             _open_up(folders, folder)
             for name in clearing.names:
                 self._at = path_of(folder, name)
-                os.unlink(name, dir_fd=fd)
+                with act("restore.remove"):
+                    os.unlink(name, dir_fd=fd)
             if not clearing.goes:
                 os.fchmod(fd, mode)
         if clearing.goes and folder.parent is not None:
             self._at = path_of(folder.parent, folder.name)
             folders.close(folder)
-            os.rmdir(folder.name, dir_fd=_open_up(folders, folder.parent))
+            with act("restore.remove"):
+                os.rmdir(folder.name, dir_fd=_open_up(folders, folder.parent))
 
     def _fill(self, folders: Folders, work: Work, room_fd: int) -> None:
         for child in work.children:
@@ -161,7 +170,8 @@ class Restoring:
                 self._at = path_of(work, child.name)
                 name = folders.own_name(work, child.name)
                 fd = _open_up(folders, work)
-                os.mkdir(name, 0o700, dir_fd=fd)
+                with act("restore.make_folder"):
+                    os.mkdir(name, 0o700, dir_fd=fd)
                 if self._tree.real:
                     _hand_over(fd, name, os.fstat(fd))
         for entry in work.write:
@@ -169,7 +179,8 @@ class Restoring:
             self._place(folders, work, entry, room_fd)
         for entry in work.adjust:
             self._at = path_of(work, entry.name)
-            _adjust(folders.fd(work), entry)
+            with act("restore.adjust"):
+                _adjust(folders.fd(work), entry)
 
     def _place(self, folders: Folders, work: Work, entry: Entry, room_fd: int) -> None:
         """Put a file or symlink where it belongs, in one move over what is there."""
@@ -181,7 +192,8 @@ class Restoring:
             self._link(folders, work, entry)
             return
         try:
-            os.rename(staged, entry.name, src_dir_fd=room_fd, dst_dir_fd=fd)
+            with act("restore.place"):
+                os.rename(staged, entry.name, src_dir_fd=room_fd, dst_dir_fd=fd)
         except OSError as exc:
             if exc.errno != errno.EXDEV:
                 raise
@@ -200,7 +212,8 @@ class Restoring:
             target = _open_up(folders, work)
             with _spare_name(target) as spare:
                 os.link(name, spare, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
-                os.rename(spare, entry.name, src_dir_fd=target, dst_dir_fd=target)
+                with act("restore.link"):
+                    os.rename(spare, entry.name, src_dir_fd=target, dst_dir_fd=target)
         finally:
             os.close(source)
 
@@ -269,7 +282,7 @@ def _adjust(folder_fd: int, entry: Entry) -> None:
 @contextmanager
 def _spare_name(folder_fd: int) -> Generator[str]:
     """A name for a moment; the next restore removes it should this process be killed."""
-    name = f".mulligan-{os.urandom(8).hex()}"
+    name = spare_name(os.urandom(8))
     try:
         yield name
     finally:

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mulligan.adapters.snapshots.durable import make_private_folder
+from mulligan.boundaries import act
 
 
 class Rooms:
@@ -26,13 +27,15 @@ class Rooms:
         try:
             yield path
         finally:
-            shutil.rmtree(path, ignore_errors=True)
+            with act("room.clear"):
+                shutil.rmtree(path, ignore_errors=True)
             os.close(lock)
 
     def _make(self) -> tuple[Path, int]:
         while True:
             path = self._folder / os.urandom(8).hex()
-            path.mkdir(mode=0o700)
+            with act("room.make"):
+                path.mkdir(mode=0o700)
             lock = _lock(path)
             # Between mkdir and lock another process may have taken the room for abandoned and cleared it.
             if lock is not None and path.is_dir():

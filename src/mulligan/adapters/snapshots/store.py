@@ -28,6 +28,7 @@ from mulligan.adapters.snapshots.sweep import Sweep
 from mulligan.adapters.snapshots.trees import EntryKind
 from mulligan.adapters.snapshots.verify import Verification
 from mulligan.adapters.snapshots.watch import CUT_OFF, NOT_IN_STORE, Look, Watch
+from mulligan.boundaries import act
 from mulligan.domain.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.domain.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
 from mulligan.errors import SystemFailed
@@ -181,7 +182,8 @@ class PackedSnapshotStore(PackedTrees):
                 with suppress(FileNotFoundError):
                     size += path.lstat().st_size
                     if not dry_run:
-                        path.unlink()
+                        with act("leftover.remove"):
+                            path.unlink()
         return Leftovers(work_folders=rooms, stat_caches=len(caches), size_bytes=size)
 
     def forget_tree(self, tree: WorkingTree) -> None:

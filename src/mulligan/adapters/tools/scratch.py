@@ -5,6 +5,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from mulligan.boundaries import act
 from mulligan.errors import SystemFailed
 from mulligan.ports import ToolRequest
 
@@ -27,7 +28,8 @@ class Scratch:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._files.append(file)
-            file.write_bytes(content)
+            with act("scratch.write"):
+                file.write_bytes(content)
         except OSError as exc:
             raise SystemFailed(path=str(file), reason=exc.strerror or str(exc)) from exc
         return file

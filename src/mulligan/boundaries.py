@@ -1,0 +1,170 @@
+"""Durability boundaries: every act that makes something last or lets something go, by name.
+
+The code says `with act("pack.sync"):` around each. Nothing happens there, unless a watcher was set: then it is
+told right before the act and right after it, and may end the process or let the act fail. So the tests stand
+between any two of them (docs/reference/durability.md).
+"""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeAlias
+
+Watcher: TypeAlias = Callable[[str, str], None]  # told "before" or "after", and the name of the act
+
+_NONE = ""
+_SYNC = "ENOSPC EIO"  # calls that Python repeats by itself when a signal comes
+_NAMES = "ENOSPC EIO EINTR"  # calls that it does not repeat; on a network disk they may be cut short
+_GOES = "EIO EINTR"
+
+# Each act: how its system call can fail, and what a crash right before it and right after it leaves.
+ACTS: dict[str, tuple[str, str, str]] = {
+    "home.make": (_NAMES, "no project", "an empty project home; the next command completes it"),
+    "settings.name": (_NAMES, "the old settings, and a temporary file", "the new settings"),
+    "rows.commit": (
+        _SYNC,
+        "the rows of before: SQLite drops what was not committed",
+        "the rows of after, all of them",
+    ),
+    "lock.sign": (
+        _SYNC,
+        "a lock file that names nobody or a dead process; the system has let go of the lock",
+        "a lock file that names a dead process; the system has let go of the lock",
+    ),
+    "plan.create": (_NONE, "no plan", "a plan that waits to be executed"),
+    "plan.claim": (_NONE, "the plan as it was", "the plan with a new fence; calls of a dead process interrupted"),
+    "plan.record": (
+        _NONE,
+        "the plan as it was; what was ahead of its last group is discarded by resume",
+        "the plan's new state",
+    ),
+    "plan.end": (
+        _NONE,
+        "the plan as it was",
+        "a plan that has ended; folders of sandboxes that no row names; gc removes them",
+    ),
+    "plan.stop": (
+        _NONE,
+        "a plan that says processing; resume goes on with it",
+        "a plan that is queued or errored; resume goes on with it",
+    ),
+    "plan.mend": (_NONE, "the plan as it was recorded", "the plan as the mended file says"),
+    "survivors.end": (
+        _NONE,
+        "processes of a killed run; nothing is restored before they are ended",
+        "no process of a killed run",
+    ),
+    "sandbox.intend": (_NONE, "a plan without sandboxes", "an intent: the next claim drops it and starts anew"),
+    "sandbox.record": (
+        _NONE,
+        "folders that no row names; the next start completes them, or gc removes them",
+        "a plan in processing with all its sandboxes",
+    ),
+    "sandbox.undo": (_NONE, "the intent of making sandboxes, undone again", "a plan without sandboxes"),
+    "sandbox.remove": (
+        _NAMES,
+        "a folder that no row names; gc removes it",
+        "the folder moved to the trash; the next removal or gc clears it",
+    ),
+    "sandbox.clear": (_GOES, "trash, in part; the next removal or gc clears it", "nothing of the sandbox"),
+    "scratch.write": (_SYNC, "no file for the call", "a file for a call that never came; gc removes it"),
+    "call.run": (
+        _NONE,
+        "a call recorded as running; resume interrupts it and goes back to before the step",
+        "what the tool did, recorded nowhere; resume keeps it in a group and goes back to before the step",
+    ),
+    "room.make": (_NAMES, "nothing", "an empty room, cleared by the next process that needs one"),
+    "room.clear": (_NONE, "a room with work in progress, cleared likewise", "no room"),
+    "folder.make": (_NAMES, "no folder", "an empty folder"),
+    "folder.sync": (
+        _SYNC,
+        "an entry that a power cut may take away; no row names what is in it yet",
+        "an entry that stays",
+    ),
+    "pack.sync": (_SYNC, "a file without a name: the system frees it", "the same, durable"),
+    "pack.name": (_NAMES, "a file without a name: the system frees it", "a pack that no row names; gc removes it"),
+    "pack.remove": (_GOES, "a pack that nothing needs; the next sweep removes it", "one pack less"),
+    "cache.name": (_NAMES, "the older stat cache, which is true of an older tree", "the new stat cache"),
+    "level.name": (_NAMES, "the older level: a sweep may come early", "the new level"),
+    "leftover.remove": (_GOES, "a leftover; the next gc removes it", "one leftover less"),
+    "group.record": (
+        _NONE,
+        "snapshots that no row names; gc removes them",
+        "the group, with all that was pending and what retention pruned",
+    ),
+    "prune.record": (_NONE, "all groups", "fewer groups; their bytes wait for the next sweep"),
+    "return.intend": (_NONE, "the plan as it was", "an intent that touched nothing: dropped where a way back is due"),
+    "return.ready": (
+        _NONE,
+        "the intent and the group that keeps what was there; the intent is dropped",
+        "an intent with its way back: the next claim finishes it",
+    ),
+    "return.settle": (
+        _NONE,
+        "files as in the target, rows of before: the next claim restores again, and settles",
+        "files and rows as in the target",
+    ),
+    "return.drop": (_NONE, "an intent to be dropped again", "the plan as it was"),
+    "restore.stage": (_SYNC, "files in a room; the tree is untouched", "one file more in the room"),
+    "restore.stage_sync": (_SYNC, "files in a room; the real tree is untouched", "the same, durable"),
+    "restore.remove": (
+        _GOES,
+        "a tree in between; the intent is open and the next claim restores again",
+        "the same, one entry less",
+    ),
+    "restore.make_folder": (_NAMES, "a tree in between, likewise", "the same, one folder more"),
+    "restore.place": (_NAMES, "a tree in between, likewise", "the same, one file in its place"),
+    "restore.link": (_NAMES, "a tree in between, likewise", "the same, one hard link more"),
+    "restore.adjust": (_GOES, "a tree in between, likewise", "the same, one mode or time put right"),
+    "restore.finish": (_GOES, "all files in place, folders open to their owner", "the same, one folder finished"),
+    "restore.sync": (
+        _SYNC,
+        "the whole tree, which a power cut may take away: the intent is open",
+        "the whole tree, for good",
+    ),
+}  # fmt: skip
+
+
+class _Unwatched:
+    """What an act is when nobody watches."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        """Go on."""
+
+    def __exit__(self, *_: object) -> None:
+        """Go on."""
+
+
+class _Watched:
+    """An act whose watcher is told; after it only if it was done."""
+
+    __slots__ = ("_name", "_watcher")
+
+    def __init__(self, name: str, watcher: Watcher) -> None:
+        self._name = name
+        self._watcher = watcher
+
+    def __enter__(self) -> None:
+        self._watcher("before", self._name)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._watcher("after", self._name)
+
+
+_UNWATCHED = _Unwatched()
+_watcher: Watcher | None = None
+
+
+def act(name: str) -> _Unwatched | _Watched:
+    """Stand around one act that is durable when it is done."""
+    return _UNWATCHED if _watcher is None else _Watched(name, _watcher)
+
+
+def watch(watcher: Watcher | None) -> None:
+    """Tell this one of every act of this process; None: nobody any more."""
+    global _watcher  # noqa: PLW0603  one per process, as the process is what is ended
+    _watcher = watcher

@@ -1,0 +1,249 @@
+"""What is done while faults strike: a project, and one command after the other in it."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mulligan.bootstrap.project import Project
+from mulligan.domain.plan import Phase, State
+from mulligan.errors import MulliganError
+
+_MIB = 1 << 20
+
+MAIN = """\
+name: main
+config: {sandbox.cleanup: on_terminal}
+resources:
+  code: {type: fs-directory, location: code}
+  data: {type: fs-directory, location: data}
+steps:
+  - name: change
+    tool: shell
+    args:
+      command: |
+        echo change >> "$PLACE/ran"
+        rm -r gone old; mkdir -p made/deep; echo 1 > made/file; ln made/file made/same; chmod 750 tool
+  - {name: large, tool: shell, args: {command: 'head -c 70000 /dev/zero | tr "\\0" x'}}
+  - {name: use, tool: shell, args: {command: 'wc -c < "$MULLIGAN_OUTPUT_LARGE_FILE" > size'}}
+  - {name: pick, decision: {question: Which?, chosen: this, alternatives: [that]}}
+  - {name: rows, tool: write_file, resource: data, args: {path: rows, content: "1,2,3"}}
+  - name: flaky
+    tool: shell
+    retries: 1
+    args: {command: 'echo half > made/half; test -e "$PLACE/tried" || { touch "$PLACE/tried"; exit 1; }'}
+  - {name: milestone, checkpoint: here}
+  - name: gate
+    tool: shell
+    args:
+      command: |
+        echo gate >> "$PLACE/ran"
+        rm -r made; chmod 500 empty; chmod 700 tool; echo > broken; test -e "$PLACE/open"
+  - {name: last, tool: shell, args: {command: 'echo last >> "$PLACE/ran"; echo FIRST > last'}}
+"""
+IN_PLACE = """\
+name: in-place
+config: {sandbox.strategy: in_place}
+resources: {real: {type: fs-directory, location: real}}
+steps:
+  - {name: edit, tool: shell, args: {command: 'rm gone other\\ name; echo new > kept; mkdir made; ln kept made/kept'}}
+"""
+SMALL = """\
+name: NAME
+resources: {code: {type: fs-directory, location: code}}
+steps:
+  - {name: one, tool: shell, args: {command: 'echo NAME.one >> "$PLACE/ran"; echo 1 > one; rm -r old'}}
+  - {name: two, tool: shell, args: {command: 'echo NAME.two >> "$PLACE/ran"; echo 2 > two; rm gone'}}
+"""
+# A process that is asked to stop while its step runs: the launcher's parent is the program.
+STOPPED = """\
+name: stopped
+resources: {code: {type: fs-directory, location: code}}
+steps:
+  - {name: one, tool: write_file, args: {path: one, content: "1"}}
+  - name: two
+    tool: shell
+    args:
+      command: |
+        echo 2 > two
+        test -e "$PLACE/asked" || { touch "$PLACE/asked"; kill -TERM $(cut -d' ' -f4 /proc/$PPID/stat); sleep 30; }
+"""
+
+
+def notes_in(folder: Path) -> Path:
+    """Where steps write down what no rollback takes back."""
+    return folder / "notes"
+
+
+def make_project_folder(folder: Path) -> None:
+    """Put the real things and the plan files there."""
+    code, data, real = folder / "code", folder / "data", folder / "real"
+    for place in (code / "old", code / "empty", data, real, notes_in(folder)):
+        place.mkdir(parents=True)
+    (code / "gone").write_text("goes")
+    (code / "link").symlink_to("gone")
+    (code / "tool").write_text("#!/bin/sh\n")
+    (code / "old" / "file").write_text("old")
+    os.link(code / "old" / "file", code / "other name")
+    (data / "large").write_bytes(b"a line of a larger file\n" * (5 * _MIB // 24))  # worth a stat cache
+    for name in ("gone", "kept", "other"):
+        (real / name).write_text(name)
+    os.link(real / "other", real / "other name")
+    (folder / "main.yaml").write_text(MAIN)
+    (folder / "mended.yaml").write_text(MAIN.replace("FIRST", "mended"))
+    (folder / "in-place.yaml").write_text(IN_PLACE)
+    (folder / "stopped.yaml").write_text(STOPPED)
+    for name in ("killed", "unmade", "dropped"):
+        (folder / f"{name}.yaml").write_text(SMALL.replace("NAME", name))
+
+
+Run = Callable[..., int]  # runs a command to its end; `fault=` lets one strike
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command of the scenario."""
+
+    name: str
+    words: tuple[str, ...]
+    reached: Callable[[Project], bool] | None = None  # None: its exit code 0 tells
+    prepare: Callable[[Path, Run], object] = lambda _folder, _run: None
+
+    def is_done(self, project: Project, code: int) -> bool:
+        """Whether there is nothing left to do."""
+        if self.reached is None:
+            return code == 0
+        try:
+            return self.reached(project)
+        except MulliganError:
+            return False
+
+
+def _in_state(name: str, state: State) -> Callable[[Project], bool]:
+    def reached(project: Project) -> bool:
+        status = project.status(name)
+        return (status.phase, status.state) == (Phase.EXECUTE, state)
+
+    return reached
+
+
+def _failed_at_the_gate(project: Project) -> bool:
+    error = project.status("main").error
+    ran = notes_in(project.folder) / "ran"  # else it failed before the tool was called, by the fault
+    return error is not None and error.step == "gate" and "gate" in ran.read_text().split()
+
+
+def _stands_at_the_milestone(project: Project) -> bool:
+    status = project.status("main")
+    here = [c.checkpoint_id for c in project.checkpoints.list("main") if c.label == "here"]
+    return status.state is State.QUEUED and status.last_checkpoint_id in here
+
+
+def _open_the_gate(folder: Path, run: Run) -> None:
+    (notes_in(folder) / "open").touch()
+
+
+def _leave_things_behind(folder: Path, run: Run) -> None:
+    """What killed processes may leave, and a pack that nobody needs."""
+    home = folder / ".mulligan"
+    (plan_folder, *_) = (home / "sandboxes").iterdir()
+    for place in (
+        home / "store/rooms/0123",
+        plan_folder / "stray",
+        home / "scratch" / plan_folder.name / "call",
+    ):
+        place.mkdir(parents=True)
+        (place / "file").write_text("left behind")
+    (home / "store" / "caches").mkdir(exist_ok=True)
+    (home / "store" / "caches" / "of nothing").write_text("left behind")
+    pack = next((home / "store" / "packs").iterdir())
+    pack.with_name(f"{'0' * 32}.pack").write_bytes(pack.read_bytes())
+
+
+def _created(name: str) -> Callable[[Path, Run], object]:
+    return lambda _, run: run("plan", "create", f"{name}.yaml")
+
+
+def _cut_off(name: str, fault: str, *words: str) -> Callable[[Path, Run], object]:
+    """A plan whose process died."""
+
+    def prepare(folder: Path, run: Run) -> None:
+        run("plan", "create", f"{name}.yaml")
+        if words[1] == "rollback":
+            run("plan", "execute", name)
+        assert run(*words, fault=fault) == -9
+
+    return prepare
+
+
+SCENARIO = (
+    Command(name="init", words=("init",)),
+    Command(
+        name="create",
+        words=("plan", "create", "main.yaml"),
+        reached=lambda project: [p.name for p in project.plans()] == ["main"],
+    ),
+    Command(name="execute", words=("plan", "execute", "main"), reached=_failed_at_the_gate),
+    Command(
+        name="checkpoint",
+        words=("checkpoint", "create", "main", "--label", "by hand"),
+        reached=lambda project: any(c.label == "by hand" for c in project.checkpoints.list("main")),
+    ),
+    Command(
+        name="resume",
+        words=("plan", "resume", "--plan", "mended.yaml", "main"),
+        reached=_in_state("main", State.COMPLETE),
+        prepare=_open_the_gate,
+    ),
+    Command(
+        name="rollback",
+        words=("plan", "rollback", "--yes", "main", "here"),
+        reached=_stands_at_the_milestone,
+    ),
+    Command(name="go on", words=("plan", "execute", "main"), reached=_in_state("main", State.COMPLETE)),
+    Command(
+        name="prune",
+        words=("checkpoint", "prune", "main", "--keep", "3"),
+        reached=lambda project: len(project.checkpoints.list("main", superseded=True)) == 6,
+    ),
+    Command(
+        name="execute in place",
+        words=("plan", "execute", "in-place"),
+        reached=_in_state("in-place", State.COMPLETE),
+        prepare=_created("in-place"),
+    ),
+    Command(
+        name="roll back in place",
+        words=("plan", "rollback", "--yes", "in-place", "first"),
+        reached=_in_state("in-place", State.QUEUED),
+    ),
+    Command(
+        name="resume what was killed",
+        words=("plan", "resume", "killed"),
+        reached=_in_state("killed", State.COMPLETE),
+        prepare=_cut_off("killed", "after:call.run:2:SIGKILL", "plan", "execute", "killed"),
+    ),
+    Command(
+        name="start what was not made",
+        words=("plan", "execute", "unmade"),
+        reached=_in_state("unmade", State.COMPLETE),
+        prepare=_cut_off("unmade", "after:sandbox.intend:1:SIGKILL", "plan", "execute", "unmade"),
+    ),
+    Command(
+        name="roll back once more",
+        words=("plan", "rollback", "--yes", "dropped", "first"),
+        reached=_in_state("dropped", State.QUEUED),
+        prepare=_cut_off(
+            "dropped", "before:return.ready:1:SIGKILL", "plan", "rollback", "--yes", "dropped", "first"
+        ),
+    ),
+    Command(
+        name="be stopped",
+        words=("plan", "execute", "stopped"),
+        reached=_in_state("stopped", State.COMPLETE),
+        prepare=_created("stopped"),
+    ),
+    Command(name="configure", words=("config", "set", "plan.max-parallel", "3")),
+    Command(name="gc", words=("gc",), prepare=_leave_things_behind),
+    Command(name="cancel", words=("plan", "cancel", "main"), reached=_in_state("main", State.CANCELLED)),
+)

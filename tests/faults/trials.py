@@ -1,0 +1,227 @@
+"""Trials: a command of the scenario struck by a fault, run again in new processes, and compared with its peer.
+
+An undisturbed run is made once for each process of the tests. The project is kept as it was before each of its
+commands, so that a trial starts there; it stands at one path always, because sandboxes are recorded by theirs.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from mulligan.bootstrap.project import Project
+from mulligan.bootstrap.services import Services
+from mulligan.domain.checkpoint import CheckpointType
+from mulligan.domain.plan import State
+from mulligan.domain.step import StepStatus
+from tests.faults.processes import processes_with
+from tests.faults.projects import Watching, nothing, services_of
+from tests.faults.scenario import SCENARIO, Command, make_project_folder, notes_in
+from tests.snapshot_world import picture
+
+ATTEMPTS = 3  # more deaths or refusals at the same place are no progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What strikes, as the program reads it."""
+
+    command: str
+    when: str
+    act: str
+    number: int
+    how: str
+
+    def __str__(self) -> str:
+        return f"{self.when}:{self.act}:{self.number}:{self.how}"
+
+
+class NeverFired(AssertionError):
+    """The command did not come to the boundary as often as that."""
+
+
+class Trials:
+    """An undisturbed run of the scenario, and trials against it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "project"
+        self._kept = folder / "kept"
+        self._log = folder / "passed"
+
+    @cached_property
+    def passed(self) -> dict[str, Counter[tuple[str, str]]]:
+        """How often each command of the undisturbed run passed each boundary, in its first process."""
+        passed, self._ends = {}, {}
+        self._folder.mkdir()
+        self._kept.mkdir()
+        make_project_folder(self._folder)
+        for command in SCENARIO:
+            command.prepare(self._folder, self.run)
+            self._keep(command.name)
+            self._log.unlink(missing_ok=True)
+            code = self.run(*command.words)
+            passed[command.name] = Counter(
+                (when, act) for when, act in map(str.split, self._log.read_text().splitlines())
+            )
+            self._complete_command(command, code)
+            self._keep("after")
+            self._ends[command.name] = self._end()
+            self._put_back("after")
+        return passed
+
+    def first(self, when: str, act: str) -> str:
+        """The first command that passes a boundary."""
+        for command, passed in self.passed.items():
+            if passed[when, act]:
+                return command
+        raise AssertionError(f"nothing passes {when}:{act}: the scenario lacks a command, or the act goes")
+
+    def strike(self, fault: Fault) -> None:
+        """Let the fault strike, go on as users are told to, and compare the end with the undisturbed one."""
+        assert self.passed
+        command = next(c for c in SCENARIO if c.name == fault.command)
+        self._put_back(command.name)
+        self._log.unlink(missing_ok=True)
+        code = self.run(*command.words, fault=str(fault))
+        if f"fault {fault.act}" not in self._log.read_text().splitlines():
+            raise NeverFired("the fault never fired")
+        assert (code == -9) == (fault.how == "SIGKILL"), f"exit code {code}"
+        complete, ran = self._complete(), self._ran()
+        self._complete_command(command, code)
+        if command.words[1:2] != ("rollback",):
+            assert {s: self._ran()[s] for s in complete} == {s: ran[s] for s in complete}, "a step ran twice"
+        assert self._end() == self._ends[command.name]
+
+    def _complete_command(self, command: Command, code: int) -> None:
+        """Run a command again until it has done what it is for."""
+        for _ in range(ATTEMPTS):
+            if self._is_done(command, code):
+                return
+            code = self.run(*command.words)
+        raise AssertionError(f"no progress: exit code {code} of `{' '.join(command.words)}`")
+
+    def run(self, *words: str, fault: str = "") -> int:
+        """Run a command to its end; whatever it says, it is an answer and no trace of ours."""
+        argv = [sys.executable, "-m", "mulligan", *words, "--format", "json"]
+        given = {"MULLIGAN_FAULT": fault} if fault else {}
+        environment = {
+            **os.environ,
+            **given,
+            "MULLIGAN_FAULT_LOG": str(self._log),
+            "PLACE": str(notes_in(self._folder)),
+            "MULLIGAN_SANDBOX_WRITABLE": str(notes_in(self._folder)),
+        }
+        done = subprocess.run(
+            argv, cwd=self._folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        if done.returncode > 0:
+            error = json.loads(done.stdout)["error"]
+            assert error is None or (error["kind"] != "internal_error" and error["hint"]), done.stdout
+        return done.returncode
+
+    @contextmanager
+    def _opened(self) -> Generator[tuple[Project, Services]]:
+        """The project as it is now, until its files are put back."""
+        services = services_of(self._folder)
+        try:
+            yield Project(services=services, observer=Watching(nothing)), services
+        finally:
+            services.database.close()
+
+    def _is_done(self, command: Command, code: int) -> bool:
+        with self._opened() as (project, _):
+            return command.is_done(project, code)
+
+    def _keep(self, name: str) -> None:
+        shutil.rmtree(self._kept / name, ignore_errors=True)
+        subprocess.run(["cp", "-a", str(self._folder), str(self._kept / name)], check=True)
+
+    def _put_back(self, name: str) -> None:
+        shutil.rmtree(self._folder)
+        subprocess.run(["cp", "-a", str(self._kept / name), str(self._folder)], check=True)
+
+    def _ran(self) -> Counter[str]:
+        file = notes_in(self._folder) / "ran"
+        return Counter(file.read_text().split()) if file.exists() else Counter()
+
+    def _complete(self) -> list[str]:
+        """The steps that are recorded as done."""
+        if not (self._folder / ".mulligan").is_dir():
+            return []
+        with self._opened() as (project, _):
+            plans = [project.status(line.plan_id) for line in project.plans()]
+        return [
+            step.name if plan.name == "main" else f"{plan.name}.{step.name}"
+            for plan in plans
+            for step in plan.steps
+            if step.status is StepStatus.DONE
+        ]
+
+    def _end(self) -> dict[str, Any]:
+        """All that a user can tell one end from another by; asserts that nothing is hurt or left behind."""
+        with self._opened() as (project, services):
+            end: dict[str, Any] = {
+                name: picture_without_times(self._folder / name) for name in ("code", "data", "real")
+            }
+            end["settings"] = [(entry.key, entry.value) for entry in project.config.list()]
+            for line in project.plans():
+                end[line.name] = _end_of_plan(project, line.plan_id)
+                with services.database.reading() as db:
+                    assert db.intents.list(line.plan_id) == [], "something is unfinished"
+                    calls = [c for c in db.tool_calls.list(line.plan_id) if not c.superseded]
+                end[line.name, "calls"] = [(c.step_name, c.tool, c.status, c.output) for c in calls]
+            end["restored"] = self._restored(project)
+            assert not project.checkpoints.verify().damaged
+            project.gc()
+            again = project.gc(dry_run=True)
+            assert (again.objects_removed, again.packs_removed, again.bytes_freed) == (0, 0, 0)
+            assert not again.sandboxes_removed
+        home = self._folder / ".mulligan"
+        left = [*home.glob("store/rooms/*"), *home.glob("sandboxes/.removed-*"), *home.glob("scratch/*/*")]
+        assert left == []
+        assert processes_with("PLACE", str(notes_in(self._folder))) == []
+        return end
+
+    def _restored(self, project: Project) -> list[object]:
+        """What the newest checkpoint of the newest plan gives, if there is one."""
+        target = self._folder.with_name("restored")
+        plans = project.plans()
+        if not plans or project.status(plans[-1].plan_id).last_checkpoint_id is None:
+            return []
+        group = project.checkpoints.list(plans[-1].plan_id)[-1].group_id
+        project.checkpoints.restore(group, target)
+        found: list[object] = [picture_without_times(target)]
+        shutil.rmtree(target)
+        return found
+
+
+def _end_of_plan(project: Project, plan_id: str) -> dict[str, Any]:
+    status = project.status(plan_id)
+    groups = [
+        (c.checkpoint_type, c.label, c.step_index, c.state_hash, c.resource)
+        for c in project.checkpoints.list(plan_id)
+        # What a step left that failed once is superseded when a later death is gone back from.
+        if not (status.state is State.COMPLETE and c.checkpoint_type is CheckpointType.ON_ERROR)
+    ]
+    return {
+        "state": (status.phase, status.state),
+        "steps": [(step.name, step.status) for step in status.steps],
+        # What was taken again after a death stands beside what was taken before it, and is the same.
+        "groups": [group for group, _ in groupby(sorted(groups, key=str))],
+        "sandboxes": {s.resource: picture_without_times(Path(s.path)) for s in status.sandboxes},
+    }
+
+
+def picture_without_times(path: Path) -> dict[bytes, tuple[object, ...]]:
+    """Everything about a folder but when it was written."""
+    return {name: (*found[:3], *found[4:]) for name, found in picture(path).items()}
