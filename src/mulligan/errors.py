@@ -451,11 +451,11 @@ class ChangedMeanwhile(Refused):
     """A real thing was changed by others while a return that was cut off waited to be finished."""
 
     message: ClassVar[str] = (
-        "plan {plan_id} was cut off while it was going back, and since then others changed: {paths}"
+        "others have changed what plan {plan_id} was about to restore, since it was kept: {paths}"
     )
     hint: ClassVar[str] = (
-        "move these away, run the command again and put them back; "
-        "or end the plan with `mulligan plan cancel {plan_id}`"
+        "nothing of theirs was touched; run the command again, and if it stops here still, move these away "
+        "first; or end the plan with `mulligan plan cancel {plan_id}`"
     )
 
 

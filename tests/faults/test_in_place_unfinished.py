@@ -1,6 +1,7 @@
 """A return on a real folder that was cut off is finished, but never over what others put there meanwhile."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import pytest
 from mulligan.adapters.db.database import SqlTransaction
 from mulligan.application.queries import PlanStatus
 from mulligan.bootstrap.project import Project
-from mulligan.domain.event import Event
+from mulligan.domain.event import Event, EventType
 from mulligan.domain.plan import State
-from mulligan.errors import ChangedMeanwhile, LocationTaken
+from mulligan.errors import ChangedMeanwhile, LocationTaken, SandboxMissing
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
 
 PLAN = """name: p
@@ -110,3 +111,55 @@ def test_of_two_plans_that_start_at_once_one_is_refused(tmp_path: Path) -> None:
         project_in(tmp_path).execute("p")
     project_in(tmp_path).cancel("q")
     assert project_in(tmp_path).execute("p").state is State.COMPLETE
+
+
+def test_a_dry_run_finishes_nothing(cut_off: Path) -> None:
+    before = _old(cut_off)
+    preview = project_in(cut_off).rollback("p", "latest", dry_run=True)
+    assert any("finished first" in message for message in preview.messages)
+    assert _old(cut_off) == before
+
+
+def test_a_folder_that_became_a_symlink_is_not_followed(cut_off: Path) -> None:
+    other = cut_off / "other folder"
+    other.mkdir()
+    (other / "precious").write_text("mine")
+    (cut_off / "real").rename(cut_off / "moved")
+    (cut_off / "real").symlink_to(other)
+    with pytest.raises(SandboxMissing):
+        project_in(cut_off).rollback("p", "first")
+    assert [path.name for path in other.iterdir()] == ["precious"]
+
+
+@pytest.mark.parametrize("strategy", ["in_place", "filesystem_copy"])
+def test_a_copied_project_leaves_the_original_alone(tmp_path: Path, strategy: str) -> None:
+    original = tmp_path / "original"
+    (original / "real").mkdir(parents=True)
+    (original / "real" / "gone").write_text("old")
+    (original / "plan.yaml").write_text(PLAN.replace("in_place", strategy))
+    status = project_in(original).execute(original / "plan.yaml")
+    shutil.copytree(original, tmp_path / "copy", symlinks=True)
+    sandbox = Path(status.sandboxes[0].path)
+    before = sorted(path.name for path in sandbox.iterdir())
+    with pytest.raises(SandboxMissing):
+        project_in(tmp_path / "copy").rollback("p", "first")
+    assert sorted(path.name for path in sandbox.iterdir()) == before
+
+
+def test_what_is_saved_while_undos_run_is_not_overwritten(tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "gone").write_text("old")
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    project_in(tmp_path).execute(tmp_path / "plan.yaml")
+
+    def save(event: Event) -> None:
+        if event.type is EventType.CHECKPOINT and event.data["checkpoint_type"] == "pre_rollback":
+            (real / "saved").write_text("by hand")  # right after what is there was kept
+
+    with pytest.raises(ChangedMeanwhile):
+        project_in(tmp_path, save).rollback("p", "first")
+    assert (real / "saved").read_text() == "by hand"
+    assert (real / "made").read_text() == "new\n"
+    project_in(tmp_path).rollback("p", "first")
+    assert not (real / "made").exists()

@@ -67,7 +67,7 @@ class FilePlanLocks:
         holder = self.holder(plan_id)
         if holder is None:
             return
-        if not holder.pid:  # it has not said who it is; 0 would mean ourselves and everyone around
+        if not self._is_ours_to_end(plan_id, holder):  # in another container its number is someone else's
             raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
         try:
             os.kill(holder.pid, signal.SIGTERM)

@@ -132,7 +132,20 @@ class CheckpointManager:
                 is_file = sandbox.type is ResourceType.SQLITE
                 folder = posixpath.dirname(sandbox.path) if is_file else sandbox.path
                 found += [f"{folder}/{path}" for path in changed_by_others(to_target, to_before)]
+                if sandbox.type is ResourceType.GIT_CHECKOUT:
+                    found += self._moved_by_others(sandbox, present, target, before)
         return tuple(found)
+
+    def _moved_by_others(
+        self, sandbox: Sandbox, present: Snapshot, target: CheckpointGroup, before: CheckpointGroup
+    ) -> list[str]:
+        """Where others let a checkout's HEAD or branch stand; its index changes by looking at it."""
+        to_target, to_before = (
+            self._store.difference(present.roots[1], group.checkpoint_of(sandbox.resource).snapshot.roots[1])
+            for group in (target, before)
+        )
+        moved = changed_by_others(to_target, to_before)
+        return [f"{sandbox.path}/.git/{path}" for path in moved if path in ("HEAD", "branch")]
 
     def require(self, sandboxes: Sequence[Sandbox]) -> None:
         """Refuse to work on sandboxes that are not there."""

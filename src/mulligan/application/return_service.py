@@ -125,7 +125,6 @@ class ReturnService:
             return
         before = self._kept(intent)
         try:
-            self._refuse_changes_of_others(run, intent, before)
             self._carry_out(run, intent, before)
         except (
             ChangedMeanwhile,
@@ -144,7 +143,7 @@ class ReturnService:
             self._give_up(run, intent, [told])
 
     def _refuse_changes_of_others(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> None:
-        """Refuse to finish on a real thing that someone changed while nobody worked on the plan."""
+        """Refuse to restore a real thing that someone changed since the group that keeps it was taken."""
         if run.in_place and before is not None:
             with self._store.hold():
                 target = self._group(str(intent.data["target"]))
@@ -200,6 +199,7 @@ class ReturnService:
             )  # nothing outside is undone for a return that cannot be completed
         not_undone = self._undos.carry_out(run, undoing)
         self._toolbox.forget_processes()
+        self._refuse_changes_of_others(run, intent, before)  # since they were kept, and while undos ran
         if before is None:
             changes = self._manager.restore(run, target)
         else:

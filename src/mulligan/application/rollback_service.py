@@ -96,11 +96,15 @@ class RollbackService:
 
     def preview(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
         """What a rollback would do, to the path; guards and damage are found here too, nothing is touched."""
-        with self._claims.open(plan_id, observer) as run:
+        with self._claims.look(plan_id, observer) as run:
             target = self._target(run, word)
             changes = self._manager.compare(run, target)
             undoing = self._undos.plan(run, target)
             impact, remaining = self._impact(run, target, undoing)
+            with self._database.reading() as db:
+                unfinished = any("target" in intent.data for intent in db.intents.list(plan_id))
+            if unfinished:
+                run.told.append("a return that was cut off would be finished first")
             return _answer(run, target, changes, impact, remaining, None)
 
     def rollback(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:

@@ -9,7 +9,7 @@ import pytest
 
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import PlanId
-from mulligan.errors import ResourceUnsuitable, SystemFailed
+from mulligan.errors import ResourceUnsuitable
 from tests.git_checkouts import (
     configured,
     filtered,
@@ -21,7 +21,7 @@ from tests.git_checkouts import (
     worktree_inside,
 )
 from tests.git_world import GitProject, looks, repository_picture, run_git, unlike
-from tests.snapshot_world import Watcher
+from tests.snapshot_world import Watcher, removed
 
 
 @pytest.fixture
@@ -215,14 +215,16 @@ def test_a_git_directory_that_was_deleted_comes_back_and_goes_again(project: Git
         assert project.kind.capture(sandbox, Watcher()).snapshot.same_as(first.snapshot)
 
 
-def test_a_git_directory_that_became_a_file_is_refused_and_comes_back(project: GitProject) -> None:
+def test_a_git_directory_that_became_a_file_is_told_and_comes_back(project: GitProject) -> None:
     sandbox, _ = project.create()
     there = Path(sandbox.path)
     shutil.rmtree(there / ".git")
     (there / ".git").write_text("gitdir: /elsewhere\n")
-    with pytest.raises(SystemFailed, match="not a folder"):
-        project.kind.capture(sandbox, Watcher())
-    project.kind.restore(sandbox, sandbox.base, Watcher())
+    capture = project.kind.capture(sandbox, Watcher())
+    assert [unheld.path for unheld in capture.unheld] == [".git"]
+    assert project.kind.compare(sandbox, capture.snapshot) == removed(".git")
+    planned = project.kind.compare(sandbox, sandbox.base)
+    assert project.kind.restore(sandbox, sandbox.base, Watcher()) == planned
     assert (there / ".git").is_dir()
     shutil.rmtree(there / ".git")
     (there / ".git").symlink_to(project.top / ".git")

@@ -11,7 +11,7 @@ from tests.faults.projects import project_in
 from tests.git_world import run_git
 
 PLAN = """name: p
-config: {sandbox.strategy: in_place}
+config: {sandbox.strategy: in_place, sandbox.writable: ["%s"]}
 steps:
   - {name: work, tool: shell, args: {command: "%s"}}
 """
@@ -83,7 +83,10 @@ def top(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def _execute(top: Path, command: str) -> None:
     file = top.parent / "plan.yaml"
-    file.write_text(PLAN % command)
+    elsewhere = (
+        top.parent / "main checkout" / ".git"
+    )  # of a linked worktree, whose refs are not in the project
+    file.write_text(PLAN % (elsewhere, command))
     assert project_in(top).execute(file).state is State.COMPLETE
 
 
@@ -133,8 +136,43 @@ def test_a_commit_that_is_gone_stops_a_rollback_forward(committed: Path) -> None
     back = project_in(committed).rollback("p", "first")
     before = _standing(committed)
     run_git(committed, "branch", "-D", "-q", "other")
+    for pin in run_git(committed, "for-each-ref", "--format=%(refname)", "refs/mulligan").split():
+        run_git(committed, "update-ref", "-d", pin)  # someone tidied up too well
     run_git(committed, "reflog", "expire", "--expire=now", "--all")
     run_git(committed, "gc", "-q", "--prune=now")
     with pytest.raises(RestoreFailed, match="no longer in the repository"):
         project_in(committed).rollback("p", str(back.post_rollback_state.pre_rollback_checkpoint))
     assert _standing(committed) == before
+
+
+def test_a_branch_that_was_left_comes_back_when_the_rollback_is_rolled_back(committed: Path) -> None:
+    _execute(committed, COMMIT)  # on main, and then another branch is checked out
+    made = run_git(committed, "rev-parse", "main")
+    back = project_in(committed).rollback("p", "first")
+    assert run_git(committed, "rev-parse", "main") != made
+    project_in(committed).rollback("p", str(back.post_rollback_state.pre_rollback_checkpoint))
+    assert run_git(committed, "rev-parse", "main") == made
+    assert run_git(committed, "branch", "--show-current").strip() == "other"
+
+
+def test_a_commit_that_a_checkpoint_stands_on_is_not_pruned(committed: Path) -> None:
+    _execute(committed, COMMIT)
+    after = _standing(committed)
+    back = project_in(committed).rollback("p", "first")
+    run_git(committed, "reflog", "expire", "--expire=now", "--all")
+    run_git(committed, "gc", "-q", "--prune=now")
+    project_in(committed).rollback("p", str(back.post_rollback_state.pre_rollback_checkpoint))
+    assert _standing(committed) == after
+
+
+def test_a_git_directory_that_a_step_replaced_comes_back(committed: Path) -> None:
+    file = committed.parent / "plan.yaml"
+    for what in ("echo gitdir: ../x > .git", "ln -s ../elsewhere .git"):
+        file.write_text(
+            f"name: p\nsteps:\n  - {{name: s, tool: shell, args: {{command: 'rm -rf .git; {what}; exit 1'}}}}\n"
+        )
+        status = project_in(committed).execute(file)
+        assert status.state is State.ERRORED
+        sandbox = Path(status.sandboxes[0].path)
+        assert run_git(sandbox, "status", "--porcelain") == run_git(committed, "status", "--porcelain")
+        project_in(committed).cancel(str(status.plan_id))

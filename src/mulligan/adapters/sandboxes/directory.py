@@ -52,6 +52,8 @@ class DirectorySandboxes:
     def exists(self, sandbox: Sandbox) -> bool:
         """Tell whether the working copy is there, and not a symlink in its place or in that of the plan's folder."""
         path = Path(sandbox.path)
+        if not path.is_relative_to(self._home):
+            return False  # a project that was copied: the sandbox is that of the original
         return path.is_dir() and not path.is_symlink() and not path.parent.is_symlink()
 
     def watch(self, sandbox: Sandbox) -> AbstractContextManager[None]:

@@ -20,8 +20,10 @@ class InPlaceFolders(DirectorySandboxes):
         return sandbox_of(order, capture.snapshot, Strategy.IN_PLACE), capture
 
     def exists(self, sandbox: Sandbox) -> bool:
-        """Tell whether the folder is there."""
-        return Path(sandbox.path).is_dir()
+        """Tell whether the folder is there: the one that was kept, not what a symlink leads to by now."""
+        path = Path(sandbox.path)
+        inside = path.is_relative_to(self._project_home.resolve().parent)
+        return inside and path.is_dir() and path.resolve() == path
 
     def watch(self, sandbox: Sandbox) -> AbstractContextManager[None]:
         """Have looking at the folder cost what changed; anyone may be working in it."""

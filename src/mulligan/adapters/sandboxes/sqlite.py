@@ -107,6 +107,8 @@ class SqliteSandboxes:
 
     def exists(self, sandbox: Sandbox) -> bool:
         """Tell whether the folder around the working copy is there: a step may remove the database itself."""
+        if not Path(sandbox.path).is_relative_to(self._home):
+            return False  # a project that was copied: the sandbox is that of the original
         root = self._files(sandbox).root
         return root.is_dir() and not root.is_symlink() and not root.parent.is_symlink()
 

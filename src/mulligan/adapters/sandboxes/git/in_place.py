@@ -20,7 +20,7 @@ from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits, start_from
 from mulligan.adapters.sandboxes.git.making import Making
 from mulligan.adapters.sandboxes.git.pins import pin_head, unpin
-from mulligan.adapters.sandboxes.git.position import Position
+from mulligan.adapters.sandboxes.git.position import BRANCHES, Position
 from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.removal import remove_tree
@@ -98,6 +98,8 @@ class InPlaceCheckouts(InPlaceFolders):
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working tree and where it stands, durably."""
         files = super().capture(sandbox, observer)
+        prefix = f"{sandbox.plan_id}/{folder_name(sandbox.resource)}"
+        pin_head(self._git, self._repository(Path(sandbox.path)), prefix)  # no prune takes what is named here
         with self._position(sandbox) as staged:
             position = self._store.capture(staged, observer)
         return replace(
@@ -221,4 +223,6 @@ class InPlaceCheckouts(InPlaceFolders):
 
 
 def _inside(changes: tuple[PathChange, ...]) -> tuple[PathChange, ...]:
-    return tuple(replace(change, path=f"{_GIT}/{change.path}") for change in changes if change.path != ".")
+    """What is put back of the git directory, in its own words; notes of other branches are not."""
+    shown = (change for change in changes if change.path not in (".", BRANCHES))
+    return tuple(replace(change, path=f"{_GIT}/{change.path}") for change in shown)

@@ -7,6 +7,7 @@ from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.errors import RestoreFailed
 
+BRANCHES = "branches"  # where all of them stood: the one that HEAD is moved away from goes back as well
 _STAMP_NS = 0  # of what is written down: equal positions are equal trees
 
 
@@ -25,6 +26,9 @@ class Position:
         (folder / "HEAD").write_text(head, "utf-8", "surrogateescape")
         if name and commit:
             (folder / "branch").write_text(f"{commit}\n")
+        (folder / BRANCHES).write_bytes(
+            self._there.run("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/")
+        )
         index = self._repository.git_dir / "index"
         if index.is_file():
             (folder / "index").write_bytes(index.read_bytes())
@@ -37,20 +41,31 @@ class Position:
         name = head.removeprefix("ref: ") if head.startswith("ref: ") else None
         noted = folder / "branch"
         commit = noted.read_text().strip() if noted.exists() else (None if name else head)
-        if commit is not None and self._there.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode:
+        left, _ = self._branch()  # the branch that is left goes back to where it was too, if it is another
+        noted_then = _branches(folder / BRANCHES)
+        for needed in filter(None, (commit, noted_then.get(left or ""))):
+            self._require(needed)
+        if left and left != name and left in noted_then:
+            self._write("update-ref", left, noted_then[left])
+        if name is None:
+            self._write("update-ref", "--no-deref", "HEAD", head)
+        else:
+            self._write("symbolic-ref", "HEAD", name)
+            if commit is not None:
+                self._write("update-ref", name, commit)
+            elif self._there.attempt("show-ref", "--verify", "-q", name).returncode == 0:
+                self._write("update-ref", "-d", name)
+        self._put_index(folder / "index")
+
+    def _require(self, commit: str) -> None:
+        if self._there.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode:
             raise RestoreFailed(
                 path=str(self._repository.git_dir),
                 reason=f"the commit {commit} is no longer in the repository",
             )
-        if name is None:
-            self._there.run("update-ref", "--no-deref", "HEAD", head)
-        else:
-            self._there.run("symbolic-ref", "HEAD", name)
-            if commit is not None:
-                self._there.run("update-ref", name, commit)
-            elif self._there.attempt("show-ref", "--verify", "-q", name).returncode == 0:
-                self._there.run("update-ref", "-d", name)
-        self._put_index(folder / "index")
+
+    def _write(self, *words: str) -> None:
+        self._there.run("-c", "core.fsync=all", *words)  # these are the user's own: they outlast a power cut
 
     def _branch(self) -> tuple[str | None, str | None]:
         asked = self._there.attempt("symbolic-ref", "-q", "HEAD")
@@ -77,3 +92,16 @@ class Position:
             file.flush()
             os.fsync(file.fileno())
         lock.rename(index)
+        folder = os.open(index.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _branches(noted: Path) -> dict[str, str]:
+    """The branches that were written down, each with its commit."""
+    if not noted.exists():
+        return {}
+    lines = noted.read_text("utf-8", "surrogateescape").splitlines()
+    return dict(line.rsplit(" ", 1) for line in lines)

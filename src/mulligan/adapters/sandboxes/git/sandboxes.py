@@ -19,8 +19,8 @@ from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture, PathChange, Survey, Unheld
-from mulligan.errors import ResourceUnsuitable, SandboxMissing, SystemFailed, TargetExists
+from mulligan.domain.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
+from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
 from mulligan.ports import Observer, SandboxOrder, SnapshotStore, WorkingTree
 
 _GIT = ".git"
@@ -117,6 +117,8 @@ class GitSandboxes:
     def exists(self, sandbox: Sandbox) -> bool:
         """Tell whether the working copy is there, and not a symlink in its place or in that of the plan's folder."""
         path = Path(sandbox.path)
+        if not path.is_relative_to(self._home):
+            return False  # a project that was copied: the sandbox is that of the original
         return path.is_dir() and not path.is_symlink() and not path.parent.is_symlink()
 
     @contextmanager
@@ -138,16 +140,11 @@ class GitSandboxes:
         """Store the working copy and its git directory durably."""
         self._must_exist(sandbox)
         files = self._store.capture(_files(sandbox), observer)
-        place = Path(sandbox.path) / _GIT
-        if place.is_symlink() or (place.exists() and not place.is_dir()):
-            raise SystemFailed(
-                path=str(place),
-                reason="something that is not a folder stands in place of the sandbox's git directory",
-                hint=f"go back: `mulligan plan rollback {sandbox.plan_id} latest`",
-            )
-        return _joined(
-            files, self._store.capture(_git_directory(sandbox), observer) if place.exists() else None
-        )
+        if _is_replaced(sandbox):
+            gone = Unheld(_GIT, "it is no folder any more; going back removes what is there")
+            return replace(files, unheld=(*files.unheld, gone))
+        there = (Path(sandbox.path) / _GIT).exists()
+        return _joined(files, self._store.capture(_git_directory(sandbox), observer) if there else None)
 
     def publish(
         self,
@@ -159,11 +156,14 @@ class GitSandboxes:
     ) -> str:
         """Commit the checkpoint's files; the commit is its name."""
         commits = self._open.pop(sandbox.path, None)
+        if commits is not None and _is_replaced(sandbox):
+            commits.close()
+            commits = None
         if commits is None:
             commits = self._commits(self._bare(Path(sandbox.path)), sandbox)
         try:
             commit = commits.publish(checkpoint_id, snapshot, after, at)
-            if sandbox.path in self._watched:
+            if sandbox.path in self._watched and not _is_replaced(sandbox):
                 self._open[sandbox.path] = commits
             return commit
         finally:
@@ -182,6 +182,8 @@ class GitSandboxes:
         changes = [*self._store.compare(_only(snapshot, 0), _files(sandbox))]
         if len(snapshot.roots) > 1:
             changes += _inside(self._store.compare(_only(snapshot, 1), _git_directory(sandbox)))
+        elif _is_replaced(sandbox):
+            changes.append(PathChange(_GIT, ChangeAction.REMOVED))
         return _sorted(changes)
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
@@ -282,7 +284,7 @@ class GitSandboxes:
         return BareRepository(self._git, self._git_home / path.parent.name / f"{path.name}.git")
 
     def _commits(self, bare: BareRepository, sandbox: Sandbox) -> Commits:
-        own = Path(sandbox.path) / _GIT
+        own = bare.path / "nothing" if _is_replaced(sandbox) else Path(sandbox.path) / _GIT
         return Commits(bare, sandbox, self._store, index=own / "index", rules=own / "info")
 
     def _must_exist(self, sandbox: Sandbox) -> None:
@@ -303,7 +305,16 @@ def _files(sandbox: Sandbox) -> WorkingTree:
 
 def _git_directory(sandbox: Sandbox) -> WorkingTree:
     key = f"git directory {sandbox.plan_id} {sandbox.resource}"
-    return WorkingTree(path=Path(sandbox.path) / _GIT, cache_key=key, excluded=frozenset(), real=False)
+    place = Path(sandbox.path) / _GIT
+    if _is_replaced(sandbox):
+        place = Path(sandbox.path).with_name(f".no-{key.rpartition(' ')[2]}")  # as if there were none
+    return WorkingTree(path=place, cache_key=key, excluded=frozenset(), real=False)
+
+
+def _is_replaced(sandbox: Sandbox) -> bool:
+    """Whether something that is no folder stands in place of the git directory."""
+    place = Path(sandbox.path) / _GIT
+    return place.is_symlink() or (place.exists() and not place.is_dir())
 
 
 def _real_tree(location: Path, excluded: frozenset[str]) -> WorkingTree:
