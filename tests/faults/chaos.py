@@ -49,15 +49,18 @@ class Survived:
     plans: int = 0
 
 
-def sweep(folder: Path, rng: random.Random, until: float) -> Survived:
-    """Run rounds of plans until that moment, one round at least; raises AssertionError for any other end."""
+def sweep(folder: Path, rng: random.Random, until: float, *, sweeping: bool) -> Survived:
+    """Run rounds of plans until that moment, one round at least; raises AssertionError for any other end.
+
+    With `sweeping` the store is swept all the while, by processes that are killed too.
+    """
     survived = Survived()
     while survived.plans == 0 or time.monotonic() < until:
-        _round(folder / str(survived.plans), rng, survived)
+        _round(folder / str(survived.plans), rng, survived, sweeping=sweeping)
     return survived
 
 
-def _round(folder: Path, rng: random.Random, survived: Survived) -> None:
+def _round(folder: Path, rng: random.Random, survived: Survived, *, sweeping: bool) -> None:
     names = [f"p{number}" for number in range(PLANS)]
     whole = _make_project(folder, names)
     waiting = set(names)
@@ -65,7 +68,8 @@ def _round(folder: Path, rng: random.Random, survived: Survived) -> None:
     running: dict[str, subprocess.Popen[bytes]] = {}
     deaths: dict[str, float] = {}
     while waiting:
-        for name in sorted({*waiting, *([SWEEPER] * (starts[SWEEPER] < LIVES))} - running.keys()):
+        sweeper = [SWEEPER] if sweeping and starts[SWEEPER] < LIVES else []
+        for name in sorted({*waiting, *sweeper} - running.keys()):
             starts[name] += 1
             assert starts[name] <= LIVES, f"no progress of {name}, although it was left alone"
             running[name] = _start(folder, name)
@@ -146,7 +150,7 @@ def main() -> None:
     print(f"seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         rng = random.Random(options.seed)
-        survived = sweep(Path(folder), rng, time.monotonic() + 60 * options.minutes)
+        survived = sweep(Path(folder), rng, time.monotonic() + 60 * options.minutes, sweeping=True)
     print(f"kills survived: {survived.kills}, by {survived.plans} plans")
 
 

@@ -1,5 +1,6 @@
 """What a killed process leaves half undone is finished by the next command, and what it did outside is not lost."""
 
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.plan import State
 from mulligan.errors import Interrupted, MulliganError, ToolsUntrusted
+from tests.confined import written_by_coverage
 from tests.faults.projects import project_in
 
 TOOLS = """\
@@ -68,12 +70,16 @@ def folder(tmp_path: Path, world: Path) -> Path:
     return a_project(tmp_path / "project", world)
 
 
+def let_out_into(world: Path) -> str:
+    """The setting of a plan whose tools may write there."""
+    return f"config: {{sandbox.writable: {json.dumps([str(world), *written_by_coverage()])}}}\n"
+
+
 def a_project(place: Path, world: Path) -> Path:
     (place / ".mulligan").mkdir(parents=True, mode=0o700)
     (place / ".mulligan" / "tools.py").write_text(TOOLS.format(world=str(world)))
     # The world is outside of what tools may write, as it should be: these are let.
-    (place / ".mulligan" / "config.toml").write_text(f'"sandbox.writable" = ["{world}"]\n')
-    (place / "plan.yaml").write_text(PLAN)
+    (place / "plan.yaml").write_text(f"{PLAN}{let_out_into(world)}")
     project_in(place).tools.trust()
     return place
 
@@ -175,7 +181,8 @@ def test_an_irreversible_call_whose_step_was_never_recorded_is_told_before_it_is
         if event.type is EventType.TOOL_CALLED:
             raise KeyboardInterrupt
 
-    (folder / "plan.yaml").write_text("name: p\nsteps: [{name: tell, tool: mail}]\n")
+    plan = f"name: p\nsteps: [{{name: tell, tool: mail}}]\n{let_out_into(world)}"
+    (folder / "plan.yaml").write_text(plan)
     with pytest.raises(Interrupted):
         project_in(folder, interrupt).execute(folder / "plan.yaml")
     status, execution = project_in(folder).run("p")
