@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 
 from mulligan.cli.encode import harmless_lines
+from mulligan.cli.streams import lead_nowhere
 from mulligan.domain.event import Event, EventType
 
 _PATIENCE = 0.5  # seconds: shorter work needs no progress line
@@ -67,8 +68,9 @@ class Live:
         try:
             sys.stderr.buffer.write(data)
             sys.stderr.buffer.flush()
-        except OSError:
-            return  # nobody looks any more, or their disk is full; the operation itself goes on
+        except OSError:  # nobody looks any more, or their disk is full; the operation itself goes on
+            lead_nowhere(sys.stderr)
+            return
         self._at_line_start = data.endswith(b"\n")
 
 

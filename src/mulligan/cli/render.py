@@ -1,7 +1,6 @@
 """Draws answers: rich on a terminal, plain when piped, one document for scripts."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -10,6 +9,7 @@ from typing import TextIO
 from mulligan.cli.answer import Answer, Block, Format, Line, Patch, Table
 from mulligan.cli.encode import encode, harmless, harmless_lines
 from mulligan.cli.patch_colours import styled_lines
+from mulligan.cli.streams import lead_nowhere
 from mulligan.domain.json_value import Json, JsonObject
 
 _MANY = 1000  # rows; rich measures and breaks every cell, which of ten thousand takes seconds
@@ -134,7 +134,6 @@ def _write(stream: TextIO, text: str | bytes) -> None:
         stream.buffer.write(data)
         stream.buffer.flush()
     except OSError as exc:
-        # As `mulligan … | head` ends: what is still to be written at exit goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        lead_nowhere(stream)  # as `mulligan … | head` ends
         if stream is sys.stdout and not isinstance(exc, BrokenPipeError):
             raise

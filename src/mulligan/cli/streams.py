@@ -1,0 +1,11 @@
+"""Streams that lead nowhere any more: a reader that went away, a disk that is full."""
+
+import os
+from typing import TextIO
+
+
+def lead_nowhere(stream: TextIO) -> None:
+    """Let what is still to be written there vanish: at exit the interpreter would fail on it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
