@@ -91,7 +91,7 @@ def integration_tests(session: nox.Session) -> None:
     """Behave, then Robot Framework, both against the installed program."""
     environment = measured(session)
     behave = fresh(REPORTS / "behave")
-    python(session, "behave", "--junit", f"--junit-directory={behave}", "features", env=environment)
+    python(session, "tests.behave_in_parallel", PROCESSES, str(behave), env=environment)
     robot = fresh(REPORTS / "robot")
     run_in_parallel = ["--processes", PROCESSES, "--no-pabotlib", "--artifactsinsubfolders"]
     outputs = ["--outputdir", str(robot), "--xunit", "xunit.xml"]
