@@ -49,18 +49,15 @@ class Survived:
     plans: int = 0
 
 
-def sweep(folder: Path, rng: random.Random, until: float, *, sweeping: bool) -> Survived:
-    """Run rounds of plans until that moment, one round at least; raises AssertionError for any other end.
-
-    With `sweeping` the store is swept all the while, by processes that are killed too.
-    """
+def sweep(folder: Path, rng: random.Random, until: float) -> Survived:
+    """Run rounds of plans until that moment, one round at least; raises AssertionError for any other end."""
     survived = Survived()
     while survived.plans == 0 or time.monotonic() < until:
-        _round(folder / str(survived.plans), rng, survived, sweeping=sweeping)
+        _round(folder / str(survived.plans), rng, survived)
     return survived
 
 
-def _round(folder: Path, rng: random.Random, survived: Survived, *, sweeping: bool) -> None:
+def _round(folder: Path, rng: random.Random, survived: Survived) -> None:
     names = [f"p{number}" for number in range(PLANS)]
     whole = _make_project(folder, names)
     waiting = set(names)
@@ -68,7 +65,7 @@ def _round(folder: Path, rng: random.Random, survived: Survived, *, sweeping: bo
     running: dict[str, subprocess.Popen[bytes]] = {}
     deaths: dict[str, float] = {}
     while waiting:
-        sweeper = [SWEEPER] if sweeping and starts[SWEEPER] < LIVES else []
+        sweeper = [SWEEPER] if starts[SWEEPER] < LIVES else []
         for name in sorted({*waiting, *sweeper} - running.keys()):
             starts[name] += 1
             assert starts[name] <= LIVES, f"no progress of {name}, although it was left alone"
@@ -150,7 +147,7 @@ def main() -> None:
     print(f"seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         rng = random.Random(options.seed)
-        survived = sweep(Path(folder), rng, time.monotonic() + 60 * options.minutes, sweeping=True)
+        survived = sweep(Path(folder), rng, time.monotonic() + 60 * options.minutes)
     print(f"kills survived: {survived.kills}, by {survived.plans} plans")
 
 

@@ -193,10 +193,9 @@ class ReturnService:
     def _carry_out(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> Returned:
         target = self._group(str(intent.data["target"]))
         undoing = self._undos.plan(run, target)
-        if undoing.undone:
-            self._manager.compare(
-                run, target
-            )  # nothing outside is undone for a return that cannot be completed
+        if undoing.undone:  # nothing outside is undone for a return that cannot be completed
+            self._refuse_changes_of_others(run, intent, before)
+            self._manager.compare(run, target)
         not_undone = self._undos.carry_out(run, undoing)
         self._toolbox.forget_processes()
         self._refuse_changes_of_others(run, intent, before)  # since they were kept, and while undos ran

@@ -88,7 +88,8 @@ class SweepService:
             self._retire_idle(sandboxes)
         trees = [tree for sandbox in sandboxes for tree in self._kinds.of(sandbox).trees(sandbox)]
         left = self._store.clear_leftovers(trees, dry_run=dry_run)
-        swept = self._store.sweep(self._live, dry_run=dry_run, observer=observer)
+        live = self._live if dry_run else self._settled_live
+        swept = self._store.sweep(live, dry_run=dry_run, observer=observer)
         return SweepReport(
             dry_run=dry_run,
             objects_removed=swept.objects_removed,
@@ -137,7 +138,7 @@ class SweepService:
         try:
             self._refuse_foreign_database()
             self._retire(run.sandboxes)
-            swept = self._store.sweep(self._live, dry_run=False, observer=run.observer)
+            swept = self._store.sweep(self._settled_live, dry_run=False, observer=run.observer)
         except PlanTakenOver:
             raise
         except MulliganError as exc:
@@ -166,10 +167,16 @@ class SweepService:
 
         A checkpoint is published before its row is written: with anyone else at work it would be taken back.
         """
+        self._database.settle()
         for sandbox in sandboxes:
             with self._database.reading() as db:
                 kept = db.checkpoints.ids(sandbox.plan_id)
             self._kinds.of(sandbox).retire(sandbox, kept)
+
+    def _settled_live(self) -> set[Snapshot]:
+        """All snapshots that a row names, or can ever come to name."""
+        self._database.settle()
+        return self._live()
 
     def _live(self) -> set[Snapshot]:
         """All snapshots that a row names now."""
@@ -199,6 +206,8 @@ class SweepService:
         for plan_id in [each for each in folders.plans() if each in known and unused(each)]:
             try:
                 with self._locks.hold(plan_id):
+                    if not dry_run:
+                        self._database.settle()
                     for folder in unused(plan_id):
                         removed[folder] = folders.size_of(folder)
                         if not dry_run:

@@ -32,6 +32,13 @@ class Database(Protocol):
         """What is wrong with the rows as they are stored; DatabaseUnusable where they cannot be looked at."""
         ...
 
+    def settle(self) -> None:
+        """Make what a process that died was committing either seen by now or gone for good.
+
+        Whoever deletes what no row names calls this first, while nobody who could be writing such a row lives.
+        """
+        ...
+
     def writing(self) -> AbstractContextManager[Transaction]:
         """A transaction of someone who has claimed nothing: creating a plan, claiming one."""
         ...

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         ToolCallRepository,
     )
 
+_COUNTER = "PRAGMA user_version"
+_COUNTED = 1 << 30
 _CHECK = "PRAGMA integrity_check"
 _REFERENCES = "PRAGMA foreign_key_check"
 _FENCE = "SELECT fence FROM plans WHERE plan_id = ?"
@@ -109,6 +111,18 @@ class SqliteDatabase:
         """One consistent view; never waits for a writer."""
         with self._connection.transaction(write=False):
             yield SqlTransaction(self._connection)
+
+    def settle(self) -> None:
+        """Write something, over what a killed process may have left at the end of the log.
+
+        Killed between writing its commit to the log and telling others of it, a process leaves a transaction that
+        no reader sees, and that comes back when the log is next read as a whole. What is written now stands in
+        its place.
+        """
+        with self._connection.transaction(write=True):
+            row = self._connection.row(_COUNTER)
+            count = int(row[0]) if row else 0
+            self._connection.execute(f"PRAGMA user_version = {(count + 1) % _COUNTED}")
 
     def problems(self) -> list[str]:
         """What SQLite finds wrong with the file, and rows that refer to rows that are not there."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.errors import NotBuiltYet, ResourceUnsuitable
+from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import SandboxKind
 
 # What `auto` means, and what else a resource of each type may have.
@@ -38,20 +38,4 @@ class LocalSandboxKinds:
                 reason=f"a {resource.type.value} cannot have the strategy {chosen.value}",
                 hint=f"use one of: {', '.join(s.value for s in possible)}",
             )
-        kind = self._kinds.get((resource.type, chosen))
-        if kind is None:
-            raise NotBuiltYet(
-                feature=f"working on a {resource.type.value} by {chosen.value} (resource {resource.name!r})",
-                hint=_instead(resource),
-            )
-        return kind
-
-
-def _instead(resource: Resource) -> str:
-    """What can be written into the plan file now."""
-    line = (
-        f"{resource.name}: {{type: fs-directory, location: {resource.location}, strategy: filesystem_copy}}"
-    )
-    if resource.type is ResourceType.GIT_CHECKOUT:
-        return f"as a plain folder, its .git included, it can be worked on: `resources: {{{line}}}`"
-    return f"a copy of it can be worked on: `resources: {{{line}}}`"
+        return self._kinds[(resource.type, chosen)]
