@@ -67,6 +67,21 @@ ACTS: dict[str, tuple[str, str, str]] = {
     ),
     "sandbox.clear": (_GOES, "trash, in part; the next removal or gc clears it", "nothing of the sandbox"),
     "scratch.write": (_SYNC, "no file for the call", "a file for a call that never came; gc removes it"),
+    "plan.constrain": (
+        _NONE,
+        "a plan that says processing; resume goes back to before the step and merges again",
+        "a plan that is constrained, on what the merge left; resolve goes on with it",
+    ),
+    "subplan.spawn": (
+        _NONE,
+        "the step as if it had not begun; the snapshot that was to be forked is named by no row, and gc removes it",
+        "child plans that wait; the step finds them when it runs again",
+    ),
+    "subplan.adopt": (
+        _NONE,
+        "children of an earlier run of the step; the next run finds them again",
+        "the same, on the present line of history; those that are wanted no more cancelled, their folders for gc",
+    ),
     "call.run": (
         _NONE,
         "a call recorded as running; resume interrupts it and goes back to before the step",

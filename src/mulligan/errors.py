@@ -5,6 +5,7 @@ MulliganError
 │   ├── StepFailed              a step of the plan ended in an error
 │   ├── ToolFailed              a tool call did not succeed
 │   │   └── ToolTimedOut
+│   ├── SubplansFailed          child plans of a step failed for good
 │   ├── CheckpointFailed        a checkpoint could not be taken; the plan stopped
 │   ├── TreeUnsteady            a file would not hold still while it was read
 │   ├── SnapshotDamaged         stored bytes are missing or not what they were
@@ -26,6 +27,7 @@ MulliganError
 │   ├── ProjectNotFound · ProjectForeign · ProjectUnusable
 │   ├── NotFound                PlanNotFound · CheckpointNotFound · ToolUnknown · ToolMissing
 │   ├── Ambiguous
+│   ├── PlanIsChild             applied and cancelled is its parent
 │   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanNotReady
 │   ├── TransitionIllegal
 │   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
@@ -37,6 +39,7 @@ MulliganError
 │   ├── DatabaseTooNew · DatabaseForeign
 │   └── NotBuiltYet             a feature this version does not have, by name
 ├── Conflicted                  exit code 4: two sides changed the same thing
+│   └── SubplanConflicts        a child plan and its parent did; the plan waits for someone to mend it
 └── Interrupted                 exit code 130: Ctrl-C or SIGTERM; the plan can go on later
 
 An error is raised with facts; its message and hint are templates over them. Facts are part of the JSON
@@ -121,6 +124,13 @@ class ToolTimedOut(ToolFailed):
 
     message: ClassVar[str] = "{tool}: took longer than {timeout:g} s and was ended"
     hint: ClassVar[str] = "raise the step's `timeout:` or make the step smaller"
+
+
+class SubplansFailed(Failed):
+    """Child plans of a step failed, and no retries are left."""
+
+    message: ClassVar[str] = "child plans failed: {reason}"
+    hint: ClassVar[str] = "`mulligan plan status` of each says what stopped it"
 
 
 class CheckpointFailed(Failed):
@@ -359,6 +369,15 @@ class PlanAlreadyComplete(Refused):
     hint: ClassVar[str] = "go back with `mulligan plan rollback {plan_id} CHECKPOINT`, then execute it again"
 
 
+class PlanIsChild(Refused):
+    """A child plan cannot be applied or cancelled by itself."""
+
+    message: ClassVar[str] = (
+        "plan {plan_id} is a child of plan {parent_plan_id} and cannot be {done} by itself"
+    )
+    hint: ClassVar[str] = "its result is merged into its parent: name that one"
+
+
 class PlanNotReady(Refused):
     """The plan is in a state from which this cannot be done."""
 
@@ -584,6 +603,16 @@ class Conflicted(MulliganError):
     http_status: ClassVar[int] = 409
     message: ClassVar[str] = "{count} conflicts: {paths}"
     hint: ClassVar[str] = "mend them and try again"
+
+
+class SubplanConflicts(Conflicted):
+    """What a child plan made and what its parent's sandboxes hold overlap; the plan waits in `constrained`."""
+
+    message: ClassVar[str] = "merging child plan {child!r} left {count} conflicts"
+    hint: ClassVar[str] = (
+        "mend the paths that `mulligan plan status {plan_id}` lists in the sandbox, then "
+        "`mulligan plan resolve {plan_id}` and `mulligan plan resume {plan_id}`"
+    )
 
 
 class Interrupted(MulliganError):

@@ -109,6 +109,7 @@ class PlanResumeService:
             kind=IntentKind.ROLLBACK,
             target=target,
             spare=None,
+            ends_children=False,
             state=State.QUEUED,
             failure=None,
             log={"reason": "what was in no checkpoint between two steps was discarded"},

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mulligan.domain.json_value import JsonObject
     from mulligan.domain.resource import Sandbox, Strategy
     from mulligan.domain.step import StepRecord
-    from mulligan.ports import Database, PlanLocks, StoredTrees
+    from mulligan.ports import Database, PlanLocks, StoredTrees, Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +93,7 @@ class PlanLine:
     """A plan in a list."""
 
     plan_id: PlanId
+    parent_plan_id: PlanId | None
     name: str
     phase: Phase
     state: State
@@ -124,6 +125,7 @@ class Queries:
             calls = db.tool_calls.count_done(plan_id)
             decisions = db.decisions.count_live(plan_id)
             checkpoints = db.checkpoints.count(plan_id, superseded=False)
+            children = db.plans.count_children(plan_id)
             current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
         files_modified, hurt = self._files_modified(sandboxes, current)
         return PlanStatus(
@@ -140,7 +142,7 @@ class Queries:
             execution=ExecutionCounts(
                 tool_calls=calls,
                 files_modified=files_modified,
-                child_plans=0,
+                child_plans=children,
                 decisions=decisions,
                 checkpoints=checkpoints,
             ),
@@ -160,6 +162,7 @@ class Queries:
         lines = [
             PlanLine(
                 plan_id=plan.plan_id,
+                parent_plan_id=plan.parent_plan_id,
                 name=plan.name,
                 phase=plan.phase,
                 state=plan.state,
@@ -182,13 +185,8 @@ class Queries:
 
     def tree(self, plan_id: PlanId, *, superseded: bool) -> TreeNode:
         """A plan's decisions and checkpoints as a tree; with or without what was left behind."""
-        from mulligan.domain.history_tree import history_tree
-
         with self._database.reading() as db:
-            plan, lines = db.plans.get(plan_id), db.history.lines(plan_id)
-            decisions = [d for d in db.decisions.list(plan_id) if superseded or not d.superseded]
-            groups = db.checkpoints.list(plan_id, superseded=superseded)
-        return history_tree(plan, lines, decisions, groups)
+            return _tree(db, db.plans.get(plan_id), superseded=superseded)
 
     def _files_modified(
         self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None
@@ -232,6 +230,20 @@ class Queries:
             recoverable=plan.definition.rollback_policy.enabled,
             hint=resume,
         )
+
+
+def _tree(db: Transaction, plan: Plan, *, superseded: bool) -> TreeNode:
+    """The tree of a plan, with those of its children where they were spawned."""
+    from mulligan.domain.history_tree import history_tree
+
+    decisions = [d for d in db.decisions.list(plan.plan_id) if superseded or not d.superseded]
+    children = [
+        (child, _tree(db, child.plan, superseded=superseded))
+        for child in db.children.list(plan.plan_id)
+        if superseded or child.plan.state is not State.CANCELLED or plan.state is State.CANCELLED
+    ]
+    groups = db.checkpoints.list(plan.plan_id, superseded=superseded)
+    return history_tree(plan, db.history.lines(plan.plan_id), decisions, groups, children)
 
 
 def _sandbox_view(sandbox: Sandbox) -> SandboxView:

@@ -11,6 +11,7 @@ from typing import cast
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService
+from mulligan.application.child_plans import ChildPlans
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.undo_service import UndoService
@@ -44,6 +45,7 @@ class Return:
     kind: IntentKind
     target: CheckpointGroup
     spare: GroupId | None  # a group that stays live although it lies behind
+    ends_children: bool  # also those of a step that was not completed, which finds them again otherwise
     state: State
     failure: PlanFailure | None
     log: JsonObject
@@ -69,6 +71,7 @@ class ReturnService:
         manager: CheckpointManager,
         checkpoints: CheckpointService,
         undos: UndoService,
+        children: ChildPlans,
         recorder: Recorder,
         toolbox: Toolbox,
         ids: Ids,
@@ -80,6 +83,7 @@ class ReturnService:
         self._manager = manager
         self._checkpoints = checkpoints
         self._undos = undos
+        self._children = children
         self._recorder = recorder
         self._toolbox = toolbox
         self._ids = ids
@@ -170,6 +174,7 @@ class ReturnService:
                 "way_back": way_back is not None,
                 "before": way_back.group_id if isinstance(way_back, CheckpointGroup) else None,
                 "spare": wanted.spare,
+                "ends_children": wanted.ends_children,
                 "state": wanted.state.value,
                 "failure": wanted.failure.to_json() if wanted.failure else None,
                 "log": wanted.log,
@@ -226,6 +231,9 @@ class ReturnService:
             failure=PlanFailure(**cast("dict[str, str]", failure)) if failure else None,
         )
         with act("return.settle"), self._database.writing_as(run.claim) as db:
+            gone = self._children.left_behind(db, run, target, unfinished_too=bool(data.get("ends_children")))
+            self._children.cancel(db, gone, "its parent went back to before it was spawned", now)
+            sandboxes = self._children.forget_sandboxes(db, gone)
             plan = replace(plan, line=self._new_line(db, run, target, data))
             for step in _reset(db.steps.list(plan_id), target.step_index, failed=failure is not None):
                 db.steps.save(plan_id, step)
@@ -245,6 +253,7 @@ class ReturnService:
             events = self._recorder.write(db, plan, [*run.pending, entry])
         run.stands_at(plan, target)
         self._recorder.show(run, events)
+        self._children.remove(sandboxes)
 
     def _new_line(self, db: Transaction, run: Run, target: CheckpointGroup, data: JsonObject) -> int:
         plan_id = run.plan.plan_id

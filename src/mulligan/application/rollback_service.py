@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
+from mulligan.application.child_plans import ChildPlans
 from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.return_service import Return, ReturnService
@@ -86,6 +87,7 @@ class RollbackService:
         manager: CheckpointManager,
         returns: ReturnService,
         undos: UndoService,
+        children: ChildPlans,
     ) -> None:
         """Use these collaborators."""
         self._database = database
@@ -93,6 +95,7 @@ class RollbackService:
         self._manager = manager
         self._returns = returns
         self._undos = undos
+        self._children = children
 
     def preview(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
         """What a rollback would do, to the path; guards and damage are found here too, nothing is touched."""
@@ -120,6 +123,7 @@ class RollbackService:
                 kind=IntentKind.ROLLBACK,
                 target=target,
                 spare=None,
+                ends_children=True,
                 state=State.QUEUED,
                 failure=None,
                 log={"reason": "rollback"},
@@ -154,8 +158,10 @@ class RollbackService:
             decisions = [d for d in db.decisions.list(plan_id) if not d.superseded]
             calls = [c for c in db.tool_calls.list(plan_id) if not c.superseded]
             groups = db.checkpoints.list(plan_id, superseded=True)
+            children = self._children.left_behind(db, run, target, unfinished_too=True)
+        self._children.refuse_busy(children)
         impact = Impact(
-            child_plans_invalidated=0,
+            child_plans_invalidated=len(children),
             decisions_discarded=sum(not is_live(segments, d.line, d.seq) for d in decisions),
             tool_calls_undone=sum(
                 c.done_seq is None or not is_live(segments, c.line, c.done_seq) for c in calls

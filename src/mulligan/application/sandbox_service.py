@@ -1,9 +1,10 @@
 """Makes and removes the sandboxes of a plan."""
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 from mulligan.application.checkpoint_service import what_is_not_held
 from mulligan.application.confinement_service import ConfinementService
@@ -37,6 +38,8 @@ from mulligan.ports import (
     SnapshotStore,
     Transaction,
 )
+
+_Make: TypeAlias = Callable[[SandboxKind, SandboxOrder], tuple[Sandbox, Capture]]
 
 
 class SandboxService:
@@ -92,16 +95,32 @@ class SandboxService:
 
     def make(self, run: Run) -> None:
         """Copy every resource into its sandbox and start the plan: intent first, rows last."""
-        resources = run.plan.definition.resources
-        orders = [self._order(run, resource) for resource in resources]
+        orders = [self._order(run, resource) for resource in run.plan.definition.resources]
         for order in orders:
             survey = self._kind(order.resource, run.plan.definition, run.settings).survey(order, run.observer)
             run.pending.append(self._sizes(order.resource, survey))
+        self._carry_out(run, orders, lambda kind, order: kind.create(order, run.observer))
+
+    def fork(self, run: Run, parent_plan_id: PlanId) -> None:
+        """Fork the sandboxes of a child plan from what its parent's held when it was spawned, and start it."""
+        with self._database.reading() as db:
+            bases = db.children.bases_of(run.plan.plan_id)
+            parents = {sandbox.resource: sandbox for sandbox in db.sandboxes.list(parent_plan_id)}
+
+        def fork(kind: SandboxKind, order: SandboxOrder) -> tuple[Sandbox, Capture]:
+            name = order.resource.name
+            made = kind.fork(order, parents[name], bases[name], run.observer)
+            return made, Capture(snapshot=bases[name], size_bytes=0, files=0, unheld=())
+
+        orders = [self._order(run, resource) for resource in run.plan.definition.resources]
+        self._carry_out(run, orders, fork)
+
+    def _carry_out(self, run: Run, orders: Sequence[SandboxOrder], make: _Make) -> None:
         intent = Intent(
             intent_id=IntentId(self._ids.new()),
             plan_id=run.plan.plan_id,
             kind=IntentKind.SANDBOX,
-            data={"resources": [r.name for r in resources]},
+            data={"resources": [order.resource.name for order in orders]},
             created_at=self._clock.now(),
         )
         with act("sandbox.intend"), self._database.writing_as(run.claim) as db:
@@ -110,7 +129,7 @@ class SandboxService:
         run.pending = []
         self._recorder.show(run, events)
         with self._store.hold():
-            made = self._make_all(run, orders)
+            made = self._make_all(run, orders, make)
             self._record(run, intent, made)
 
     def forget(self, db: Transaction, run: Run) -> None:
@@ -129,13 +148,15 @@ class SandboxService:
         with act("sandbox.undo"), self._database.writing_as(run.claim) as db:
             db.intents.close(intent.intent_id)
 
-    def _make_all(self, run: Run, orders: Sequence[SandboxOrder]) -> list[tuple[Sandbox, Capture]]:
+    def _make_all(
+        self, run: Run, orders: Sequence[SandboxOrder], make: _Make
+    ) -> list[tuple[Sandbox, Capture]]:
         """Make every sandbox, folders before the databases that stand inside them; in the plan's order."""
         made: dict[str, tuple[Sandbox, Capture]] = {}
         for order in sorted(orders, key=lambda o: o.resource.type is ResourceType.SQLITE):
             kind = self._kind(order.resource, run.plan.definition, run.settings)
             try:
-                made[order.resource.name] = kind.create(order, run.observer)
+                made[order.resource.name] = make(kind, order)
             except RestoreFailed as exc:  # nothing is to be completed: the next start makes it anew
                 hint = f"mend the cause, then run on with `mulligan plan execute {run.plan.plan_id}`"
                 raise RestoreFailed(hint=hint, **exc.facts) from exc
@@ -177,6 +198,7 @@ class SandboxService:
                 if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
                     _refuse_taken(db, sandbox.plan_id, sandbox.path)
                 db.sandboxes.add(sandbox)
+            db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes name them now
             db.plans.save(plan)
             db.intents.close(intent.intent_id)
             events = self._recorder.write(db, plan, [*run.pending, *records])

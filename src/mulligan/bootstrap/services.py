@@ -5,6 +5,7 @@ Each service is imported and built when it is first needed: a command does not p
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,12 @@ from mulligan.application.queries import Queries
 from mulligan.bootstrap.foundation import Foundation
 
 if TYPE_CHECKING:
+    from mulligan.adapters.engine.threads import Stopping
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoint_queries import CheckpointQueries
     from mulligan.application.checkpoint_service import CheckpointService
+    from mulligan.application.child_plans import ChildPlans
     from mulligan.application.confinement_service import ConfinementService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.doctor_service import DoctorService
@@ -28,8 +31,14 @@ if TYPE_CHECKING:
     from mulligan.application.return_service import ReturnService
     from mulligan.application.rollback_service import RollbackService
     from mulligan.application.sandbox_service import SandboxService
+    from mulligan.application.subplan_service import SubplanService
     from mulligan.application.sweep_service import SweepService
     from mulligan.application.undo_service import UndoService
+    from mulligan.domain.ids import PlanId
+    from mulligan.domain.json_value import JsonObject
+    from mulligan.domain.plan import PlanDefinition
+    from mulligan.domain.step import Subplans
+    from mulligan.ports import Ended, Observer
 
 
 class Services(Foundation):
@@ -57,6 +66,7 @@ class Services(Foundation):
             claims=self.claims,
             locks=self._locks,
             sandboxes=self._sandboxes,
+            children=self._children,
             settings=self.settings,
             recorder=self._recorder,
             toolbox=self.toolbox,
@@ -72,6 +82,7 @@ class Services(Foundation):
         from mulligan.application.plan_executor import PlanExecutor
         from mulligan.application.plan_mending import PlanMending
         from mulligan.application.tool_call_service import ToolCallService
+        from mulligan.bootstrap.world import Unasked
 
         failures = FailureService(
             database=self.database,
@@ -89,6 +100,8 @@ class Services(Foundation):
                 ids=self._ids,
                 clock=self._clock,
             ),
+            subplans=self.subplans,
+            read_spawn=self._read_spawn,
             failures=failures,
             recorder=self._recorder,
             ids=self._ids,
@@ -108,6 +121,7 @@ class Services(Foundation):
             recorder=self._recorder,
             sweeps=self.sweeps,
             toolbox=self.toolbox,
+            stop=self._stop or Unasked(),
             clock=self._clock,
         )
 
@@ -122,7 +136,62 @@ class Services(Foundation):
             manager=self._manager,
             returns=self._returns,
             undos=self._undos,
+            children=self._children,
         )
+
+    @cached_property
+    def subplans(self) -> SubplanService:
+        """Runs and merges child plans."""
+        from mulligan.adapters.engine.threads import ThreadEngine
+        from mulligan.application.child_merging import ChildMerging
+        from mulligan.application.subplan_service import SubplanService
+        from mulligan.bootstrap.world import Unasked
+
+        return SubplanService(
+            database=self.database,
+            store=self._store,
+            manager=self._manager,
+            checkpoints=self._checkpoints,
+            children=self._children,
+            merging=ChildMerging(
+                database=self.database, store=self._store, kinds=self._kinds, manager=self._manager
+            ),
+            engine=ThreadEngine(self._run_child, self._stop or Unasked()),
+            recorder=self._recorder,
+            ids=self._ids,
+            clock=self._clock,
+        )
+
+    def _read_spawn(
+        self, document: JsonObject, definition: PlanDefinition, step: str, outputs: Collection[str]
+    ) -> Subplans:
+        """Read the child plans that a tool asks for."""
+        from mulligan.planfile import read_spawn  # here: few tools ask for any
+
+        return read_spawn(
+            document,
+            place=f"spawn in step {step!r}",
+            definition=definition,
+            outputs=outputs,
+            declarations=self.known_tools,
+        )
+
+    def _run_child(self, plan_id: PlanId, retries: int, observer: Observer, stop: Stopping) -> Ended:
+        """Run a child plan with adapters of its own, as a process of its own would have them."""
+        from mulligan.application.child_runs import ChildRuns
+
+        own = Services(folder=self.folder, around=self._around, stop=stop)
+        try:
+            runs = ChildRuns(executor=own.executor, rollbacks=own.rollbacks)
+            return runs.run(plan_id, retries, observer)
+        finally:
+            own.database.close()
+
+    @cached_property
+    def _children(self) -> ChildPlans:
+        from mulligan.application.child_plans import ChildPlans
+
+        return ChildPlans(kinds=self._kinds, locks=self._locks, recorder=self._recorder)
 
     @cached_property
     def library(self) -> CheckpointLibrary:
@@ -241,6 +310,7 @@ class Services(Foundation):
             manager=self._manager,
             checkpoints=self._checkpoints,
             undos=self._undos,
+            children=self._children,
             recorder=self._recorder,
             toolbox=self.toolbox,
             ids=self._ids,

@@ -20,6 +20,8 @@ class EventType(StrEnum):
     TOOL_CALLED = "tool_called"
     TOOL_UNDONE = "tool_undone"  # a call was taken back by its `undo`, or that failed
     DECISION = "decision"
+    SUBPLAN_SPAWNED = "subplan_spawned"  # a child plan was recorded, or one of before is gone on with
+    SUBPLAN_MERGED = "subplan_merged"  # its result came into the parent's sandboxes
     CHECKPOINT = "checkpoint"
     PRUNED = "pruned"
     ROLLBACK = "rollback"

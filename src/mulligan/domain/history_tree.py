@@ -8,8 +8,9 @@ from enum import StrEnum
 from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.decision import Decision
 from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.plan import Plan
+from mulligan.domain.plan import Plan, State
 from mulligan.domain.rollback import Line
+from mulligan.domain.subplan import Child
 
 
 class NodeType(StrEnum):
@@ -43,14 +44,25 @@ class TreeNode:
 
 
 def history_tree(
-    plan: Plan, lines: Sequence[Line], decisions: Sequence[Decision], groups: Sequence[CheckpointGroup]
+    plan: Plan,
+    lines: Sequence[Line],
+    decisions: Sequence[Decision],
+    groups: Sequence[CheckpointGroup],
+    children: "Sequence[tuple[Child, TreeNode]]",
 ) -> TreeNode:
-    """The tree of a plan. A checkpoint hangs on the decision that was the newest on its line when it was taken."""
+    """The tree of a plan. A checkpoint hangs on the decision that was the newest on its line when it was taken.
+
+    So does a child plan, given with the tree of its own; one that its parent left behind is superseded.
+    """
     newest = _NewestDecision(lines, decisions)
     known = {decision.decision_id for decision in decisions}
     hanging: dict[str | None, list[tuple[int, TreeNode]]] = {}
     for group in groups:
         hanging.setdefault(newest.at(group.line, group.seq), []).append((group.seq, _checkpoint(group)))
+    for child, tree in children:
+        gone = child.plan.state is State.CANCELLED and plan.state is not State.CANCELLED
+        place = newest.at(child.spawn.line, child.spawn.seq)
+        hanging.setdefault(place, []).append((child.spawn.seq, replace(tree, superseded=gone)))
     for decision in sorted(decisions, key=lambda d: d.parent_decision_id is None):  # children before parents
         node = replace(_decision(decision), children=_in_order(hanging.get(decision.decision_id, ())))
         parent = decision.parent_decision_id if decision.parent_decision_id in known else None

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
+    from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
     from mulligan.ports.rows import (
         CheckpointRepository,
+        ChildRepository,
         DecisionRepository,
         EventRepository,
         FoundCheckpoint,
@@ -34,11 +36,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CheckpointRepository",
+    "ChildRepository",
     "Claim",
     "Clock",
     "Confinement",
+    "Crew",
     "Database",
     "DecisionRepository",
+    "Ended",
+    "Engine",
     "EventRepository",
     "FoundCheckpoint",
     "HistoryRepository",
@@ -56,6 +62,7 @@ __all__ = [
     "SnapshotStore",
     "StepHost",
     "StepRepository",
+    "StopRequest",
     "StoredTrees",
     "Tool",
     "ToolCallRepository",
@@ -68,8 +75,10 @@ __all__ = [
 
 _ROOMS = {
     "claims": ("Claim", "Database", "LockHolder", "PlanLocks"),
+    "engine": ("Crew", "Ended", "Engine", "StopRequest"),
     "rows": (
         "CheckpointRepository",
+        "ChildRepository",
         "DecisionRepository",
         "EventRepository",
         "FoundCheckpoint",

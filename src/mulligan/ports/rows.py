@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mulligan.domain.rollback import Line, Segment
     from mulligan.domain.snapshot import Snapshot
     from mulligan.domain.step import StepRecord
+    from mulligan.domain.subplan import Child, Spawn
     from mulligan.domain.tool import ToolCall, Undo
 
 
@@ -52,12 +53,44 @@ class PlanRepository(Protocol):
         """How many plans there are."""
         ...
 
+    def count_children(self, plan_id: PlanId) -> int:
+        """How many child plans the plan has that were not cancelled."""
+        ...
+
     def next_seqs(self, plan_id: PlanId, count: int) -> Iterator[int]:
         """The plan's next sequence numbers, in order; taken even if not all are used."""
         ...
 
     def raise_fence(self, plan_id: PlanId) -> int:
         """Lock out every earlier claimant; gives the new fence."""
+        ...
+
+
+class ChildRepository(Protocol):
+    """Keeps which plans are children of which."""
+
+    def add(self, plan_id: PlanId, spawn: Spawn, bases: Mapping[str, Snapshot]) -> None:
+        """Record where a new plan comes from, and what of its parent it starts with, by resource."""
+        ...
+
+    def list(self, parent_plan_id: PlanId) -> Sequence[Child]:
+        """The children of a plan, in the order in which they came; those that ended too."""
+        ...
+
+    def move(self, plan_id: PlanId, line: int, seq: int) -> None:
+        """Record that the parent, on another line of its history, goes on with this child."""
+        ...
+
+    def bases_of(self, plan_id: PlanId) -> Mapping[str, Snapshot]:
+        """What the child's sandboxes are to be forked from; empty: they were, or never will be."""
+        ...
+
+    def forget_bases(self, plan_id: PlanId) -> None:
+        """The child has its sandboxes, or will never have any."""
+        ...
+
+    def bases(self) -> Sequence[Snapshot]:
+        """What all children that have no sandboxes yet are to be forked from."""
         ...
 
 
@@ -297,6 +330,11 @@ class Transaction(Protocol):
     @property
     def checkpoints(self) -> CheckpointRepository:
         """Checkpoint groups and their checkpoints."""
+        ...
+
+    @property
+    def children(self) -> ChildRepository:
+        """Which plans are children of which."""
         ...
 
     @property
