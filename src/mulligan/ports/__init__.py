@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         Transaction,
     )
     from mulligan.ports.storage import (
+        ApplyOrder,
+        Composed,
         PlanFolders,
         SandboxKind,
         SandboxKinds,
@@ -33,9 +35,11 @@ if TYPE_CHECKING:
     from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
 __all__ = [
+    "ApplyOrder",
     "CheckpointRepository",
     "Claim",
     "Clock",
+    "Composed",
     "Confinement",
     "Database",
     "DecisionRepository",
@@ -82,6 +86,8 @@ _ROOMS = {
         "Transaction",
     ),
     "storage": (
+        "ApplyOrder",
+        "Composed",
         "PlanFolders",
         "SandboxKind",
         "SandboxKinds",

@@ -41,6 +41,32 @@ class SandboxOrder:
     include_ignored: bool  # git-checkout only: copy what git ignores too
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyOrder:
+    """What a plan made, to be brought into the real thing: merged already, and not written yet."""
+
+    sandbox: Sandbox  # the plan's
+    real: Sandbox  # the same resource as an in-place sandbox: what is to change
+    base: Snapshot  # of both sides
+    theirs: Snapshot  # what the plan made of it
+    ours: Snapshot  # the real thing now
+    files: Root  # merge(base, theirs, ours), stored
+    changed: tuple[TreeDifference, ...]  # base -> theirs, of the files
+    message: str | None  # of the commit; None: no commit
+    included: frozenset[str]  # paths in git directories that are taken over all the same
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composed:
+    """What the real thing is to become."""
+
+    snapshot: Snapshot  # all roots of it; restoring it is all that is left to do
+    commit: str | None  # that it will have checked out; None: no new one
+    uncommitted: tuple[str, ...]  # changes that reach the working tree only, each with why
+    notes: tuple[str, ...]  # what was made in the sandbox and is not carried over
+
+
 class StoredTrees(Protocol):
     """Reads what is stored; all that screens and comparisons need."""
 
@@ -213,6 +239,17 @@ class SandboxKind(Protocol):
 
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
         """The trees that are captured and restored for it: the working copy's, and the real thing's."""
+        ...
+
+    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
+        """Refuse a real thing, given as an in-place sandbox, that nothing can be brought into as it stands."""
+        ...
+
+    def compose(self, order: ApplyOrder) -> Composed:
+        """Store what the real thing is to become, as a snapshot that `restore` takes; nothing real is touched.
+
+        Called on the kind of what is to change, `order.real`.
+        """
         ...
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
