@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         Transaction,
     )
     from mulligan.ports.storage import (
+        ApplyOrder,
+        Composed,
         PlanFolders,
         SandboxKind,
         SandboxKinds,
@@ -35,10 +37,12 @@ if TYPE_CHECKING:
     from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
 __all__ = [
+    "ApplyOrder",
     "CheckpointRepository",
     "ChildRepository",
     "Claim",
     "Clock",
+    "Composed",
     "Confinement",
     "Crew",
     "Database",
@@ -91,6 +95,8 @@ _ROOMS = {
         "Transaction",
     ),
     "storage": (
+        "ApplyOrder",
+        "Composed",
         "PlanFolders",
         "SandboxKind",
         "SandboxKinds",

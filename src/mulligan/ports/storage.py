@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
     from mulligan.domain.snapshot import Root, Snapshot
     from mulligan.domain.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
-    from mulligan.domain.tree_difference import StoredContent, TreeDifference
+    from mulligan.domain.tree_difference import StoredContent, TreeDifference, TreeEntry
     from mulligan.ports.world import Observer
 
 
@@ -41,6 +41,32 @@ class SandboxOrder:
     include_ignored: bool  # git-checkout only: copy what git ignores too
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyOrder:
+    """What a plan made, to be brought into the real thing: merged already, and not written yet."""
+
+    sandbox: Sandbox  # the plan's
+    real: Sandbox  # the same resource as an in-place sandbox: what is to change
+    base: Snapshot  # of both sides
+    theirs: Snapshot  # what the plan made of it
+    ours: Snapshot  # the real thing now
+    files: Root  # merge(base, theirs, ours), stored
+    changed: tuple[TreeDifference, ...]  # base -> theirs, of the files
+    message: str | None  # of the commit; None: no commit
+    included: frozenset[str]  # paths in git directories that are taken over all the same
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composed:
+    """What the real thing is to become."""
+
+    snapshot: Snapshot  # all roots of it; restoring it is all that is left to do
+    commit: str | None  # that it will have checked out; None: no new one
+    uncommitted: tuple[str, ...]  # changes that reach the working tree only, each with why
+    notes: tuple[str, ...]  # what was made in the sandbox and is not carried over
+
+
 class StoredTrees(Protocol):
     """Reads what is stored; all that screens and comparisons need."""
 
@@ -61,6 +87,10 @@ class StoredTrees(Protocol):
 
     def read(self, content: StoredContent) -> bytes:
         """The bytes of a file that a difference named, verified; SnapshotDamaged where they are not there."""
+        ...
+
+    def head(self, content: StoredContent, length: int) -> bytes:
+        """The first bytes of such a file; costs as much as one piece of it."""
         ...
 
 
@@ -84,6 +114,20 @@ class SnapshotStore(StoredTrees, Protocol):
 
         Equal contents give equal ids. Only what changed since the last capture with this cache key is read.
         What cannot be held (sockets, devices, unreadable files) is listed, never dropped silently.
+        """
+        ...
+
+    def put(self, contents: Iterable[bytes]) -> tuple[StoredContent, ...]:
+        """Store contents that no tree has, durably, in their order; equal bytes are equal contents."""
+        ...
+
+    def graft(self, root: Root, edits: Mapping[str, TreeEntry | None], at_ns: int) -> Root:
+        """Store, durably, a tree that is another one but for these paths; None: nothing stands there.
+
+        A folder that is given keeps what it held, a file in its place drops that. Around each path there must
+        be folders, in the tree or among the edits: ValueError where there are none. Equal to a capture of the
+        same tree. It costs what is edited, not what is there: folders without an edit are not opened. mtimes
+        of all else stay, but folders in which a name came, went or changed get `at_ns`.
         """
         ...
 
@@ -195,6 +239,17 @@ class SandboxKind(Protocol):
 
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
         """The trees that are captured and restored for it: the working copy's, and the real thing's."""
+        ...
+
+    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
+        """Refuse a real thing, given as an in-place sandbox, that nothing can be brought into as it stands."""
+        ...
+
+    def compose(self, order: ApplyOrder) -> Composed:
+        """Store what the real thing is to become, as a snapshot that `restore` takes; nothing real is touched.
+
+        Called on the kind of what is to change, `order.real`.
+        """
         ...
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from mulligan.adapters.sandboxes.composing import compose_files
 from mulligan.adapters.sandboxes.database_copy import MAGIC, DatabaseCopies, NoDatabase, problem_in
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles, Stamps, is_settled
 from mulligan.adapters.sandboxes.exporting import export_files
@@ -25,7 +26,15 @@ from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
 from mulligan.errors import ResourceUnsuitable, RestoreFailed, SandboxMissing, SystemFailed
-from mulligan.ports import Observer, SandboxOrder, SnapshotStore, Unobserved, WorkingTree
+from mulligan.ports import (
+    ApplyOrder,
+    Composed,
+    Observer,
+    SandboxOrder,
+    SnapshotStore,
+    Unobserved,
+    WorkingTree,
+)
 
 _WORTH_A_NAP = 4 << 20  # bytes; waiting until a file's stamp is trusted takes less than reading it again
 _NAP = 0.005
@@ -159,6 +168,13 @@ class SqliteSandboxes:
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """None: what is remembered of a database lies beside its sandbox."""
         return ()
+
+    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
+        """Any database can take changes."""
+
+    def compose(self, order: ApplyOrder) -> Composed:
+        """The chosen content is all there is to it."""
+        return compose_files(order)
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the database into a new folder."""

@@ -31,7 +31,7 @@ from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, PathChange, Survey
 from mulligan.errors import NotBuiltYet, ResourceUnsuitable
-from mulligan.ports import Observer, SandboxOrder, SnapshotStore, WorkingTree
+from mulligan.ports import ApplyOrder, Composed, Observer, SandboxOrder, SnapshotStore, WorkingTree
 
 _GIT = ".git"
 
@@ -151,6 +151,14 @@ class InPlaceCheckouts(InPlaceFolders):
             if moved:
                 self._position_of(sandbox).put_back(staged.path)
         return (*_inside(moved), *changes)
+
+    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
+        """Refuse all: this version cannot."""
+        raise NotBuiltYet(feature="applying a plan to a git checkout")
+
+    def compose(self, order: ApplyOrder) -> Composed:
+        """Refuse: this version cannot."""
+        raise NotBuiltYet(feature="applying a plan to a git checkout")
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder, without the git directory."""

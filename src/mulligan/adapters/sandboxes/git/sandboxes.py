@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from mulligan.adapters.sandboxes.composing import compose_files
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits
@@ -21,7 +22,7 @@ from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
 from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
-from mulligan.ports import Observer, SandboxOrder, SnapshotStore, WorkingTree
+from mulligan.ports import ApplyOrder, Composed, Observer, SandboxOrder, SnapshotStore, WorkingTree
 
 _GIT = ".git"
 
@@ -195,6 +196,13 @@ class GitSandboxes:
         """The working copy's trees, and the real checkout's."""
         real = _real_tree(Path(sandbox.location), frozenset(sandbox.excluded))
         return (_files(sandbox), _git_directory(sandbox), real)
+
+    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
+        """Any sandbox can take the changes of another."""
+
+    def compose(self, order: ApplyOrder) -> Composed:
+        """The merged files; its git directory stays as it is."""
+        return compose_files(order)
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder, without the git directory."""
