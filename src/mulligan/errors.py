@@ -25,10 +25,11 @@ MulliganError
 │   └── ToolsInvalid            tools of the user's own that contradict themselves or others
 ├── Refused                     exit code 3: a guard said no; nothing was changed
 │   ├── ProjectNotFound · ProjectForeign · ProjectUnusable
-│   ├── NotFound                PlanNotFound · CheckpointNotFound · ToolUnknown · ToolMissing
+│   ├── NotFound                PlanNotFound · CheckpointNotFound · ConflictUnknown · ToolUnknown · ToolMissing
 │   ├── Ambiguous
 │   ├── PlanIsChild             applied and cancelled is its parent
 │   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanNotReady
+│   ├── MarkersLeft             a path cannot be solved while the markers of its conflict stand in it
 │   ├── TransitionIllegal
 │   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
 │   ├── RollbackDisabled · SandboxMissing
@@ -39,7 +40,9 @@ MulliganError
 │   ├── DatabaseTooNew · DatabaseForeign
 │   └── NotBuiltYet             a feature this version does not have, by name
 ├── Conflicted                  exit code 4: two sides changed the same thing
+│   ├── ConflictsUnresolved     the plan cannot go on before someone has mended them
 │   └── SubplanConflicts        a child plan and its parent did; the plan waits for someone to mend it
+│       └── ChildConstrained    a child plan waits for someone to mend its own
 └── Interrupted                 exit code 130: Ctrl-C or SIGTERM; the plan can go on later
 
 An error is raised with facts; its message and hint are templates over them. Facts are part of the JSON
@@ -324,6 +327,13 @@ class CheckpointNotFound(NotFound):
     hint: ClassVar[str] = "`mulligan checkpoint list --all` shows all checkpoints"
 
 
+class ConflictUnknown(NotFound):
+    """No conflict of the plan is in this path."""
+
+    message: ClassVar[str] = "plan {plan_id} has no conflict in {path}; it has: {known}"
+    hint: ClassVar[str] = "name one of these paths, or none to mark all of them as solved"
+
+
 class Ambiguous(Refused):
     """A prefix, name or label that matches more than one."""
 
@@ -383,6 +393,13 @@ class PlanNotReady(Refused):
 
     message: ClassVar[str] = "plan {plan_id} is {phase}/{state}: {reason}"
     hint: ClassVar[str] = "look at it with `mulligan plan status {plan_id}`"
+
+
+class MarkersLeft(Refused):
+    """Markers of a conflict still stand in a path that is to be solved."""
+
+    message: ClassVar[str] = "conflict markers still stand in {paths}"
+    hint: ClassVar[str] = "edit the sandbox that `mulligan plan status {plan_id}` names, then try again"
 
 
 class TransitionIllegal(Refused):
@@ -605,6 +622,15 @@ class Conflicted(MulliganError):
     hint: ClassVar[str] = "mend them and try again"
 
 
+class ConflictsUnresolved(Conflicted):
+    """The plan cannot go on before the conflicts that stopped it are mended."""
+
+    message: ClassVar[str] = "plan {plan_id} has {count} unresolved conflicts: {paths}"
+    hint: ClassVar[str] = (
+        "mend them in the sandbox that `mulligan plan status {plan_id}` names, then `mulligan plan resolve {plan_id}`"
+    )
+
+
 class SubplanConflicts(Conflicted):
     """What a child plan made and what its parent's sandboxes hold overlap; the plan waits in `constrained`."""
 
@@ -612,6 +638,16 @@ class SubplanConflicts(Conflicted):
     hint: ClassVar[str] = (
         "mend the paths that `mulligan plan status {plan_id}` lists in the sandbox, then "
         "`mulligan plan resolve {plan_id}` and `mulligan plan resume {plan_id}`"
+    )
+
+
+class ChildConstrained(SubplanConflicts):
+    """A child plan waits with conflicts of its own, and its parent with it."""
+
+    message: ClassVar[str] = "child plan {child!r} ({child_plan_id}) waits with {count} conflicts of its own"
+    hint: ClassVar[str] = (
+        "mend them in its sandbox, then `mulligan plan resolve {child_plan_id}` and "
+        "`mulligan plan resume {plan_id}`"
     )
 
 

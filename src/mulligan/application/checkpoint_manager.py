@@ -62,15 +62,19 @@ class CheckpointManager:
 
     def restore(self, run: Run, group: CheckpointGroup) -> Changes:
         """Make every sandbox exactly what the group holds. Cut off anywhere, running it again completes it."""
+        return self.put(run, {c.resource: c.snapshot for c in group.checkpoints})
+
+    def put(self, run: Run, snapshots: Mapping[str, Snapshot]) -> Changes:
+        """Make every sandbox exactly what its snapshot holds; likewise."""
         self.require(run.sandboxes)
         run.still = None
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
-        for sandbox in self._in_order(run.sandboxes, group):
-            snapshot = group.checkpoint_of(sandbox.resource).snapshot
+        for sandbox in self._in_order(run.sandboxes, snapshots):
+            snapshot = snapshots[sandbox.resource]
             changes[sandbox.resource] = self._kinds.of(sandbox).restore(sandbox, snapshot, run.observer)
         return changes
 
-    def _in_order(self, sandboxes: Sequence[Sandbox], group: CheckpointGroup) -> list[Sandbox]:
+    def _in_order(self, sandboxes: Sequence[Sandbox], snapshots: Mapping[str, Snapshot]) -> list[Sandbox]:
         """Databases that go, then folders, then the other databases.
 
         A folder cannot go while a database of another resource stands in it, and a database cannot come
@@ -79,11 +83,10 @@ class CheckpointManager:
         databases = [s for s in sandboxes if s.type is ResourceType.SQLITE]
         folders = [s for s in sandboxes if s.type is not ResourceType.SQLITE]
         nested = any(s.excluded for s in folders)
-        going = [s for s in databases if nested and self._goes(s, group)]
+        going = [s for s in databases if nested and self._goes(s, snapshots[s.resource])]
         return [*going, *folders, *(s for s in databases if s not in going)]
 
-    def _goes(self, database: Sandbox, group: CheckpointGroup) -> bool:
-        snapshot = group.checkpoint_of(database.resource).snapshot
+    def _goes(self, database: Sandbox, snapshot: Snapshot) -> bool:
         changes = self._kinds.of(database).compare(database, snapshot)
         return bool(changes) and all(change.action is ChangeAction.REMOVED for change in changes)
 

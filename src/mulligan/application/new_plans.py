@@ -29,6 +29,7 @@ def new_plan(
         current_group_id=None,
         last_checkpoint_id=None,
         failure=None,
+        conflicts=(),
         messages=(),
         fence=0,
         created_at=at,

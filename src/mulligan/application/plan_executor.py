@@ -1,11 +1,12 @@
 """Executes a plan: claims it, makes or finds its sandboxes, walks its steps, ends in a state."""
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.execute_phase import ExecutePhase
-from mulligan.application.guards import refuse_ended
+from mulligan.application.guards import refuse_conflicts, refuse_ended
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.plan_mending import PlanMending
 from mulligan.application.plan_resume_service import PlanResumeService
@@ -16,17 +17,18 @@ from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.sweep_service import SweepService
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import CheckpointType
+from mulligan.domain.conflict import Conflict
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.plan import Phase, PlanDefinition, PlanFailure, ResumedFrom, State
 from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.errors import (
-    Conflicted,
     Interrupted,
     MulliganError,
     PlanAlreadyComplete,
     PlanTakenOver,
     StepFailed,
+    SubplanConflicts,
 )
 from mulligan.ports import Clock, Database, Observer, StopRequest, Toolbox
 
@@ -85,6 +87,7 @@ class PlanExecutor:
             refuse_ended(run.plan)
             if run.plan.phase is Phase.EXECUTE and run.plan.state is State.COMPLETE:
                 raise PlanAlreadyComplete(plan_id=plan_id)
+            refuse_conflicts(run.plan)
             self._resumes.refuse_where_impossible(run)
             if mended is not None:
                 self._mending.adopt(run, mended)
@@ -102,7 +105,7 @@ class PlanExecutor:
                 raise Interrupted(
                     plan_id=plan_id, hint=f"run on with `mulligan plan resume {plan_id}`"
                 ) from None
-            except Conflicted as exc:
+            except SubplanConflicts as exc:
                 self._constrain(run, exc)
                 return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
             except StepFailed as exc:
@@ -155,12 +158,18 @@ class PlanExecutor:
         done = Entry(type=EventType.PLAN_STATE, data={"state": "complete"}, at=self._clock.now())
         self._recorder.move(run, Phase.EXECUTE, State.COMPLETE, [done])
 
-    def _constrain(self, run: Run, conflict: Conflicted) -> None:
+    def _constrain(self, run: Run, conflict: SubplanConflicts) -> None:
         """Record that the plan waits for someone to mend what could not be merged, on the state it stands in."""
         now = self._clock.now()
         step = run.plan.definition.steps[run.step_index]
         failure = PlanFailure(message=conflict.text, step=step.name, tool=None, checkpoint=None)
-        plan = replace(run.progressed().moved_to(Phase.EXECUTE, State.CONSTRAINED, now), failure=failure)
+        plan = replace(
+            run.progressed().moved_to(Phase.EXECUTE, State.CONSTRAINED, now),
+            failure=failure,
+            conflicts=tuple(
+                Conflict(**each) for each in cast("list[dict[str, str]]", conflict.facts["conflicts"])
+            ),
+        )
         entry = Entry(type=EventType.PLAN_STATE, data={"state": plan.state.value}, at=now)
         waiting = StepRecord(
             index=run.step_index, name=step.name, status=StepStatus.PENDING, duration_ms=None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
-from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.guards import refuse_conflicts, refuse_ended, refuse_without_checkpoints
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Run
@@ -56,6 +56,7 @@ class PlanResumeService:
             refuse_ended(run.plan)
             if run.plan.phase is Phase.EXECUTE and run.plan.state is State.COMPLETE:
                 raise PlanAlreadyComplete(plan_id=plan_id)
+            refuse_conflicts(run.plan)
             self.refuse_where_impossible(run)
             with self._database.reading() as db:
                 intents = db.intents.list(plan_id)

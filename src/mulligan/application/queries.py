@@ -146,7 +146,7 @@ class Queries:
                 decisions=decisions,
                 checkpoints=checkpoints,
             ),
-            conflicts=(),
+            conflicts=tuple(conflict.to_json() for conflict in plan.conflicts),
             error=self._error(plan),
             timing=PlanTiming(created_at=plan.created_at, updated_at=plan.updated_at),
             messages=(*plan.messages, *hurt),
@@ -211,6 +211,8 @@ class Queries:
 
     def _error(self, plan: Plan) -> PlanErrorView | None:
         resume = f"run on with `mulligan plan resume {plan.plan_id}`"
+        if plan.conflicts:
+            resume = f"mend the conflicts in the sandbox, then `mulligan plan resolve {plan.plan_id}`"
         if plan.state is State.PROCESSING and self._locks.holder(plan.plan_id) is None:
             return PlanErrorView(
                 message="the process that worked on this plan is gone",

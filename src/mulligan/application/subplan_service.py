@@ -1,7 +1,7 @@
 """Runs the child plans of a step and brings their results together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService
@@ -12,12 +12,13 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import PlanState
+from mulligan.domain.conflict import Conflict
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import State
 from mulligan.domain.rollback import is_live, live_segments
-from mulligan.domain.step import ChildPlan, Step, SubplanMode, Subplans
+from mulligan.domain.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
 from mulligan.domain.subplan import (
     Child,
     Spawn,
@@ -28,7 +29,14 @@ from mulligan.domain.subplan import (
     next_to_merge,
 )
 from mulligan.domain.trigger import Trigger
-from mulligan.errors import Conflicted, Interrupted, MulliganError, SubplanConflicts, SubplansFailed
+from mulligan.errors import (
+    ChildConstrained,
+    Conflicted,
+    Interrupted,
+    MulliganError,
+    SubplanConflicts,
+    SubplansFailed,
+)
 from mulligan.ports import Clock, Crew, Database, Ended, Engine, Ids, SnapshotStore
 
 _NEVER = 2**62  # a sequence number that no plan comes to
@@ -44,9 +52,9 @@ class _Going:
     order: tuple[ChildPlan, ...]
     there: dict[str, Child]  # recorded ones, by name
     merged: set[str]
-    running: dict[PlanId, str] = field(default_factory=dict[PlanId, str])
-    failed: dict[str, MulliganError] = field(default_factory=dict[str, MulliganError])
-    conflict: MulliganError | None = None
+    running: dict[PlanId, str]
+    failed: dict[str, MulliganError]
+    conflict: MulliganError | None
 
     @property
     def is_halted(self) -> bool:
@@ -143,6 +151,9 @@ class SubplanService:
             order=merge_order(subplans),
             there=kept,
             merged={c.name for c in subplans.plans if merged_name(number, c.name) in run.merged},
+            running={},
+            failed={},
+            conflict=None,
         )
         if gone or behind:
             self._children.refuse_busy(gone)
@@ -251,7 +262,11 @@ class SubplanService:
             self._merge(run, going, going.there[child.name])
 
     def _merge(self, run: Run, going: _Going, child: Child) -> None:
-        merged = self._merging.merge(run, child, going.subplans.merge_strategy)
+        strategy = going.subplans.merge_strategy
+        merged = self._merging.merge(run, child, strategy)
+        if merged.conflicts and strategy is MergeStrategy.FAIL_ON_CONFLICT:
+            going.failed[child.name] = _in_conflict(run, merged.conflicts)
+            return
         going.merged.add(child.name)
         run.merged.append(merged_name(going.number, child.name))
         data: JsonObject = {
@@ -303,13 +318,17 @@ def _failure(going: _Going) -> SubplansFailed:
     )
 
 
-def _blocked(run: Run, child: Child, error: Conflicted) -> SubplanConflicts:
+def _in_conflict(run: Run, conflicts: Sequence[Conflict]) -> Conflicted:
+    paths = [f"{conflict.path} ({conflict.reason})" for conflict in conflicts]
+    return Conflicted(count=len(conflicts), paths=", ".join(paths), plan_id=run.plan.plan_id)
+
+
+def _blocked(run: Run, child: Child, error: Conflicted) -> ChildConstrained:
     """What stops a plan whose child stands still with conflicts of its own."""
-    return SubplanConflicts(
+    return ChildConstrained(
         plan_id=run.plan.plan_id,
         child=child.name,
-        step=error.facts.get("step"),
-        count=error.facts.get("count"),
-        conflicts=[],
-        hint=f"{error.next_step}; then run on with `mulligan plan resume {run.plan.plan_id}`",
+        child_plan_id=child.plan_id,
+        count=error.facts["count"],
+        conflicts=[],  # they are the child's
     )

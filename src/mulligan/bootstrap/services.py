@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mulligan.application.plan_service import PlanService
     from mulligan.application.prune_service import PruneService
     from mulligan.application.recorder import Recorder
+    from mulligan.application.resolve_service import ResolveService
     from mulligan.application.return_service import ReturnService
     from mulligan.application.rollback_service import RollbackService
     from mulligan.application.sandbox_service import SandboxService
@@ -144,6 +145,7 @@ class Services(Foundation):
         """Runs and merges child plans."""
         from mulligan.adapters.engine.threads import ThreadEngine
         from mulligan.application.child_merging import ChildMerging
+        from mulligan.application.merge_service import MergeService
         from mulligan.application.subplan_service import SubplanService
         from mulligan.bootstrap.world import Unasked
 
@@ -154,7 +156,11 @@ class Services(Foundation):
             checkpoints=self._checkpoints,
             children=self._children,
             merging=ChildMerging(
-                database=self.database, store=self._store, kinds=self._kinds, manager=self._manager
+                database=self.database,
+                store=self._store,
+                kinds=self._kinds,
+                manager=self._manager,
+                merges=MergeService(store=self._store, clock=self._clock),
             ),
             engine=ThreadEngine(self._run_child, self._stop or Unasked()),
             recorder=self._recorder,
@@ -192,6 +198,20 @@ class Services(Foundation):
         from mulligan.application.child_plans import ChildPlans
 
         return ChildPlans(kinds=self._kinds, locks=self._locks, recorder=self._recorder)
+
+    @cached_property
+    def resolves(self) -> ResolveService:
+        """Takes over what someone mended."""
+        from mulligan.application.resolve_service import ResolveService
+
+        return ResolveService(
+            claims=self.claims,
+            manager=self._manager,
+            checkpoints=self._checkpoints,
+            store=self._store,
+            recorder=self._recorder,
+            clock=self._clock,
+        )
 
     @cached_property
     def library(self) -> CheckpointLibrary:

@@ -43,7 +43,7 @@ def create(invocation: Invocation, file: Path) -> Answer:
     return _status_answer(trusting(invocation, project, lambda: project.create(file)), None)
 
 
-@command(group, "execute", example="mulligan plan execute upgrade.yaml", codes=(0, 1, 2, 3, 130))
+@command(group, "execute", example="mulligan plan execute upgrade.yaml", codes=(0, 1, 2, 3, 4, 130))
 @click.argument("plan", metavar="FILE|PLAN_ID")
 def execute(invocation: Invocation, plan: str) -> Answer:
     """Run the plan in FILE, or run on with a recorded one, in its sandboxes."""
@@ -54,7 +54,7 @@ def execute(invocation: Invocation, plan: str) -> Answer:
     return _status_answer(status, execution.error, execution.messages)
 
 
-@command(group, "resume", example="mulligan plan resume upgrade-api", codes=(0, 1, 2, 3, 130))
+@command(group, "resume", example="mulligan plan resume upgrade-api", codes=(0, 1, 2, 3, 4, 130))
 @click.argument("plan", metavar="PLAN_ID")
 @click.option("--dry-run", is_flag=True, help="Say where it would go on and what it would discard.")
 @click.option("--take-over", is_flag=True, help="Take the plan from a process that hangs; that one is ended.")
@@ -102,7 +102,7 @@ def list_plans(invocation: Invocation, state: str | None, limit: int | None) -> 
     rows = tuple(
         (
             p.plan_id,
-            p.name,
+            p.name if p.parent_plan_id is None else f"  {p.name}",
             f"{p.phase}/{p.state}",
             f"{p.steps_done}/{p.steps_total}",
             local_time(p.updated_at),
@@ -182,6 +182,18 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
     return _rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
 
 
+@command(group, "resolve", example="mulligan plan resolve upgrade-api README.md", codes=(0, 1, 2, 3))
+@click.argument("plan", metavar="PLAN_ID")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+def resolve(invocation: Invocation, plan: str, paths: tuple[str, ...]) -> Answer:
+    """Mark conflicts that a merge of child plans left as solved: those of each PATH, or all.
+
+    Mend them in the plan's sandbox first. When none is left the sandboxes are kept in a checkpoint, and
+    `plan resume` goes on from there.
+    """
+    return _status_answer(invocation.project().resolve(plan, paths), None)
+
+
 @command(group, "cancel", example="mulligan plan cancel upgrade-api --reason 'not needed'", codes=_READS)
 @click.argument("plan", metavar="PLAN_ID")
 @click.option("--reason", help="Why, for the log.")
@@ -210,6 +222,9 @@ def _status_answer(status: PlanStatus, error: MulliganError | None, messages: Se
         resumed = status.resumed_from
         kept = f"; what was there is kept in {resumed.discarded}" if resumed.discarded else ""
         blocks.append(Line(f"went on from {resumed.checkpoint_id} at step {resumed.step_index}{kept}"))
+    if status.conflicts:
+        rows = tuple((str(c["resource"]), str(c["path"]), str(c["reason"])) for c in status.conflicts)
+        blocks.append(Table(("RESOURCE", "CONFLICT", "WHY"), rows))
     if error is None and status.error is not None:
         blocks.append(Line(f"stopped: {status.error.message}"))
         blocks.append(Line(f"next: {status.error.hint}"))
@@ -230,6 +245,9 @@ def _rollback_answer(rollback: Rollback) -> Answer:
             f"{impact.decisions_discarded} decisions taken back"
         ),
     ]
+    if impact.child_plans_invalidated:
+        word = "would be " if rollback.dry_run else ""
+        blocks.append(Line(f"{impact.child_plans_invalidated} child plans {word}cancelled"))
     undone = "to be undone" if rollback.dry_run else "undone"
     blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
     if rollback.changes_reverted:

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from mulligan.domain.checkpoint import PlanState
+from mulligan.domain.conflict import Conflict
 from mulligan.domain.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.resource import Resource
@@ -128,6 +129,7 @@ class Plan:
     current_group_id: GroupId | None  # the group last recorded or restored
     last_checkpoint_id: CheckpointId | None
     failure: PlanFailure | None
+    conflicts: tuple[Conflict, ...]  # of a plan that is constrained: what waits to be mended
     messages: tuple[str, ...]  # what the user must know of this plan, such as what its sandboxes cannot hold
     fence: int  # raised by every claim
     created_at: datetime
@@ -144,7 +146,8 @@ class Plan:
             raise TransitionIllegal(
                 plan_id=self.plan_id, source=f"{self.phase}/{self.state}", target=f"{phase}/{state}"
             )
-        return replace(self, phase=phase, state=state, updated_at=at)
+        conflicts = self.conflicts if state is State.CONSTRAINED else ()
+        return replace(self, phase=phase, state=state, conflicts=conflicts, updated_at=at)
 
     @property
     def is_final(self) -> bool:

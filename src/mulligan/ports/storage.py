@@ -237,6 +237,10 @@ class SandboxKind(Protocol):
         """Make the working copy exactly what the snapshot holds; idempotent."""
         ...
 
+    def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
+        """Tell whether two snapshots hold the same files; of a database, the same tables whatever its bytes."""
+        ...
+
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
         """The trees that are captured and restored for it: the working copy's, and the real thing's."""
         ...

@@ -1,5 +1,6 @@
 """Rows of plans."""
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import cast
 
@@ -16,6 +17,7 @@ from mulligan.adapters.db.columns import (
 from mulligan.adapters.db.connection import Connection, Row
 from mulligan.adapters.db.definitions import definition_from_text, definition_to_text
 from mulligan.adapters.db.states import state_from_text, state_to_text
+from mulligan.domain.conflict import Conflict
 from mulligan.domain.ids import CheckpointId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.naming import nearest_word
 from mulligan.domain.plan import Phase, Plan, PlanFailure, State
@@ -24,13 +26,14 @@ from mulligan.errors import Ambiguous, PlanNotFound
 _ADD = """
 INSERT INTO plans (
     plan_id, ordinal, parent_plan_id, name, definition_json, phase, state, attempt, step_index, steps_total,
-    progress_json, line, current_group_id, last_checkpoint_id, failure_json, messages_json, fence, seq,
-    created_at, updated_at
-) VALUES (?, (SELECT COALESCE(MAX(ordinal), 0) + 1 FROM plans), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
+    progress_json, line, current_group_id, last_checkpoint_id, failure_json, conflicts_json, messages_json,
+    fence, seq, created_at, updated_at
+) VALUES (?, (SELECT COALESCE(MAX(ordinal), 0) + 1 FROM plans), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
 """
 _SAVE = """
 UPDATE plans SET phase = ?, state = ?, attempt = ?, step_index = ?, progress_json = ?, line = ?,
-    current_group_id = ?, last_checkpoint_id = ?, failure_json = ?, messages_json = ?, updated_at = ?
+    current_group_id = ?, last_checkpoint_id = ?, failure_json = ?, conflicts_json = ?, messages_json = ?,
+    updated_at = ?
 WHERE plan_id = ?
 """
 _REDEFINE = "UPDATE plans SET definition_json = ?, steps_total = ?, updated_at = ? WHERE plan_id = ?"
@@ -77,6 +80,7 @@ class SqlPlanRepository:
                 plan.current_group_id,
                 plan.last_checkpoint_id,
                 _failure_text(plan.failure),
+                _conflicts_text(plan.conflicts),
                 texts_json(plan.messages),
                 plan.fence,
                 time_text(plan.created_at),
@@ -105,6 +109,7 @@ class SqlPlanRepository:
                 plan.current_group_id,
                 plan.last_checkpoint_id,
                 _failure_text(plan.failure),
+                _conflicts_text(plan.conflicts),
                 texts_json(plan.messages),
                 time_text(plan.updated_at),
                 plan.plan_id,
@@ -195,6 +200,7 @@ class SqlPlanRepository:
             current_group_id=cast("GroupId | None", row["current_group_id"]),
             last_checkpoint_id=cast("CheckpointId | None", row["last_checkpoint_id"]),
             failure=_failure(row["failure_json"]),
+            conflicts=tuple(Conflict(**each) for each in json.loads(row["conflicts_json"])),
             messages=json_texts(row["messages_json"]),
             fence=row["fence"],
             created_at=time_value(row["created_at"]),
@@ -204,6 +210,10 @@ class SqlPlanRepository:
 
 def _failure_text(failure: PlanFailure | None) -> str | None:
     return json_text(failure.to_json()) if failure else None
+
+
+def _conflicts_text(conflicts: Sequence[Conflict]) -> str:
+    return json_text([conflict.to_json() for conflict in conflicts])
 
 
 def _failure(text: str | None) -> PlanFailure | None:

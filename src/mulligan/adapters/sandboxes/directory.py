@@ -92,6 +92,10 @@ class DirectorySandboxes:
         self._must_exist(sandbox)
         return self._store.restore(snapshot, self._tree(sandbox), observer)
 
+    def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
+        """Tell whether two snapshots hold the same files."""
+        return one.id == other.id
+
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """The working copy's tree, and the real folder's."""
         return (self._tree(sandbox), real_tree(Path(sandbox.location), frozenset(sandbox.excluded)))
