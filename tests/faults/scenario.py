@@ -68,6 +68,27 @@ steps:
         echo 2 > two
         test -e "$PLACE/asked" || { touch "$PLACE/asked"; kill -TERM $(cut -d' ' -f4 /proc/$PPID/stat); sleep 30; }
 """
+# Children that run at once; the third overlaps with the first, and with NOTHING none does.
+FAMILY = """\
+name: NAME
+resources: {code: {type: fs-directory, location: code}}
+steps:
+  - name: parts
+    subplans:
+      max_parallel: 2
+      plans:
+        - name: NAME-left
+          steps:
+            - {name: do, tool: shell, args: {command: 'echo NAME-left.do >> "$PLACE/ran"; echo left >> tool; rm gone'}}
+        - name: NAME-right
+          steps:
+            - {name: one, tool: shell, args: {command: 'echo NAME-right.one >> "$PLACE/ran"; mkdir new; echo 1 > new/1'}}
+            - {name: two, tool: shell, args: {command: 'echo NAME-right.two >> "$PLACE/ran"; echo 2 > new/2'}}
+        - name: NAME-third
+          steps:
+            - {name: do, tool: shell, args: {command: 'echo NAME-third.do >> "$PLACE/ran"; OVERLAP'}}
+  - {name: after, tool: shell, args: {command: 'echo NAME.after >> "$PLACE/ran"; cat tool new/* > all'}}
+"""
 
 
 def notes_in(folder: Path) -> Path:
@@ -93,6 +114,9 @@ def make_project_folder(folder: Path) -> None:
     (folder / "mended.yaml").write_text(MAIN.replace("FIRST", "mended"))
     (folder / "in-place.yaml").write_text(IN_PLACE)
     (folder / "stopped.yaml").write_text(STOPPED)
+    for name, overlap in (("family", "echo third >> tool"), ("cousins", "echo third > third")):
+        text = FAMILY.replace("NAME", name).replace("OVERLAP", overlap)
+        (folder / f"{name}.yaml").write_text(text)
     for name in ("killed", "unmade", "dropped"):
         (folder / f"{name}.yaml").write_text(SMALL.replace("NAME", name))
 
@@ -158,6 +182,12 @@ def _leave_things_behind(folder: Path, run: Run) -> None:
     (home / "store" / "caches" / "of nothing").write_text("left behind")
     pack = next((home / "store" / "packs").iterdir())
     pack.with_name(f"{'0' * 32}.pack").write_bytes(pack.read_bytes())
+
+
+def _mend(folder: Path, run: Run) -> None:
+    """Bring together what a merge could not."""
+    (found,) = [t for t in folder.glob(".mulligan/sandboxes/*/code/tool") if "<<<<<<<" in t.read_text()]
+    found.write_text("".join(f"{line}\n" for line in found.read_text().splitlines() if line[0] not in "<=>"))
 
 
 def _created(name: str) -> Callable[[Path, Run], object]:
@@ -242,6 +272,34 @@ SCENARIO = (
         words=("plan", "execute", "stopped"),
         reached=_in_state("stopped", State.COMPLETE),
         prepare=_created("stopped"),
+    ),
+    Command(
+        name="execute a family",
+        words=("plan", "execute", "family"),
+        reached=_in_state("family", State.CONSTRAINED),
+        prepare=_created("family"),
+    ),
+    Command(
+        name="resolve",
+        words=("plan", "resolve", "family"),
+        reached=_in_state("family", State.QUEUED),
+        prepare=_mend,
+    ),
+    Command(
+        name="resume the family",
+        words=("plan", "resume", "family"),
+        reached=_in_state("family", State.COMPLETE),
+    ),
+    Command(
+        name="resume a killed family",
+        words=("plan", "resume", "cousins"),
+        reached=_in_state("cousins", State.COMPLETE),
+        prepare=_cut_off("cousins", "after:call.run:2:SIGKILL", "plan", "execute", "cousins"),
+    ),
+    Command(
+        name="roll back a family",
+        words=("plan", "rollback", "--yes", "family", "first"),
+        reached=_in_state("family", State.QUEUED),
     ),
     Command(name="configure", words=("config", "set", "plan.max-parallel", "3")),
     Command(name="gc", words=("gc",), prepare=_leave_things_behind),

@@ -26,8 +26,9 @@ from mulligan.domain.placement import (
 )
 from mulligan.domain.plan import Phase, PlanDefinition, State
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.step import Subplans
 from mulligan.domain.store_report import Capture, Survey
-from mulligan.errors import LocationTaken, ResourceUnsuitable, RestoreFailed
+from mulligan.errors import LocationTaken, NotBuiltYet, ResourceUnsuitable, RestoreFailed
 from mulligan.ports import (
     Clock,
     Database,
@@ -39,6 +40,7 @@ from mulligan.ports import (
     Transaction,
 )
 
+_UNFORKED = (ResourceType.GIT_CHECKOUT, Strategy.IN_PLACE)  # it has no git directory of its own
 _Make: TypeAlias = Callable[[SandboxKind, SandboxOrder], tuple[Sandbox, Capture]]
 
 
@@ -71,8 +73,15 @@ class SandboxService:
 
     def check(self, definition: PlanDefinition, settings: Settings) -> None:
         """Refuse, before anything runs, what no sandbox can be made of."""
+        has_children = any(isinstance(step.action, Subplans) for step in definition.steps)
         for resource in definition.resources:
-            self._kind(resource, definition, settings).check(resource, self._location(resource))
+            kind = self._kind(resource, definition, settings)
+            kind.check(resource, self._location(resource))
+            if has_children and (kind.type, kind.strategy) == _UNFORKED:
+                raise NotBuiltYet(
+                    feature="child plans of a plan that works in place on a git checkout",
+                    hint="use `strategy: git_worktree`",
+                )
         found: list[Resource] = []
         for resource in map(self._as_it_lies, definition.resources):
             problems = [location_problem(resource), *(overlap(resource, other) for other in found)]
@@ -107,9 +116,9 @@ class SandboxService:
             bases = db.children.bases_of(run.plan.plan_id)
             parents = {sandbox.resource: sandbox for sandbox in db.sandboxes.list(parent_plan_id)}
 
-        def fork(kind: SandboxKind, order: SandboxOrder) -> tuple[Sandbox, Capture]:
+        def fork(_kind: SandboxKind, order: SandboxOrder) -> tuple[Sandbox, Capture]:
             name = order.resource.name
-            made = kind.fork(order, parents[name], bases[name], run.observer)
+            made = self._kinds.of(parents[name]).fork(order, parents[name], bases[name], run.observer)
             return made, Capture(snapshot=bases[name], size_bytes=0, files=0, unheld=())
 
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
