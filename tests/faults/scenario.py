@@ -82,7 +82,7 @@ steps:
             - {name: do, tool: shell, args: {command: 'echo NAME-left.do >> "$PLACE/ran"; echo left >> tool; rm gone'}}
         - name: NAME-right
           steps:
-            - {name: one, tool: shell, args: {command: 'echo NAME-right.one >> "$PLACE/ran"; mkdir new; echo 1 > new/1'}}
+            - {name: one, tool: shell, args: {command: 'echo NAME-right.one >> "$PLACE/ran"; mkdir new; echo > new/1'}}
             - {name: two, tool: shell, args: {command: 'echo NAME-right.two >> "$PLACE/ran"; echo 2 > new/2'}}
         - name: NAME-third
           steps:
