@@ -158,10 +158,10 @@ class CheckpointService:
 
 
 def groups_needed(db: Transaction, plan_id: PlanId) -> frozenset[GroupId]:
-    """The groups that something unfinished stands on."""
-    return frozenset(
-        GroupId(str(intent.data["target"])) for intent in db.intents.list(plan_id) if "target" in intent.data
-    )
+    """The groups that something unfinished stands on, or the way back from what was applied."""
+    targets = [i.data["target"] for i in db.intents.list(plan_id) if "target" in i.data]
+    applied = [change.group_id for change in db.real_changes.list(plan_id)]
+    return frozenset(GroupId(str(group)) for group in (*targets, *applied) if group is not None)
 
 
 def what_is_not_held(resource: str, capture: Capture) -> tuple[str, ...]:
@@ -188,6 +188,10 @@ def reason_for(type: CheckpointType, metadata: JsonObject, *, between_steps: boo
 
 
 def _at(plan: Plan, group: CheckpointGroup) -> Plan:
+    if group.reason.type is CheckpointType.PRE_APPLY:
+        return replace(
+            plan, updated_at=group.created_at
+        )  # of the real resources: the plan never stands there
     return replace(
         plan,
         current_group_id=group.group_id,

@@ -237,6 +237,10 @@ class SandboxKind(Protocol):
         """Make the working copy exactly what the snapshot holds; idempotent."""
         ...
 
+    def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
+        """Tell whether two of its snapshots are the same to whoever uses them: a database by what SQLite reads."""
+        ...
+
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
         """The trees that are captured and restored for it: the working copy's, and the real thing's."""
         ...
