@@ -71,7 +71,7 @@ steps:
 # Children that run at once; the third overlaps with the first, and with NOTHING none does.
 FAMILY = """\
 name: NAME
-resources: {code: {type: fs-directory, location: code}}
+resources: {kin: {type: fs-directory, location: kin}}
 steps:
   - name: parts
     subplans:
@@ -98,8 +98,8 @@ def notes_in(folder: Path) -> Path:
 
 def make_project_folder(folder: Path) -> None:
     """Put the real things and the plan files there."""
-    code, data, real = folder / "code", folder / "data", folder / "real"
-    for place in (code / "old", code / "empty", data, real, notes_in(folder)):
+    code, data, real, kin = (folder / name for name in ("code", "data", "real", "kin"))
+    for place in (code / "old", code / "empty", data, real, kin, notes_in(folder)):
         place.mkdir(parents=True)
     (code / "gone").write_text("goes")
     (code / "link").symlink_to("gone")
@@ -110,6 +110,8 @@ def make_project_folder(folder: Path) -> None:
     for name in ("gone", "kept", "other"):
         (real / name).write_text(name)
     os.link(real / "other", real / "other name")
+    (kin / "tool").write_text("#!/bin/sh\n")
+    (kin / "gone").write_text("goes")
     (folder / "main.yaml").write_text(MAIN)
     (folder / "mended.yaml").write_text(MAIN.replace("FIRST", "mended"))
     (folder / "in-place.yaml").write_text(IN_PLACE)
@@ -186,7 +188,7 @@ def _leave_things_behind(folder: Path, run: Run) -> None:
 
 def _mend(folder: Path, run: Run) -> None:
     """Bring together what a merge could not."""
-    (found,) = [t for t in folder.glob(".mulligan/sandboxes/*/code/tool") if "<<<<<<<" in t.read_text()]
+    (found,) = [t for t in folder.glob(".mulligan/sandboxes/*/kin/tool") if "<<<<<<<" in t.read_text()]
     found.write_text("".join(f"{line}\n" for line in found.read_text().splitlines() if line[0] not in "<=>"))
 
 

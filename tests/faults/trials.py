@@ -28,6 +28,7 @@ from tests.faults.projects import Watching, nothing, services_of
 from tests.faults.scenario import SCENARIO, Command, make_project_folder, notes_in
 from tests.snapshot_world import picture
 
+_WELL = (State.COMPLETE, State.CONSTRAINED)
 ATTEMPTS = 3  # more deaths or refusals at the same place are no progress
 
 
@@ -171,7 +172,7 @@ class Trials:
         """All that a user can tell one end from another by; asserts that nothing is hurt or left behind."""
         with self._opened() as (project, services):
             end: dict[str, Any] = {
-                name: picture_without_times(self._folder / name) for name in ("code", "data", "real")
+                name: picture_without_times(self._folder / name) for name in ("code", "data", "kin", "real")
             }
             end["settings"] = [(entry.key, entry.value) for entry in project.config.list()]
             for line in project.plans():
@@ -211,7 +212,7 @@ def _end_of_plan(project: Project, plan_id: str) -> dict[str, Any]:
         (c.checkpoint_type, c.label, c.step_index, c.state_hash, c.resource)
         for c in project.checkpoints.list(plan_id)
         # What a step left that failed once is superseded when a later death is gone back from.
-        if not (status.state is State.COMPLETE and c.checkpoint_type is CheckpointType.ON_ERROR)
+        if not (status.state in _WELL and c.checkpoint_type is CheckpointType.ON_ERROR)
     ]
     return {
         "state": (status.phase, status.state),

@@ -75,4 +75,4 @@ def test_a_plan_that_works_in_place_on_a_checkout_has_no_children(checkout: Fami
     plan = checkout.write(children({"a": [shell("true")]}), resources=resources(strategy="in_place"))
     with pytest.raises(NotBuiltYet, match="works in place on a git checkout"):
         checkout.project().execute(plan)
-    assert checkout.project().plans() == []
+    assert list(checkout.project().plans()) == []

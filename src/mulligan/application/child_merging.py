@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.merge_service import MergeRules, MergeService, OnOverlap
 from mulligan.application.run import Run
-from mulligan.domain.conflict import Conflict
+from mulligan.domain.plan import Conflict
 from mulligan.domain.resource import ResourceType, Sandbox
 from mulligan.domain.snapshot import Root, Snapshot
 from mulligan.domain.step import MergeStrategy
@@ -40,6 +40,17 @@ class _Result:
 
     snapshot: Snapshot
     conflicts: tuple[Conflict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """What all sandboxes are to become."""
+
+    by_resource: Mapping[str, _Result]
+
+    def snapshot_of(self, resource: str) -> Snapshot:
+        """What the sandbox of that resource is to become."""
+        return self.by_resource[resource].snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +90,7 @@ class ChildMerging:
         rules = MergeRules(
             names=Labels(run.plan.name, child.name),
             on_overlap=_ON_OVERLAP[strategy],
-            whole=False,
-            included=frozenset(),
+            included=None,  # a repository inside a sandbox is the plan's own, like all in it
         )
         with self._store.hold():
             theirs = self._result_of(run, child)
@@ -105,7 +115,7 @@ class ChildMerging:
             conflicts = tuple(c for result in results.values() for c in result.conflicts)
             if conflicts and rules.on_overlap is OnOverlap.STOP:
                 return MergedChild(paths=0, conflicts=conflicts, notes=())
-            changes = self._manager.put(run, {name: result.snapshot for name, result in results.items()})
+            changes = self._manager.restore(run, _Results(results))
             notes = tuple(note for each in sides for note in self._not_carried_over(each))
         return MergedChild(paths=sum(map(len, changes.values())), conflicts=conflicts, notes=notes)
 
@@ -122,16 +132,7 @@ class ChildMerging:
     def _merged(self, sides: _Sides, rules: MergeRules) -> _Result:
         if sides.sandbox.type is ResourceType.SQLITE:
             return self._merged_database(sides, rules)
-        roots = (sides.base.roots[0], sides.ours.roots[0], sides.theirs.roots[0])
-        merged = self._merges.merge(*roots, rules)
-        if merged.withheld:  # a repository inside the sandbox is the plan's own, like all in it
-            every = MergeRules(
-                names=rules.names,
-                on_overlap=rules.on_overlap,
-                whole=False,
-                included=frozenset(merged.withheld),
-            )
-            merged = self._merges.merge(*roots, every)
+        merged = self._merges.merge(sides.base.roots[0], sides.ours.roots[0], sides.theirs.roots[0], rules)
         return _Result(
             snapshot=_with_files(sides.ours, merged.files),
             conflicts=tuple(

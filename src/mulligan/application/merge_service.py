@@ -1,6 +1,6 @@
 """Merges what two sides made of one snapshot, and stores the result: no tree of files is touched."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -11,16 +11,17 @@ from mulligan.domain.merge import (
     Renames,
     TextToMerge,
     TreeMerge,
-    in_git_directory,
-    is_included,
     merge_trees,
+    withheld,
 )
 from mulligan.domain.snapshot import Root
 from mulligan.domain.text_merge import Labels, merge_texts
 from mulligan.domain.tree_difference import StoredContent, TreeDifference, TreeEntry
 from mulligan.ports import Clock, SnapshotStore
 
-_PAGE_SIZE = slice(16, 18)  # in the header of a SQLite database
+_MAGIC = b"SQLite format 3\0"
+_HEADER = 100  # bytes at the beginning of a SQLite database
+_PAGE_SIZE = slice(16, 18)  # in it
 
 
 class OnOverlap(StrEnum):
@@ -37,8 +38,7 @@ class MergeRules:
 
     names: Labels  # of the two sides, for people
     on_overlap: OnOverlap
-    whole: bool  # a database: contents are taken as they are or not at all
-    included: frozenset[str]  # paths in git directories that are taken all the same
+    included: frozenset[str] | None  # paths in git directories that are taken all the same; None: all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,16 +68,15 @@ class MergeService:
         merge = merge_trees(
             by_ours,
             by_theirs,
-            Renames() if rules.whole else self._renames(by_ours, by_theirs),
+            self._renames(by_ours, by_theirs),
             rules.names,
-            lambda path: in_git_directory(path) and not is_included(path, rules.included),
+            lambda path: rules.included is not None and withheld(path, rules.included),
         )
-        merge = self._with_page_sizes(merge, ours, theirs) if rules.whole else merge
         edits, conflicts = self._with_texts(merge, rules)
         if rules.on_overlap is OnOverlap.TAKE_THEIRS:
             edits |= {conflict.path: conflict.theirs for conflict in conflicts}
             conflicts = []
-        at_ns = int(self._clock.now().timestamp() * 1_000_000) * 1000
+        at_ns = self._now_ns()
         stamped = {path: entry and replace(entry, mtime_ns=at_ns) for path, entry in edits.items()}
         return Merged(
             files=self._store.graft(ours, stamped, at_ns) if stamped else ours,
@@ -131,7 +130,7 @@ class MergeService:
         assert theirs is not None
         sides = [self._text(content) for content in (text.base, text.ours, theirs)]
         base, mine, other = sides
-        if rules.whole or base is None or mine is None or other is None:
+        if base is None or mine is None or other is None:
             return None, "both sides changed it, and it is no text"
         marks = rules.names if rules.on_overlap is OnOverlap.MARK else None
         merge = merge_texts(base, mine, other, marks)
@@ -146,20 +145,48 @@ class MergeService:
         data = self._store.read(content)
         return None if is_binary(data) else data
 
-    def _with_page_sizes(self, merge: TreeMerge, ours: Root, theirs: Root) -> TreeMerge:
-        """A database that others have open can take no content of another page size."""
-        conflicts = list(merge.conflicts)
-        for found in self._store.difference(ours, theirs):
-            pair = [side.content for side in (found.old, found.new) if side is not None and side.content]
-            if found.path not in merge.edits or len(pair) < 2:
-                continue
-            mine, other = (int.from_bytes(self._store.head(c, _PAGE_SIZE.stop)[_PAGE_SIZE]) for c in pair)
-            if mine and other and mine != other:
-                reason = f"pages of {_bytes(mine)} bytes became pages of {_bytes(other)}"
-                conflicts.append(PathConflict(path=found.path, reason=reason, theirs=found.new))
-        kept = {path: entry for path, entry in merge.edits.items() if path not in {c.path for c in conflicts}}
-        return replace(merge, edits=kept, conflicts=tuple(conflicts))
+    def choose(
+        self, base: Root, ours: Root, theirs: Root, name: str, same: Callable[[Root, Root], bool]
+    ) -> Merged:
+        """Take a database as they have it, whole, where ours did not change meanwhile; `name` is what ours is called.
+
+        `same` tells whether two are the same as SQLite reads them.
+        """
+        changed = self._store.difference(base, theirs)
+        files, reason = ours, ""
+        if changed and not same(base, theirs):
+            if same(base, ours):
+                edits, reason = self._taken(changed, ours, theirs, name)
+                files = ours if reason else self._store.graft(ours, edits, self._now_ns())
+            elif not same(ours, theirs):
+                reason = "both sides changed the database"
+        conflicts = (PathConflict(path=name, reason=reason, theirs=None),) if reason else ()
+        return Merged(files=files, changed=changed, conflicts=conflicts, withheld=())
+
+    def _taken(
+        self, changed: Sequence[TreeDifference], ours: Root, theirs: Root, name: str
+    ) -> tuple[dict[str, TreeEntry | None], str]:
+        """What makes our database theirs; or why it cannot be."""
+        sides = self._store.difference(ours, theirs)
+        come = [d.new for d in sides if d.new is not None and d.new.content is not None]
+        gone = [d.old for d in sides if d.old is not None and d.old.content is not None]
+        if not come:
+            return {name: None}, ""
+        heads = [self._store.head(e.content, _HEADER) for e in (come[0], *gone[:1]) if e.content is not None]
+        if len(come) > 1 or not (not heads[0] or heads[0].startswith(_MAGIC)):
+            return {}, "what the sandbox holds is no database any more"
+        sizes = [_page_size(head) for head in heads]
+        if all(sizes) and len({*sizes}) > 1:
+            return {}, f"its pages of {sizes[1]} bytes became pages of {sizes[0]}"
+        same_mode = gone and all(d.old is None or d.new is None or d.old.mode == d.new.mode for d in changed)
+        mode = gone[0].mode if same_mode else come[0].mode
+        return {name: replace(come[0], mode=mode)}, ""
+
+    def _now_ns(self) -> int:
+        return int(self._clock.now().timestamp() * 1_000_000) * 1000
 
 
-def _bytes(page_size: int) -> int:
-    return 65536 if page_size == 1 else page_size
+def _page_size(head: bytes) -> int:
+    """The page size that a database's header tells; 0: it has none yet."""
+    told = int.from_bytes(head[_PAGE_SIZE], "big")
+    return 65536 if told == 1 else told

@@ -17,10 +17,9 @@ from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.sweep_service import SweepService
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import CheckpointType
-from mulligan.domain.conflict import Conflict
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
-from mulligan.domain.plan import Phase, PlanDefinition, PlanFailure, ResumedFrom, State
+from mulligan.domain.plan import Conflict, Phase, PlanDefinition, PlanFailure, ResumedFrom, State
 from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.errors import (
     Interrupted,
@@ -85,7 +84,7 @@ class PlanExecutor:
         """
         with self._claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
-            if run.plan.phase is Phase.EXECUTE and run.plan.state is State.COMPLETE:
+            if run.plan.is_executed:
                 raise PlanAlreadyComplete(plan_id=plan_id)
             refuse_conflicts(run.plan)
             self._resumes.refuse_where_impossible(run)

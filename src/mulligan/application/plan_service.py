@@ -84,12 +84,10 @@ class PlanService:
             events = self._recorder.write(db, plan, [*run.pending, entry])
             db.plans.save(plan)
             self._children.cancel(db, unfinished, "its parent ended", entry.at)
-            theirs = self._children.forget_sandboxes(db, children) if clean_up else ()
             if clean_up:
                 self._sandboxes.forget(db, run)
         run.plan, run.pending = plan, []
         self._recorder.show(run, events)
-        self._children.remove(theirs)
         if clean_up:
             self._sandboxes.remove(run)
 
@@ -103,5 +101,6 @@ class PlanService:
             with act("return.drop"), self._database.writing_as(run.claim) as db:
                 for intent in db.intents.list(run.plan.plan_id):
                     db.intents.close(intent.intent_id)
+                    db.real_changes.remove(run.plan.plan_id, intent.kind)
             return exc.text
         return None

@@ -211,7 +211,7 @@ class Queries:
 
     def _error(self, plan: Plan) -> PlanErrorView | None:
         resume = f"run on with `mulligan plan resume {plan.plan_id}`"
-        if plan.conflicts:
+        if plan.conflicts and plan.phase is Phase.EXECUTE:
             resume = f"mend the conflicts in the sandbox, then `mulligan plan resolve {plan.plan_id}`"
         if plan.state is State.PROCESSING and self._locks.holder(plan.plan_id) is None:
             return PlanErrorView(

@@ -11,11 +11,10 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.tree_diff import LARGEST_TEXT
 from mulligan.domain.checkpoint import CheckpointType
-from mulligan.domain.conflict import Conflict
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.plan import Conflict, Phase, State
 from mulligan.domain.text_merge import has_markers
 from mulligan.errors import ConflictUnknown, MarkersLeft, PlanNotReady
 from mulligan.ports import Clock, Observer, SnapshotStore

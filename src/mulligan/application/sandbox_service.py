@@ -1,7 +1,7 @@
 """Makes and removes the sandboxes of a plan."""
 
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -100,7 +100,7 @@ class SandboxService:
         """Refuse to work in place where another plan does, from its start until it is applied or cancelled."""
         for location in self._worked_on_in_place(run.plan.definition, run.settings):
             with self._database.reading() as db:
-                _refuse_taken(db, run.plan.plan_id, str(location))
+                refuse_taken(db, run.plan.plan_id, str(location))
 
     def make(self, run: Run) -> None:
         """Copy every resource into its sandbox and start the plan: intent first, rows last."""
@@ -142,7 +142,8 @@ class SandboxService:
             self._record(run, intent, made)
 
     def forget(self, db: Transaction, run: Run) -> None:
-        """Remove the rows of the working copies, in the transaction that ends the plan."""
+        """Remove the rows of the working copies, those of child plans too, in the transaction that ends the plan."""
+        run.sandboxes = tuple(_family(db, run.plan.plan_id))
         for sandbox in run.sandboxes:
             db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
 
@@ -205,7 +206,7 @@ class SandboxService:
         with act("sandbox.record"), self._database.writing_as(run.claim) as db:
             for sandbox, _ in made:
                 if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
-                    _refuse_taken(db, sandbox.plan_id, sandbox.path)
+                    refuse_taken(db, sandbox.plan_id, sandbox.path)
                 db.sandboxes.add(sandbox)
             db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes name them now
             db.plans.save(plan)
@@ -240,8 +241,16 @@ class SandboxService:
         return self._project / resource.location
 
 
-def _refuse_taken(db: Transaction, plan_id: PlanId, path: str) -> None:
+def refuse_taken(db: Transaction, plan_id: PlanId, path: str) -> None:
+    """Refuse a real thing that another plan works on in place."""
     for other in db.sandboxes.all():
         in_the_way = other.strategy is Strategy.IN_PLACE and lie_together(path, other.path)
         if in_the_way and other.plan_id != plan_id and not db.plans.get(other.plan_id).is_final:
             raise LocationTaken(path=path, plan_id=other.plan_id)
+
+
+def _family(db: Transaction, plan_id: PlanId) -> Iterator[Sandbox]:
+    """The sandboxes of a plan and of all plans below it."""
+    yield from db.sandboxes.list(plan_id)
+    for child in db.children.list(plan_id):
+        yield from _family(db, child.plan_id)

@@ -12,11 +12,10 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import PlanState
-from mulligan.domain.conflict import Conflict
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import State
+from mulligan.domain.plan import Conflict, State
 from mulligan.domain.rollback import is_live, live_segments
 from mulligan.domain.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
 from mulligan.domain.subplan import (

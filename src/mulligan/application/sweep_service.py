@@ -181,8 +181,9 @@ class SweepService:
     def _live(self) -> set[Snapshot]:
         """All snapshots that a row names now."""
         with self._database.reading() as db:
-            bases = (sandbox.base for sandbox in db.sandboxes.all())
-            return {*db.checkpoints.snapshots(), *bases, *db.children.bases()}
+            bases = [sandbox.base for sandbox in db.sandboxes.all()]
+            bases += db.children.bases()
+            return {*db.checkpoints.snapshots(), *bases, *db.real_changes.snapshots()}
 
     def _sandboxes(self) -> Sequence[Sandbox]:
         with self._database.reading() as db:

@@ -10,31 +10,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mulligan.application.queries import Queries
-from mulligan.bootstrap.foundation import Foundation
+from mulligan.bootstrap.machinery import Machinery
 
 if TYPE_CHECKING:
     from mulligan.adapters.engine.threads import Stopping
     from mulligan.application.checkpoint_library import CheckpointLibrary
-    from mulligan.application.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoint_queries import CheckpointQueries
-    from mulligan.application.checkpoint_service import CheckpointService
-    from mulligan.application.child_plans import ChildPlans
-    from mulligan.application.confinement_service import ConfinementService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.doctor_service import DoctorService
-    from mulligan.application.plan_claims import PlanClaims
+    from mulligan.application.plan_apply_service import PlanApplyService
     from mulligan.application.plan_executor import PlanExecutor
     from mulligan.application.plan_resume_service import PlanResumeService
     from mulligan.application.plan_service import PlanService
+    from mulligan.application.plan_unapply_service import PlanUnapplyService
     from mulligan.application.prune_service import PruneService
-    from mulligan.application.recorder import Recorder
     from mulligan.application.resolve_service import ResolveService
-    from mulligan.application.return_service import ReturnService
     from mulligan.application.rollback_service import RollbackService
-    from mulligan.application.sandbox_service import SandboxService
     from mulligan.application.subplan_service import SubplanService
-    from mulligan.application.sweep_service import SweepService
-    from mulligan.application.undo_service import UndoService
     from mulligan.domain.ids import PlanId
     from mulligan.domain.json_value import JsonObject
     from mulligan.domain.plan import PlanDefinition
@@ -42,7 +34,7 @@ if TYPE_CHECKING:
     from mulligan.ports import Ended, Observer
 
 
-class Services(Foundation):
+class Services(Machinery):
     """Every use case of one project, each built when it is first needed, from what it must have."""
 
     @cached_property
@@ -145,7 +137,6 @@ class Services(Foundation):
         """Runs and merges child plans."""
         from mulligan.adapters.engine.threads import ThreadEngine
         from mulligan.application.child_merging import ChildMerging
-        from mulligan.application.merge_service import MergeService
         from mulligan.application.subplan_service import SubplanService
         from mulligan.bootstrap.world import Unasked
 
@@ -160,7 +151,7 @@ class Services(Foundation):
                 store=self._store,
                 kinds=self._kinds,
                 manager=self._manager,
-                merges=MergeService(store=self._store, clock=self._clock),
+                merges=self._merges,
             ),
             engine=ThreadEngine(self._run_child, self._stop or Unasked()),
             recorder=self._recorder,
@@ -194,12 +185,6 @@ class Services(Foundation):
             own.database.close()
 
     @cached_property
-    def _children(self) -> ChildPlans:
-        from mulligan.application.child_plans import ChildPlans
-
-        return ChildPlans(kinds=self._kinds, locks=self._locks, recorder=self._recorder)
-
-    @cached_property
     def resolves(self) -> ResolveService:
         """Takes over what someone mended."""
         from mulligan.application.resolve_service import ResolveService
@@ -210,6 +195,39 @@ class Services(Foundation):
             checkpoints=self._checkpoints,
             store=self._store,
             recorder=self._recorder,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def applies(self) -> PlanApplyService:
+        """Brings results into the real resources."""
+        from mulligan.application.plan_apply_service import PlanApplyService
+
+        return PlanApplyService(
+            database=self.database,
+            store=self._store,
+            kinds=self._kinds,
+            claims=self.claims,
+            manager=self._manager,
+            checkpoints=self._checkpoints,
+            preparing=self._preparing,
+            real_changes=self._real_changes,
+            sandboxes=self._sandboxes,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def unapplies(self) -> PlanUnapplyService:
+        """Takes results out of the real resources again."""
+        from mulligan.application.plan_unapply_service import PlanUnapplyService
+
+        return PlanUnapplyService(
+            database=self.database,
+            store=self._store,
+            kinds=self._kinds,
+            claims=self.claims,
+            preparing=self._preparing,
+            real_changes=self._real_changes,
             clock=self._clock,
         )
 
@@ -252,23 +270,6 @@ class Services(Foundation):
         )
 
     @cached_property
-    def sweeps(self) -> SweepService:
-        """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalSandboxFolders
-        from mulligan.application.sweep_service import SweepService
-
-        return SweepService(
-            database=self.database,
-            store=self._store,
-            kinds=self._kinds,
-            folders=LocalSandboxFolders(home=self.home / "sandboxes", release=self._git_sandboxes.release),
-            scratch=LocalPlanFolders(home=self._scratch),
-            locks=self._locks,
-            recorder=self._recorder,
-            clock=self._clock,
-        )
-
-    @cached_property
     def doctor(self) -> DoctorService:
         """Looks the project over."""
         from mulligan.application.doctor_service import DoctorService
@@ -288,95 +289,3 @@ class Services(Foundation):
         from mulligan.application.diff_service import DiffService
 
         return DiffService(database=self.database, trees=self._trees)
-
-    @cached_property
-    def _confinement(self) -> ConfinementService:
-        from mulligan.application.confinement_service import ConfinementService
-
-        return ConfinementService(confinement=self.confinement)
-
-    @cached_property
-    def _recorder(self) -> Recorder:
-        from mulligan.application.recorder import Recorder
-
-        return Recorder(database=self.database, clock=self._clock)
-
-    @cached_property
-    def _manager(self) -> CheckpointManager:
-        from mulligan.application.checkpoint_manager import CheckpointManager
-
-        return CheckpointManager(kinds=self._kinds, store=self._store)
-
-    @cached_property
-    def _checkpoints(self) -> CheckpointService:
-        from mulligan.application.checkpoint_service import CheckpointService
-
-        return CheckpointService(
-            database=self.database,
-            store=self._store,
-            manager=self._manager,
-            recorder=self._recorder,
-            ids=self._ids,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def _returns(self) -> ReturnService:
-        from mulligan.application.return_service import ReturnService
-
-        return ReturnService(
-            database=self.database,
-            store=self._store,
-            manager=self._manager,
-            checkpoints=self._checkpoints,
-            undos=self._undos,
-            children=self._children,
-            recorder=self._recorder,
-            toolbox=self.toolbox,
-            ids=self._ids,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def _undos(self) -> UndoService:
-        from mulligan.application.undo_service import UndoService
-
-        return UndoService(
-            database=self.database,
-            toolbox=self.toolbox,
-            confinement=self._confinement,
-            recorder=self._recorder,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def _sandboxes(self) -> SandboxService:
-        from mulligan.application.sandbox_service import SandboxService
-
-        return SandboxService(
-            project=self.folder,
-            home=self.home / "sandboxes",
-            database=self.database,
-            store=self._store,
-            kinds=self._kinds,
-            confinement=self._confinement,
-            recorder=self._recorder,
-            ids=self._ids,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def claims(self) -> PlanClaims:
-        """Opens plans to be worked on."""
-        from mulligan.application.plan_claims import PlanClaims
-
-        return PlanClaims(
-            database=self.database,
-            locks=self._locks,
-            toolbox=self.toolbox,
-            settings=self.settings,
-            returns=self._returns,
-            sandboxes=self._sandboxes,
-            sweeps=self.sweeps,
-            clock=self._clock,
-        )

@@ -78,14 +78,11 @@ def merge_trees(
     return merging.run(renames, [d for d in taken if withhold(d.path)])
 
 
-def in_git_directory(path: str) -> bool:
-    """Whether a path is a git directory, or in one: hooks and settings there are code."""
-    return any(name.lower() == ".git" for name in path.split("/"))
-
-
-def is_included(path: str, included: Iterable[str]) -> bool:
-    """Whether a path was named, lies in one that was, or is a folder around one."""
-    return any(
+def withheld(path: str, included: Iterable[str]) -> bool:
+    """Whether a change is of a git directory, where hooks and settings are code, and was not asked for by name."""
+    if not any(name.lower() == ".git" for name in path.split("/")):
+        return False
+    return not any(
         path == each or path.startswith(f"{each}/") or each.startswith(f"{path}/") for each in included
     )
 
@@ -116,13 +113,13 @@ class _Merging:
 
     def run(self, renames: Renames, withheld: Sequence[TreeDifference]) -> TreeMerge:
         """Decide every path, then see to it that the result is a tree."""
-        self._find_shared()
         for old in sorted({*renames.ours, *renames.theirs}):
             if old in self._ours and old in self._theirs and old not in self._settled:
                 self._renamed(old, renames.ours.get(old), renames.theirs.get(old))
         for path, difference in self._theirs.items():
             if path not in self._settled:
                 self._path(path, difference)
+        self._check_shared()
         self._keep_folders([d.path for d in withheld if d.old is not None])
         self._bring_folders_back()
         return TreeMerge(
@@ -203,23 +200,29 @@ class _Merging:
             else:
                 self._both(ours, base, mine, other, None)
 
-    def _find_shared(self) -> None:
-        """Files that are one under several names, and that both sides changed: no name goes alone."""
+    # --- the tree as a whole --------------------------------------------------------------------------------
+
+    def _check_shared(self) -> None:
+        """Files that are one under several names must stay one: where both sides had a hand in it, see that they do."""
         mine, others = _by_set(self._ours.values()), _by_set(self._theirs.values())
         for shared in mine.keys() & others.keys():
-            if {p: self._ours[p].new for p in mine[shared]} == {
-                p: self._theirs[p].new for p in others[shared]
-            }:
-                continue
-            for path in others[shared]:
-                self._settled.add(path)
-                self._conflict(
-                    path,
-                    "it is one file under several names, which both sides changed",
-                    self._theirs[path].new,
-                )
+            kinds = {self._inode(path) for path in (*mine[shared], *others[shared])}
+            found = {kind for kind in kinds if kind is not None and kind[0] == shared}
+            for path in others[shared] if len(found) > 1 else ():
+                self._edits.pop(path, None)
+                self._drop_text(path)
+                reason = "it is one file under several names, which both sides changed"
+                self._conflict(path, reason, self._theirs[path].new)
 
-    # --- the tree as a whole --------------------------------------------------------------------------------
+    def _inode(self, path: str) -> tuple[object, ...] | None:
+        """What all names of a file have in common, as it will be."""
+        if path in self._texts:
+            text = self._texts[path]
+            content = (text.base, text.ours, text.entry.content)
+            return text.entry.shared_with, content, text.entry.mode, text.entry.attributes
+        ours = self._ours.get(path)
+        entry = self._edits.get(path, ours.new if ours is not None else None)
+        return None if entry is None else (entry.shared_with, entry.content, entry.mode, entry.attributes)
 
     def _keep_folders(self, withheld: Sequence[str]) -> None:
         """A folder stays while something of ours is to stand in it."""
@@ -259,8 +262,14 @@ class _Merging:
                 if entry is not None:
                     self._conflict(path, f"{folder} is no folder any more by {self._names.ours}", entry)
             for path in [p for p in self._texts if p.startswith(f"{folder}/")]:
-                entry = self._texts.pop(path).entry
-                self._conflict(path, f"{folder} is no folder any more by {self._names.ours}", entry)
+                reason = f"{folder} is no folder any more by {self._names.ours}"
+                self._conflict(path, reason, self._texts[path].entry)
+                self._drop_text(path)
+
+    def _drop_text(self, path: str) -> None:
+        text = self._texts.pop(path, None)
+        if text is not None and text.moved_from is not None:
+            del self._edits[text.moved_from]
 
     def _is_no_folder(self, path: str) -> bool:
         ours = self._ours.get(path)

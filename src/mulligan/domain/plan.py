@@ -6,7 +6,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from mulligan.domain.checkpoint import PlanState
-from mulligan.domain.conflict import Conflict
 from mulligan.domain.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.resource import Resource
@@ -90,7 +89,12 @@ LEGAL: Mapping[tuple[Phase, State], tuple[tuple[Phase, State], ...]] = {
         (_E, State.CANCELLED),
         (_A, State.PROCESSING),
     ),
-    (_A, State.PROCESSING): ((_A, State.APPLIED), (_A, State.CONSTRAINED), (_E, State.COMPLETE)),
+    (_A, State.PROCESSING): (
+        (_A, State.APPLIED),
+        (_A, State.CONSTRAINED),
+        (_E, State.COMPLETE),
+        (_E, State.CANCELLED),
+    ),
     (_A, State.CONSTRAINED): ((_A, State.PROCESSING), (_E, State.QUEUED), (_E, State.CANCELLED)),
     (_A, State.APPLIED): ((_A, State.CANCELLED),),  # by unapply
     (_A, State.CANCELLED): (),
@@ -113,6 +117,19 @@ class PlanFailure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A path that two sides changed, and why that does not go together."""
+
+    resource: str
+    path: str
+    reason: str
+
+    def to_json(self) -> JsonObject:
+        """The same as a document."""
+        return {"resource": self.resource, "path": self.path, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A recorded plan: its definition, and where it stands."""
 
@@ -129,11 +146,11 @@ class Plan:
     current_group_id: GroupId | None  # the group last recorded or restored
     last_checkpoint_id: CheckpointId | None
     failure: PlanFailure | None
-    conflicts: tuple[Conflict, ...]  # of a plan that is constrained: what waits to be mended
     messages: tuple[str, ...]  # what the user must know of this plan, such as what its sandboxes cannot hold
     fence: int  # raised by every claim
     created_at: datetime
     updated_at: datetime
+    conflicts: tuple[Conflict, ...] = ()  # that hold it up, while it is constrained
 
     @property
     def name(self) -> str:
@@ -147,7 +164,12 @@ class Plan:
                 plan_id=self.plan_id, source=f"{self.phase}/{self.state}", target=f"{phase}/{state}"
             )
         conflicts = self.conflicts if state is State.CONSTRAINED else ()
-        return replace(self, phase=phase, state=state, conflicts=conflicts, updated_at=at)
+        return replace(self, phase=phase, state=state, updated_at=at, conflicts=conflicts)
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether no step is left to run."""
+        return self.phase is Phase.APPLY or (self.phase, self.state) == (Phase.EXECUTE, State.COMPLETE)
 
     @property
     def is_final(self) -> bool:

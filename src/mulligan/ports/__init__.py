@@ -6,17 +6,18 @@ Their docstrings are the contract that `tests/contracts` runs against every adap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mulligan.ports.children import ChildRepository
     from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
     from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
     from mulligan.ports.rows import (
         CheckpointRepository,
-        ChildRepository,
         DecisionRepository,
         EventRepository,
         FoundCheckpoint,
         HistoryRepository,
         IntentRepository,
         PlanRepository,
+        RealChangeRepository,
         SandboxRepository,
         StepRepository,
         ToolCallRepository,
@@ -59,6 +60,7 @@ __all__ = [
     "PlanFolders",
     "PlanLocks",
     "PlanRepository",
+    "RealChangeRepository",
     "SandboxKind",
     "SandboxKinds",
     "SandboxOrder",
@@ -78,17 +80,18 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "children": ("ChildRepository",),
     "claims": ("Claim", "Database", "LockHolder", "PlanLocks"),
     "engine": ("Crew", "Ended", "Engine", "StopRequest"),
     "rows": (
         "CheckpointRepository",
-        "ChildRepository",
         "DecisionRepository",
         "EventRepository",
         "FoundCheckpoint",
         "HistoryRepository",
         "IntentRepository",
         "PlanRepository",
+        "RealChangeRepository",
         "SandboxRepository",
         "StepRepository",
         "ToolCallRepository",

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from mulligan.domain.applying import RealChange
     from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
     from mulligan.domain.decision import Decision
     from mulligan.domain.event import Event
     from mulligan.domain.ids import CallId, CheckpointId, GroupId, IntentId, PlanId
-    from mulligan.domain.intent import Intent
+    from mulligan.domain.intent import Intent, IntentKind
     from mulligan.domain.plan import Plan, State
     from mulligan.domain.resource import Sandbox
     from mulligan.domain.retention import GroupSummary
     from mulligan.domain.rollback import Line, Segment
     from mulligan.domain.snapshot import Snapshot
     from mulligan.domain.step import StepRecord
-    from mulligan.domain.subplan import Child, Spawn
     from mulligan.domain.tool import ToolCall, Undo
+    from mulligan.ports.children import ChildRepository
 
 
 class PlanRepository(Protocol):
@@ -63,34 +64,6 @@ class PlanRepository(Protocol):
 
     def raise_fence(self, plan_id: PlanId) -> int:
         """Lock out every earlier claimant; gives the new fence."""
-        ...
-
-
-class ChildRepository(Protocol):
-    """Keeps which plans are children of which."""
-
-    def add(self, plan_id: PlanId, spawn: Spawn, bases: Mapping[str, Snapshot]) -> None:
-        """Record where a new plan comes from, and what of its parent it starts with, by resource."""
-        ...
-
-    def list(self, parent_plan_id: PlanId) -> Sequence[Child]:
-        """The children of a plan, in the order in which they came; those that ended too."""
-        ...
-
-    def move(self, plan_id: PlanId, line: int, seq: int) -> None:
-        """Record that the parent, on another line of its history, goes on with this child."""
-        ...
-
-    def bases_of(self, plan_id: PlanId) -> Mapping[str, Snapshot]:
-        """What the child's sandboxes are to be forked from; empty: they were, or never will be."""
-        ...
-
-    def forget_bases(self, plan_id: PlanId) -> None:
-        """The child has its sandboxes, or will never have any."""
-        ...
-
-    def bases(self) -> Sequence[Snapshot]:
-        """What all children that have no sandboxes yet are to be forked from."""
         ...
 
 
@@ -211,6 +184,14 @@ class CheckpointRepository(Protocol):
         """What retention needs to know of all groups, oldest first."""
         ...
 
+    def expendable(self, plan_id: PlanId, attempts: int, count: int) -> Sequence[GroupSummary]:
+        """As many groups as pruning `count` of them must look at, oldest first; cost follows `count`.
+
+        Those that retention lets go first, and those that are the first, the newest, the newest live one
+        between two steps, or the last of one of the plan's attempts.
+        """
+        ...
+
     def ids(self, plan_id: PlanId) -> Collection[CheckpointId]:
         """The ids of all the plan's checkpoints."""
         ...
@@ -267,6 +248,10 @@ class IntentRepository(Protocol):
         """What is under way or was cut off, oldest first."""
         ...
 
+    def of_kinds(self, kinds: Collection[IntentKind]) -> Sequence[Intent]:
+        """What of these kinds is under way or was cut off in any plan, oldest first."""
+        ...
+
 
 class EventRepository(Protocol):
     """Keeps the log of each plan."""
@@ -301,6 +286,26 @@ class SandboxRepository(Protocol):
 
     def remove(self, plan_id: PlanId, resource: str) -> None:
         """The sandbox is no more."""
+        ...
+
+
+class RealChangeRepository(Protocol):
+    """Keeps what applying plans did, or is about to do, to the real resources."""
+
+    def add(self, change: RealChange) -> None:
+        """Record what is about to be done."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[RealChange]:
+        """All of a plan, in the order of its resources."""
+        ...
+
+    def snapshots(self) -> Sequence[Snapshot]:
+        """All snapshots that they name, of all plans."""
+        ...
+
+    def remove(self, plan_id: PlanId, act: IntentKind) -> None:
+        """It was taken back, or can be no more."""
         ...
 
 
@@ -355,4 +360,9 @@ class Transaction(Protocol):
     @property
     def sandboxes(self) -> SandboxRepository:
         """Sandboxes."""
+        ...
+
+    @property
+    def real_changes(self) -> RealChangeRepository:
+        """What was applied."""
         ...

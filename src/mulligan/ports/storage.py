@@ -238,7 +238,7 @@ class SandboxKind(Protocol):
         ...
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
-        """Tell whether two snapshots hold the same files; of a database, the same tables whatever its bytes."""
+        """Tell whether two of its snapshots are the same to whoever uses them: a database by what SQLite reads."""
         ...
 
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:

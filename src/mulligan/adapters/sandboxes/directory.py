@@ -93,8 +93,8 @@ class DirectorySandboxes:
         return self._store.restore(snapshot, self._tree(sandbox), observer)
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
-        """Tell whether two snapshots hold the same files."""
-        return one.id == other.id
+        """Files are what their bytes are."""
+        return one.same_as(other)
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """The working copy's tree, and the real folder's."""

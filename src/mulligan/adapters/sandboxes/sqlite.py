@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.composing import compose_files
-from mulligan.adapters.sandboxes.database_contents import same_tables
+from mulligan.adapters.sandboxes.database_contents import same_contents
 from mulligan.adapters.sandboxes.database_copy import MAGIC, DatabaseCopies, NoDatabase, problem_in
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles, Stamps, is_settled
 from mulligan.adapters.sandboxes.exporting import export_files
@@ -167,16 +167,15 @@ class SqliteSandboxes:
         return changes
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
-        """Tell whether two snapshots hold the same tables: equal changes need not give equal bytes."""
+        """Tell whether SQLite reads the same in both, however it is laid out in pages."""
         if one.same_as(other):
             return True
-        name = self._files(sandbox).name
         with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
-            trees = [_folder(shop, side) for side in ("one", "other")]
-            for snapshot, tree in zip((one, other), trees, strict=True):
+            trees = (_folder(shop, "one"), _folder(shop, "other"))
+            for tree, snapshot in zip(trees, (one, other), strict=True):
                 self._store.restore(snapshot, tree, Unobserved())
                 self._store.forget_tree(tree)
-            return same_tables(*(tree.path / name for tree in trees))
+            return same_contents(*(next(tree.path.iterdir(), None) for tree in trees))
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """None: what is remembered of a database lies beside its sandbox."""

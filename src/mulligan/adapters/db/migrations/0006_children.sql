@@ -10,5 +10,3 @@ CREATE TABLE spawns (
     bases_json TEXT
 );
 CREATE INDEX spawns_by_parent ON spawns (parent_plan_id, step_index, number, position);
--- What a plan that is constrained waits for.
-ALTER TABLE plans ADD COLUMN conflicts_json TEXT NOT NULL DEFAULT '[]';

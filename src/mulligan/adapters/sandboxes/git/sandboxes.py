@@ -193,8 +193,8 @@ class GitSandboxes:
         return self._restore(sandbox, snapshot, observer)
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
-        """Tell whether two snapshots hold the same files."""
-        return one.id == other.id
+        """Files are what their bytes are."""
+        return one.same_as(other)
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """The working copy's trees, and the real checkout's."""
