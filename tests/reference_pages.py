@@ -33,9 +33,24 @@ BESIDES = {
     "step_failed": {"checkpoint", "tool"},
 }
 
+_IN_CONFLICT = """\
+cat > clash.yaml <<'END'
+name: clash
+steps:
+  - name: parts
+    subplans:
+      plans:
+        - {name: mine, steps: [{tool: edit_file, args: {path: api.txt, old: v1, new: v2}}]}
+        - {name: yours, steps: [{tool: edit_file, args: {path: api.txt, old: v1, new: v3}}]}
+END
+mulligan plan execute clash.yaml || true
+for file in .mulligan/sandboxes/*/workspace/api.txt; do echo mended > $file; done
+"""
+
 # What the example in a command's help needs to have been done before it.
 BEFORE = {
     "tool trust": "echo 'import mulligan' > .mulligan/tools.py; mulligan tool trust --yes",
+    "plan resolve": _IN_CONFLICT,
     "plan resume": "mulligan plan rollback --yes upgrade-api draft",
 }
 

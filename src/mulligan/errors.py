@@ -659,7 +659,7 @@ class ConflictsUnresolved(Conflicted):
 class SubplanConflicts(Conflicted):
     """What a child plan made and what its parent's sandboxes hold overlap; the plan waits in `constrained`."""
 
-    message: ClassVar[str] = "merging child plan {child!r} left {count} conflicts"
+    message: ClassVar[str] = "merging child plan {child!r} left conflicts in paths: {count}"
     hint: ClassVar[str] = (
         "mend the paths that `mulligan plan status {plan_id}` lists in the sandbox, then "
         "`mulligan plan resolve {plan_id}` and `mulligan plan resume {plan_id}`"
@@ -669,7 +669,7 @@ class SubplanConflicts(Conflicted):
 class ChildConstrained(SubplanConflicts):
     """A child plan waits with conflicts of its own, and its parent with it."""
 
-    message: ClassVar[str] = "child plan {child!r} ({child_plan_id}) waits with {count} conflicts of its own"
+    message: ClassVar[str] = "child plan {child!r} ({child_plan_id}) waits with conflicts of its own: {count}"
     hint: ClassVar[str] = (
         "mend them in its sandbox, then `mulligan plan resolve {child_plan_id}` and "
         "`mulligan plan resume {plan_id}`"

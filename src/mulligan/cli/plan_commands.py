@@ -182,7 +182,7 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
     return _rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
 
 
-@command(group, "resolve", example="mulligan plan resolve upgrade-api README.md", codes=(0, 1, 2, 3))
+@command(group, "resolve", example="mulligan plan resolve clash api.txt", codes=(0, 1, 2, 3))
 @click.argument("plan", metavar="PLAN_ID")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 def resolve(invocation: Invocation, plan: str, paths: tuple[str, ...]) -> Answer:
