@@ -50,10 +50,8 @@ class Cleaning:
         for folder in folders:
             for name in RULES:
                 path = os.path.join(folder, name)
-                if path in merged:
-                    text = self._text(merged[path])
-                else:
-                    text = _read(os.path.join(os.fsencode(top), path))
+                here = os.path.join(os.fsencode(top), path)
+                text = self._text(merged[path]) if path in merged else _read(here)
                 if text is not None:
                     self._write(path, text)
 

@@ -4,11 +4,10 @@ As a folder of small files it can be stored; what is stored can be changed there
 """
 
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.index_lock import index_locked
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.errors import RestoreFailed
 
@@ -51,15 +50,16 @@ class Position:
         noted_then = _branches(folder / BRANCHES)
         for needed in filter(None, (commit, noted_then.get(left or ""))):
             self._require(needed)
-        with self._index_locked() as lock:
+        with index_locked(self._repository.git_dir):
             if left and left != name and left in noted_then:
                 self._write("update-ref", "-m", _BACK, left, noted_then[left])
             if name is None:
                 self._write("update-ref", "-m", _BACK, "--no-deref", "HEAD", commit or "")
             else:
-                self._write("symbolic-ref", "-m", _BACK, "HEAD", name)
+                if name != left:
+                    self._write("symbolic-ref", "-m", _BACK, "HEAD", name)
                 self._move(name, commit)
-            self._put_index(folder / "index", lock)
+            self._put_index(folder / "index")
 
     def _move(self, name: str, commit: str | None) -> None:
         """Let the branch that is checked out name a commit, or none."""
@@ -106,36 +106,22 @@ class Position:
         commit = self._there.attempt("rev-parse", "-q", "--verify", "HEAD^{commit}").stdout.decode().strip()
         return os.fsdecode(asked.stdout).strip() or None, commit or None
 
-    @contextmanager
-    def _index_locked(self) -> Generator[Path]:
-        """Keep other git commands from the index, as they keep each other from it."""
-        lock = self._repository.git_dir / "index.lock"
-        try:
-            os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
-        except FileExistsError as exc:
-            raise RestoreFailed(
-                path=str(lock),
-                reason="another git command is at work, or died",
-                hint="let it finish; if none is running, delete that file; then try again",
-            ) from exc
-        try:
-            yield lock
-        finally:
-            lock.unlink(missing_ok=True)
-
-    def _put_index(self, wanted: Path, lock: Path) -> None:
+    def _put_index(self, wanted: Path) -> None:
         """Put an index in place of the one that is there; what it knows of files is brought up to date."""
         index = self._repository.git_dir / "index"
         if not wanted.exists():
             index.unlink(missing_ok=True)
             return
-        lock.write_bytes(wanted.read_bytes())
+        draft = index.with_name("index.mulligan")
+        draft.write_bytes(wanted.read_bytes())
         stamp_ns = wanted.stat().st_mtime_ns
-        os.utime(lock, ns=(stamp_ns, stamp_ns))
-        fresh = self._there.on(self._repository.top, GIT_WORK_TREE=self._repository.top, GIT_INDEX_FILE=lock)
-        fresh.attempt("-c", "core.untrackedCache=keep", "update-index", "-q", "--refresh")
-        _sync(lock)
-        lock.rename(index)
+        os.utime(draft, ns=(stamp_ns, stamp_ns))
+        top = self._repository.top
+        there = self._there.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=draft)
+        # That a file differs from its entry is no failure: it is what the user has not staged.
+        there.attempt("-c", "core.untrackedCache=keep", "update-index", "-q", "--refresh")
+        _sync(draft)
+        draft.replace(index)
         _sync(index.parent)
 
 
