@@ -1,4 +1,4 @@
-"""What tests of applying to a git checkout share: a user's checkout, a sandbox of it, and all that can be seen of both."""
+"""What tests of applying to a git checkout share: a user's checkout, a sandbox of it, what can be seen of both."""
 
 import os
 import shutil

@@ -122,7 +122,7 @@ class Applying:
 
     def _commit_text(self, tree: bytes, parent: str | None, message: str) -> bytes:
         seconds = int(self._order.at.timestamp())
-        people = []
+        people: list[str] = []
         for role, word in (("AUTHOR", "author"), ("COMMITTER", "committer")):
             who, zone = identity(self._outside, self._repository, role)
             people.append(f"{word} {who} {seconds} {zone}")

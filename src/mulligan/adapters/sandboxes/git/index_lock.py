@@ -40,10 +40,9 @@ def index_locked(git_dir: Path) -> Generator[None]:
 def release_dead_lock(git_dir: Path) -> None:
     """Remove an `index.lock` that a process of ours left when it was killed; nobody else's."""
     lock = git_dir / "index.lock"
-    with suppress(FileNotFoundError, BlockingIOError):
-        with lock.open("rb") as file:
-            if file.read(len(_OURS) + 1) == _OURS:
-                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-                lock.unlink()
-                for draft in git_dir.glob("index.lock.mulligan-*"):
-                    draft.unlink(missing_ok=True)
+    with suppress(FileNotFoundError, BlockingIOError), lock.open("rb") as file:
+        if file.read(len(_OURS) + 1) == _OURS:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock.unlink()
+            for draft in git_dir.glob("index.lock.mulligan-*"):
+                draft.unlink(missing_ok=True)

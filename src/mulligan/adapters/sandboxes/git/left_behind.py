@@ -38,7 +38,7 @@ def left_behind(store: StoredTrees, order: ApplyOrder, git: Git) -> tuple[str, .
         where = head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else f"commit {head[:12]}"
         notes.append(f"the sandbox has {where} checked out; in your checkout nothing is switched")
         if not head.startswith("ref: "):
-            notes += _commits(there, f"the detached HEAD, {head[:12]}", text(changed["HEAD"].old), head)
+            notes.append(_commits(there, "the detached HEAD", head))
     for ref in sorted(before.keys() | after.keys()):
         was, now = before.get(ref), after.get(ref)
         start = next((start for start in _KINDS if ref.startswith(start)), None)
@@ -50,24 +50,24 @@ def left_behind(store: StoredTrees, order: ApplyOrder, git: Git) -> tuple[str, .
         elif was is None:
             notes.append(f"{name} ({now[:12]}) was made in the sandbox and is not carried over")
         else:
-            notes += _commits(there, name, was, now)
+            notes.append(_commits(there, name, now))
     if stashes := changed.get("logs/refs/stash"):
         old_lines, new_lines = (set(text(side).splitlines()) for side in (stashes.old, stashes.new))
         if count := len(new_lines - old_lines):
             notes.append(f"{count} stash(es) made in the sandbox are not carried over")
-    for path in sorted(changed):
-        if path.startswith(_CODE):
-            notes.append(f".git/{path} was changed in the sandbox; git directories are never applied")
+    code = (path for path in sorted(changed) if path.startswith(_CODE))
+    notes += [f".git/{path} was changed in the sandbox; git directories are never applied" for path in code]
     return tuple(notes)
 
 
-def _commits(there: Git, name: str, old: str, new: str) -> list[str]:
-    """The commits of a branch, one by one, as far as the sandbox still has them."""
-    whole = f"commits on {name} of the sandbox, now {new[:12]}, are not carried over"
-    asked = there.attempt("log", "--no-show-signature", "--format=%h %s", f"-{_MOST}", new, f"^{old}", "--")
+def _commits(there: Git, name: str, tip: str) -> str:
+    """The commits that the user does not have, one by one, as far as the sandbox still has them."""
+    asked = there.attempt(
+        "log", "--no-show-signature", "--format=%h %s", f"-{_MOST}", tip, "--not", "--all", "--"
+    )
     listed = os.fsdecode(asked.stdout).splitlines() if asked.returncode == 0 else []
     named = f" ({'; '.join(listed)})" if listed else ""
-    return [f"{whole}{named}"]
+    return f"commits on {name} of the sandbox, now {tip[:12]}, are not carried over{named}"
 
 
 def _refs(
