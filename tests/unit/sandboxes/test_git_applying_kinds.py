@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.resource import Sandbox
-from mulligan.errors import CheckoutUnready, NotBuiltYet, RestoreFailed
-from tests.applying_world import Applied, Checkout, lines, write
+from mulligan.errors import CheckoutUnready, NotBuiltYet
+from tests.applying_world import Checkout, lines, write
 from tests.git_checkouts import CHECKOUTS
 from tests.git_world import run_git
 from tests.snapshot_world import Watcher
@@ -341,59 +340,3 @@ def test_the_next_status_reads_nothing_anew(checkout: Checkout) -> None:
     write(checkout.start(), {"text": PLANNED, "new": "new\n"})
     checkout.apply({"text": PLANNED, "new": "new\n"})
     assert run_git(checkout.top, "diff-files", "--raw") == ""
-
-
-def _composed(checkout: Checkout) -> tuple[Sandbox, Applied]:
-    write(checkout.start(), {"text": PLANNED})
-    order = checkout.apply_order({"text": PLANNED}, "plan")
-    composed = checkout.in_place.compose(order)
-    return order.real, Applied(checkout.top, composed, checkout.in_place, order.real, order.ours)
-
-
-def test_nothing_is_moved_before_the_snapshot_is_restored(checkout: Checkout) -> None:
-    before = run_git(checkout.top, "rev-parse", "HEAD")
-    _, applied = _composed(checkout)
-    assert run_git(checkout.top, "rev-parse", "HEAD") == before
-    assert applied.status() == []
-    assert applied.head("text") == SAME
-
-
-def test_restoring_is_repeatable(checkout: Checkout) -> None:
-    real, applied = _composed(checkout)
-    checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
-    checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
-    assert applied.status() == []
-    logged = run_git(checkout.top, "reflog", "--format=%gs").splitlines()
-    assert logged == ["mulligan apply: plan", "commit (initial): first"]
-
-
-def test_a_commit_that_was_pruned_meanwhile_moves_nothing(checkout: Checkout) -> None:
-    before = run_git(checkout.top, "rev-parse", "HEAD")
-    real, applied = _composed(checkout)
-    run_git(checkout.top, "gc", "-q", "--prune=now")
-    with pytest.raises(RestoreFailed, match="no longer in the repository"):
-        checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
-    assert run_git(checkout.top, "rev-parse", "HEAD") == before
-    applied.take_back()
-    assert applied.status() == []
-
-
-def test_what_no_mulligan_holds_any_more_is_released(checkout: Checkout) -> None:
-    real, applied = _composed(checkout)
-    lock = checkout.top / ".git" / "index.lock"
-    lock.write_bytes(b"held by mulligan\n")  # as a killed process leaves it
-    checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
-    assert applied.head("text") == PLANNED
-    assert not lock.exists()
-
-
-def test_before_the_first_commit(tmp_path: Path) -> None:
-    top = CHECKOUTS["without commit"](tmp_path)
-    checkout = Checkout(tmp_path, top)
-    write(checkout.start(), {"new": "new\n", "staged": None})
-    applied = checkout.apply({"new": "new\n", "staged": None})
-    assert run_git(top, "log", "--format=%s|%P").strip() == "what the plan did|"
-    assert applied.status() == ["?? untracked"]
-    applied.take_back()
-    assert run_git(top, "status", "--porcelain").splitlines()[0] == "A  staged"
-    assert run_git(top, "rev-parse", "-q", "--verify", "HEAD", check=False) == ""

@@ -12,15 +12,15 @@ from functools import partial
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.cleaning import Cleaning
-from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.command import Git, GitFailed
 from mulligan.adapters.sandboxes.git.items import Changes, Item, find_renames, of_git, went_and_came
 from mulligan.adapters.sandboxes.git.leaves import CannotMerge, merge_lines
 from mulligan.adapters.sandboxes.git.readiness import identity
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.staging import Index, Staged
-from mulligan.adapters.sandboxes.git.trees import Leaf, Trees
+from mulligan.adapters.sandboxes.git.trees import Leaf, ObjectMissing, Trees
 from mulligan.domain.tree_difference import TreeDifference, TreeEntry, beyond_patch
-from mulligan.errors import CheckoutUnready, NotBuiltYet
+from mulligan.errors import CheckoutUnready, NotBuiltYet, SystemFailed
 from mulligan.ports import ApplyOrder, SnapshotStore
 
 
@@ -84,6 +84,12 @@ class Applying:
             if commit is not None or decided.staged:
                 cleaning.keep()
             return Applied(commit, bool(decided.staged), tuple(decided.uncommitted))
+        except ObjectMissing as exc:
+            reason = f"the object {exc} is missing from the repository"
+            raise GitFailed(path=str(self._repository.top), reason=reason) from exc
+        except OSError as exc:
+            reason = exc.strerror or str(exc)
+            raise SystemFailed(path=exc.filename or str(self._repository.git_dir), reason=reason) from exc
         finally:
             trees.close()
             cleaning.close()

@@ -50,16 +50,24 @@ class Position:
         noted_then = _branches(folder / BRANCHES)
         for needed in filter(None, (commit, noted_then.get(left or ""))):
             self._require(needed)
-        with index_locked(self._repository.git_dir):
-            if left and left != name and left in noted_then:
-                self._write("update-ref", "-m", _BACK, left, noted_then[left])
-            if name is None:
-                self._write("update-ref", "-m", _BACK, "--no-deref", "HEAD", commit or "")
-            else:
-                if name != left:
-                    self._write("symbolic-ref", "-m", _BACK, "HEAD", name)
-                self._move(name, commit)
-            self._put_index(folder / "index")
+        try:
+            with index_locked(self._repository.git_dir):
+                if left and left != name and left in noted_then:
+                    self._write("update-ref", "-m", _BACK, left, noted_then[left])
+                self._move_head(name, commit)
+                self._put_index(folder / "index")
+        except OSError as exc:
+            reason = exc.strerror or str(exc)
+            raise RestoreFailed(path=str(self._repository.git_dir), reason=reason) from exc
+
+    def _move_head(self, name: str | None, commit: str | None) -> None:
+        """Let HEAD name a branch, and that one a commit; or a commit by itself."""
+        if name is None:
+            self._write("update-ref", "-m", _BACK, "--no-deref", "HEAD", commit or "")
+            return
+        if name != self._seen[0]:
+            self._write("symbolic-ref", "-m", _BACK, "HEAD", name)
+        self._move(name, commit)
 
     def _move(self, name: str, commit: str | None) -> None:
         """Let the branch that is checked out name a commit, or none."""

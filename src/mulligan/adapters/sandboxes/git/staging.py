@@ -1,7 +1,6 @@
 """Some entries of an index, read and replaced through git: all others stay as they are, flags and all."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
@@ -13,34 +12,48 @@ _EMPTY = {
     "sha1": "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "sha256": "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 }
+_ASSUMED, _SKIPPED = b"hsmrck", b"Ss"  # letters that git marks entries with
 # What users keep in an index stays there; what must last is synced when the index gets its name.
 _SETTINGS = ("-c", "core.untrackedCache=keep")
 
 
-@dataclass(frozen=True, slots=True)
 class Staged:
-    """What an index has under some paths."""
+    """What an index holds: some paths are wanted at once, others are looked up when they are asked for."""
 
-    wanted: Collection[bytes]
-    leaves: Mapping[bytes, Leaf]
-    announced: frozenset[bytes]  # by `git add -N`: as good as untracked
-    assumed: frozenset[bytes]  # `--assume-unchanged`
-    skipped: frozenset[bytes]  # `--skip-worktree`
-    links: frozenset[bytes]  # all submodules
-    lines: tuple[bytes, ...]  # all entries, as git lists them
-    path_at: int  # in a line
+    def __init__(self, lines: Sequence[bytes], path_at: int, wanted: Collection[bytes]) -> None:
+        """`lines` are all entries as git lists them: mode, object and stage, then the path, from `path_at` on."""
+        self._lines = lines
+        self._path_at = path_at
+        self._found = {line[path_at:]: line for line in lines if line[path_at:] in wanted}
+        self._wanted = wanted
+        self._all: dict[bytes, bytes] | None = None
+        self.announced: frozenset[bytes] = frozenset()  # by `git add -N`: as good as untracked
+        self.links = frozenset(line[path_at:] for line in lines if line[2:8] == GITLINK)
 
     def leaf(self, path: bytes) -> Leaf | None:
-        """What the index has under a path, one of those or another."""
-        if path in self.wanted:
-            return self.leaves.get(path)
-        found = next((line for line in self.lines if line[self.path_at :] == path), None)
-        return _leaf(found, self.path_at) if found is not None else None
+        """What it has under a path."""
+        if path in self.announced:
+            return None
+        line = self._found.get(path) if path in self._wanted else self._any(path)
+        return (line[2:8], bytes.fromhex(line[9 : self._path_at - 3].decode())) if line is not None else None
+
+    def paths_of(self, blob: bytes) -> frozenset[bytes]:
+        """The wanted paths that have this blob."""
+        return frozenset(path for path in self._found if (self.leaf(path) or (b"", b""))[1] == blob)
+
+    def flagged(self, flags: bytes) -> frozenset[bytes]:
+        """The wanted paths that have one of these letters in git's list."""
+        return frozenset(path for path, line in self._found.items() if line[:1] in flags)
 
     def below(self, folder: bytes) -> list[bytes]:
         """The paths of all entries in a folder."""
         start = folder + b"/"
-        return [line[self.path_at :] for line in self.lines if line.startswith(start, self.path_at)]
+        return [line[self._path_at :] for line in self._lines if line.startswith(start, self._path_at)]
+
+    def _any(self, path: bytes) -> bytes | None:
+        if self._all is None:
+            self._all = {line[self._path_at :]: line for line in self._lines}
+        return self._all.get(path)
 
 
 class Index:
@@ -53,24 +66,12 @@ class Index:
         self._path = path
 
     def read(self, wanted: Collection[bytes]) -> Staged:
-        """What it has under these paths."""
-        lines = tuple(self._there.run("ls-files", "-s", "-v", "-z").split(b"\0")[:-1])
-        path_at = len(f"H 100644 {self._repository.null_id} 0\t")
-        found = {line[path_at:]: line for line in lines if line[path_at:] in wanted}
-        leaves = {path: _leaf(line, path_at) for path, line in found.items()}
-        empty = bytes.fromhex(_EMPTY[self._repository.object_format])
-        maybe = {path for path, leaf in leaves.items() if leaf[1] == empty}
-        announced = self._announced() & maybe if maybe else frozenset[bytes]()
-        return Staged(
-            wanted,
-            {path: leaf for path, leaf in leaves.items() if path not in announced},
-            announced,
-            frozenset(path for path, line in found.items() if line[:1].islower()),
-            frozenset(path for path, line in found.items() if line[:1] in b"Ss"),
-            frozenset(line[path_at:] for line in lines if line[2:8] == GITLINK),
-            lines,
-            path_at,
-        )
+        """What it has, under these paths above all."""
+        lines = self._there.run("ls-files", "-s", "-v", "-z").split(b"\0")[:-1]
+        staged = Staged(lines, len(f"H 100644 {self._repository.null_id} 0\t"), wanted)
+        if empty := staged.paths_of(bytes.fromhex(_EMPTY[self._repository.object_format])):
+            staged.announced = self._announced() & empty
+        return staged
 
     def write(self, changes: Mapping[bytes, Leaf | None], before: Staged) -> None:
         """Set these entries, or take them out where None; they keep their flags."""
@@ -82,7 +83,8 @@ class Index:
             if leaf is not None
         ]
         self._run("-z", "--index-info", stdin=b"".join((*gone, *set_to)))
-        for flag, paths in (("--assume-unchanged", before.assumed), ("--skip-worktree", before.skipped)):
+        for flag, letters in (("--assume-unchanged", _ASSUMED), ("--skip-worktree", _SKIPPED)):
+            paths = before.flagged(letters)
             flagged = [path for path, leaf in changes.items() if leaf is not None and path in paths]
             if flagged:
                 self._run(flag, "-z", "--stdin", stdin=b"".join(path + b"\0" for path in flagged))
@@ -93,7 +95,3 @@ class Index:
 
     def _run(self, *words: str, stdin: bytes) -> None:
         self._there.run(*_SETTINGS, "update-index", *words, stdin=stdin)
-
-
-def _leaf(line: bytes, path_at: int) -> Leaf:
-    return line[2:8], bytes.fromhex(line[9 : path_at - 3].decode())
