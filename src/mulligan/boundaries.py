@@ -104,6 +104,18 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "files and rows as in the target",
     ),
     "return.drop": (_NONE, "an intent to be dropped again", "the plan as it was"),
+    "apply.intend": (_NONE, "the plan as it was", "an intent that touched nothing: the next claim drops it"),
+    "apply.ready": (
+        _NONE,
+        "an intent that touched nothing; merged trees that no row names",
+        "an intent with what was there and what is to be there: the next claim puts every real resource back",
+    ),
+    "apply.settle": (
+        _NONE,
+        "real resources as they are to be, rows of before: the next claim puts them back",
+        "real resources and rows of after; or, with conflicts, a constrained plan and nothing changed",
+    ),
+    "apply.drop": (_NONE, "real resources put back, and the intent: the next claim does so again", "all as it was"),
     "restore.stage": (_SYNC, "files in a room; the tree is untouched", "one file more in the room"),
     "restore.stage_sync": (_SYNC, "files in a room; the real tree is untouched", "the same, durable"),
     "restore.remove": (

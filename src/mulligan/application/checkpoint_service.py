@@ -127,11 +127,13 @@ class CheckpointService:
         )
 
     def _retain(self, db: Transaction, run: Run) -> list[Record]:
-        limit = run.settings.max_checkpoints
-        if db.checkpoints.count(run.plan.plan_id, superseded=True) <= limit:
+        plan_id = run.plan.plan_id
+        excess = db.checkpoints.count(plan_id, superseded=True) - run.settings.max_checkpoints
+        if excess <= 0:
             return []
-        needed = groups_needed(db, run.plan.plan_id)
-        verdict = plan_retention(db.checkpoints.summaries(run.plan.plan_id), limit=limit, needed=needed)
+        needed = groups_needed(db, plan_id)
+        groups = db.checkpoints.expendable(plan_id, run.plan.attempt, excess + len(needed))
+        verdict = plan_retention(groups, limit=len(groups) - excess, needed=needed)
         if not verdict.prune:
             return []
         db.checkpoints.remove(verdict.prune)
@@ -158,10 +160,10 @@ class CheckpointService:
 
 
 def groups_needed(db: Transaction, plan_id: PlanId) -> frozenset[GroupId]:
-    """The groups that something unfinished stands on."""
-    return frozenset(
-        GroupId(str(intent.data["target"])) for intent in db.intents.list(plan_id) if "target" in intent.data
-    )
+    """The groups that something unfinished stands on, or the way back from what was applied."""
+    targets = [i.data["target"] for i in db.intents.list(plan_id) if "target" in i.data]
+    applied = [change.group_id for change in db.real_changes.list(plan_id)]
+    return frozenset(GroupId(str(group)) for group in (*targets, *applied) if group is not None)
 
 
 def what_is_not_held(resource: str, capture: Capture) -> tuple[str, ...]:
@@ -188,6 +190,10 @@ def reason_for(type: CheckpointType, metadata: JsonObject, *, between_steps: boo
 
 
 def _at(plan: Plan, group: CheckpointGroup) -> Plan:
+    if group.reason.type is CheckpointType.PRE_APPLY:
+        return replace(
+            plan, updated_at=group.created_at
+        )  # of the real resources: the plan never stands there
     return replace(
         plan,
         current_group_id=group.group_id,

@@ -144,7 +144,7 @@ class Queries:
                 decisions=decisions,
                 checkpoints=checkpoints,
             ),
-            conflicts=(),
+            conflicts=tuple(conflict.to_json() for conflict in plan.conflicts),
             error=self._error(plan),
             timing=PlanTiming(created_at=plan.created_at, updated_at=plan.updated_at),
             messages=(*plan.messages, *hurt),

@@ -88,7 +88,7 @@ class SandboxService:
         """Refuse to work in place where another plan does, from its start until it is applied or cancelled."""
         for location in self._worked_on_in_place(run.plan.definition, run.settings):
             with self._database.reading() as db:
-                _refuse_taken(db, run.plan.plan_id, str(location))
+                refuse_taken(db, run.plan.plan_id, str(location))
 
     def make(self, run: Run) -> None:
         """Copy every resource into its sandbox and start the plan: intent first, rows last."""
@@ -175,7 +175,7 @@ class SandboxService:
         with act("sandbox.record"), self._database.writing_as(run.claim) as db:
             for sandbox, _ in made:
                 if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
-                    _refuse_taken(db, sandbox.plan_id, sandbox.path)
+                    refuse_taken(db, sandbox.plan_id, sandbox.path)
                 db.sandboxes.add(sandbox)
             db.plans.save(plan)
             db.intents.close(intent.intent_id)
@@ -209,7 +209,8 @@ class SandboxService:
         return self._project / resource.location
 
 
-def _refuse_taken(db: Transaction, plan_id: PlanId, path: str) -> None:
+def refuse_taken(db: Transaction, plan_id: PlanId, path: str) -> None:
+    """Refuse a real thing that another plan works on in place."""
     for other in db.sandboxes.all():
         in_the_way = other.strategy is Strategy.IN_PLACE and lie_together(path, other.path)
         if in_the_way and other.plan_id != plan_id and not db.plans.get(other.plan_id).is_final:

@@ -86,7 +86,7 @@ def _file_changes(differences: Sequence[TreeDifference], read: _Read) -> tuple[l
     # A name that became a folder, or was one, is no rename: git does not apply that of a symlink.
     gone: _Leaves = {d.path: old[d.path] for d in differences if d.path in old and d.new is None}
     come: _Leaves = {d.path: new[d.path] for d in differences if d.path in new and d.old is None}
-    renames, left_out = _renames(gone, come, read)
+    renames, left_out = find_renames(gone, come, read)
     origin = {rename.new: rename for rename in renames}
     moved = {rename.old for rename in renames}
     changes: list[_FileChange] = []
@@ -99,7 +99,10 @@ def _file_changes(differences: Sequence[TreeDifference], read: _Read) -> tuple[l
     return changes, left_out
 
 
-def _renames(gone: _Leaves, come: _Leaves, read: _Read) -> tuple[list[Rename], int]:
+def find_renames(
+    gone: Mapping[str, TreeEntry], come: Mapping[str, TreeEntry], read: _Read
+) -> tuple[list[Rename], int]:
+    """Files that went and came under another name; and how many pairs were too many to be compared."""
     equal = equal_renames(gone, come)
     moved, named = {r.old for r in equal}, {r.new for r in equal}
     old = _comparable({path: entry for path, entry in gone.items() if path not in moved})

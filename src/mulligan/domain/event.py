@@ -24,6 +24,8 @@ class EventType(StrEnum):
     PRUNED = "pruned"
     ROLLBACK = "rollback"
     RETURNED = "returned"  # the return after a failed step
+    APPLIED = "applied"  # the result is in the real resources
+    UNAPPLIED = "unapplied"  # it was taken out of them
     LOG = "log"  # a tool's own words
     MESSAGE = "message"  # something the user must know
 

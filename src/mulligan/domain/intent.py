@@ -14,6 +14,8 @@ class IntentKind(StrEnum):
     SANDBOX = "sandbox"  # making the plan's sandboxes
     ROLLBACK = "rollback"
     RETURN = "return"  # the return after a failed step
+    APPLY = "apply"
+    UNAPPLY = "unapply"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

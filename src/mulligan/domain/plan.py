@@ -89,7 +89,12 @@ LEGAL: Mapping[tuple[Phase, State], tuple[tuple[Phase, State], ...]] = {
         (_E, State.CANCELLED),
         (_A, State.PROCESSING),
     ),
-    (_A, State.PROCESSING): ((_A, State.APPLIED), (_A, State.CONSTRAINED), (_E, State.COMPLETE)),
+    (_A, State.PROCESSING): (
+        (_A, State.APPLIED),
+        (_A, State.CONSTRAINED),
+        (_E, State.COMPLETE),
+        (_E, State.CANCELLED),
+    ),
     (_A, State.CONSTRAINED): ((_A, State.PROCESSING), (_E, State.QUEUED), (_E, State.CANCELLED)),
     (_A, State.APPLIED): ((_A, State.CANCELLED),),  # by unapply
     (_A, State.CANCELLED): (),
@@ -109,6 +114,19 @@ class PlanFailure:
     def to_json(self) -> JsonObject:
         """The same as a document."""
         return {"message": self.message, "step": self.step, "tool": self.tool, "checkpoint": self.checkpoint}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A path that two sides changed, and why that does not go together."""
+
+    resource: str
+    path: str
+    reason: str
+
+    def to_json(self) -> JsonObject:
+        """The same as a document."""
+        return {"resource": self.resource, "path": self.path, "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +150,7 @@ class Plan:
     fence: int  # raised by every claim
     created_at: datetime
     updated_at: datetime
+    conflicts: tuple[Conflict, ...] = ()  # that hold it up, while it is constrained
 
     @property
     def name(self) -> str:
@@ -144,7 +163,13 @@ class Plan:
             raise TransitionIllegal(
                 plan_id=self.plan_id, source=f"{self.phase}/{self.state}", target=f"{phase}/{state}"
             )
-        return replace(self, phase=phase, state=state, updated_at=at)
+        conflicts = self.conflicts if state is State.CONSTRAINED else ()
+        return replace(self, phase=phase, state=state, updated_at=at, conflicts=conflicts)
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether no step is left to run."""
+        return self.phase is Phase.APPLY or (self.phase, self.state) == (Phase.EXECUTE, State.COMPLETE)
 
     @property
     def is_final(self) -> bool:

@@ -1,7 +1,7 @@
 """What differs between two stored trees, path by path, and what of it a patch cannot carry."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from mulligan.domain.placement import is_spare_name
@@ -39,6 +39,9 @@ class TreeEntry:
     shared_with: bytes  # of a file with several names: the first of their paths, which names the set
     attributes: tuple[tuple[bytes, bytes], ...]  # user.* names and values
     empty: bool  # of a folder: it holds nothing
+    # Kept beside identity: no difference, but comes back when it is written.
+    mtime_ns: int = field(default=0, compare=False)
+    sparse: bool = field(default=False, compare=False)
 
     @property
     def is_folder(self) -> bool:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from mulligan.domain.applying import RealChange
     from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
     from mulligan.domain.decision import Decision
     from mulligan.domain.event import Event
     from mulligan.domain.ids import CallId, CheckpointId, GroupId, IntentId, PlanId
-    from mulligan.domain.intent import Intent
+    from mulligan.domain.intent import Intent, IntentKind
     from mulligan.domain.plan import Plan, State
     from mulligan.domain.resource import Sandbox
     from mulligan.domain.retention import GroupSummary
@@ -178,6 +179,14 @@ class CheckpointRepository(Protocol):
         """What retention needs to know of all groups, oldest first."""
         ...
 
+    def expendable(self, plan_id: PlanId, attempts: int, count: int) -> Sequence[GroupSummary]:
+        """As many groups as pruning `count` of them must look at, oldest first; cost follows `count`.
+
+        Those that retention lets go first, and those that are the first, the newest, the newest live one
+        between two steps, or the last of one of the plan's attempts.
+        """
+        ...
+
     def ids(self, plan_id: PlanId) -> Collection[CheckpointId]:
         """The ids of all the plan's checkpoints."""
         ...
@@ -234,6 +243,10 @@ class IntentRepository(Protocol):
         """What is under way or was cut off, oldest first."""
         ...
 
+    def of_kinds(self, kinds: Collection[IntentKind]) -> Sequence[Intent]:
+        """What of these kinds is under way or was cut off in any plan, oldest first."""
+        ...
+
 
 class EventRepository(Protocol):
     """Keeps the log of each plan."""
@@ -268,6 +281,26 @@ class SandboxRepository(Protocol):
 
     def remove(self, plan_id: PlanId, resource: str) -> None:
         """The sandbox is no more."""
+        ...
+
+
+class RealChangeRepository(Protocol):
+    """Keeps what applying plans did, or is about to do, to the real resources."""
+
+    def add(self, change: RealChange) -> None:
+        """Record what is about to be done."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[RealChange]:
+        """All of a plan, in the order of its resources."""
+        ...
+
+    def snapshots(self) -> Sequence[Snapshot]:
+        """All snapshots that they name, of all plans."""
+        ...
+
+    def remove(self, plan_id: PlanId, act: IntentKind) -> None:
+        """It was taken back, or can be no more."""
         ...
 
 
@@ -317,4 +350,9 @@ class Transaction(Protocol):
     @property
     def sandboxes(self) -> SandboxRepository:
         """Sandboxes."""
+        ...
+
+    @property
+    def real_changes(self) -> RealChangeRepository:
+        """What was applied."""
         ...

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
     from mulligan.domain.snapshot import Root, Snapshot
     from mulligan.domain.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
-    from mulligan.domain.tree_difference import StoredContent, TreeDifference
+    from mulligan.domain.tree_difference import StoredContent, TreeDifference, TreeEntry
     from mulligan.ports.world import Observer
 
 
@@ -89,6 +89,10 @@ class StoredTrees(Protocol):
         """The bytes of a file that a difference named, verified; SnapshotDamaged where they are not there."""
         ...
 
+    def head(self, content: StoredContent, length: int) -> bytes:
+        """The first bytes of such a file; costs as much as one piece of it."""
+        ...
+
 
 class SnapshotStore(StoredTrees, Protocol):
     """Keeps trees of files by content, durably."""
@@ -110,6 +114,20 @@ class SnapshotStore(StoredTrees, Protocol):
 
         Equal contents give equal ids. Only what changed since the last capture with this cache key is read.
         What cannot be held (sockets, devices, unreadable files) is listed, never dropped silently.
+        """
+        ...
+
+    def put(self, contents: Iterable[bytes]) -> tuple[StoredContent, ...]:
+        """Store contents that no tree has, durably, in their order; equal bytes are equal contents."""
+        ...
+
+    def graft(self, root: Root, edits: Mapping[str, TreeEntry | None], at_ns: int) -> Root:
+        """Store, durably, a tree that is another one but for these paths; None: nothing stands there.
+
+        A folder that is given keeps what it held, a file in its place drops that. Around each path there must
+        be folders, in the tree or among the edits: ValueError where there are none. Equal to a capture of the
+        same tree. It costs what is edited, not what is there: folders without an edit are not opened. mtimes
+        of all else stay, but folders in which a name came, went or changed get `at_ns`.
         """
         ...
 
@@ -217,6 +235,10 @@ class SandboxKind(Protocol):
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working copy exactly what the snapshot holds; idempotent."""
+        ...
+
+    def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
+        """Tell whether two of its snapshots are the same to whoever uses them: a database by what SQLite reads."""
         ...
 
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:

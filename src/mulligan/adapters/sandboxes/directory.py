@@ -92,6 +92,10 @@ class DirectorySandboxes:
         self._must_exist(sandbox)
         return self._store.restore(snapshot, self._tree(sandbox), observer)
 
+    def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
+        """Files are what their bytes are."""
+        return one.same_as(other)
+
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """The working copy's tree, and the real folder's."""
         return (self._tree(sandbox), real_tree(Path(sandbox.location), frozenset(sandbox.excluded)))

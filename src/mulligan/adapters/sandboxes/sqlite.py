@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.composing import compose_files
+from mulligan.adapters.sandboxes.database_contents import same_contents
 from mulligan.adapters.sandboxes.database_copy import MAGIC, DatabaseCopies, NoDatabase, problem_in
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles, Stamps, is_settled
 from mulligan.adapters.sandboxes.exporting import export_files
@@ -164,6 +165,17 @@ class SqliteSandboxes:
         if changes or (not self._others_at_work and self._is_untidy(sandbox)):
             self._put(sandbox, snapshot, observer)
         return changes
+
+    def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
+        """Tell whether SQLite reads the same in both, however it is laid out in pages."""
+        if one.same_as(other):
+            return True
+        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+            trees = (_folder(shop, "one"), _folder(shop, "other"))
+            for tree, snapshot in zip(trees, (one, other), strict=True):
+                self._store.restore(snapshot, tree, Unobserved())
+                self._store.forget_tree(tree)
+            return same_contents(*(next(tree.path.iterdir(), None) for tree in trees))
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """None: what is remembered of a database lies beside its sandbox."""

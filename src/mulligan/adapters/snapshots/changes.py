@@ -109,6 +109,8 @@ def _shown(entry: Entry | None) -> TreeEntry | None:
         shared_with=entry.group,
         attributes=entry.attributes,
         empty=entry.kind is EntryKind.FOLDER and entry.id == _HOLDS_NOTHING,
+        mtime_ns=entry.mtime_ns,
+        sparse=entry.sparse,
     )
 
 

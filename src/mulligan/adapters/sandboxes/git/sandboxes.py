@@ -192,6 +192,10 @@ class GitSandboxes:
         self._must_exist(sandbox)
         return self._restore(sandbox, snapshot, observer)
 
+    def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
+        """Files are what their bytes are."""
+        return one.same_as(other)
+
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """The working copy's trees, and the real checkout's."""
         real = _real_tree(Path(sandbox.location), frozenset(sandbox.excluded))

@@ -1,0 +1,64 @@
+"""What an apply did, or is about to do, to the real resources: all that taking it back needs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from mulligan.domain.ids import GroupId
+from mulligan.domain.intent import IntentKind
+from mulligan.domain.placement import is_spare_name
+from mulligan.domain.resource import Sandbox
+from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.tree_difference import TreeDifference, TreeEntry
+
+_OPENED_UP = 0o700  # what a restore gives a folder while it works in it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealChange:
+    """What becomes of one real resource."""
+
+    act: IntentKind  # apply or unapply
+    real: Sandbox  # the resource, as what is worked on in place
+    before: Snapshot
+    written: Snapshot
+    group_id: GroupId | None  # the pre_apply group; None: the plan takes none
+    commit: str | None  # git-checkout only
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshots:
+    """A state of several resources that is no group of a plan."""
+
+    by_resource: Mapping[str, Snapshot]
+
+    def snapshot_of(self, resource: str) -> Snapshot:
+        """What that resource is."""
+        return self.by_resource[resource]
+
+
+def left_halfway(
+    from_before: Iterable[TreeDifference], from_written: Iterable[TreeDifference]
+) -> dict[str, TreeEntry | None]:
+    """What a restore that was cut off left neither as before nor as written, and what it is to count as.
+
+    Both differences lead to the tree as it is. A name that was given for a moment counts as nothing, a file that
+    has other names than it should as the file, a folder that was open for work as the folder.
+    """
+    before, written = ({d.path: d for d in each} for each in (from_before, from_written))
+    found: dict[str, TreeEntry | None] = {}
+    for path in before.keys() & written.keys():
+        present = before[path].new
+        if is_spare_name(path.rpartition("/")[2]) and before[path].old is None:
+            found[path] = None
+        elif present is not None:
+            for wanted in (written[path].old, before[path].old):
+                if wanted is not None and _is_halfway(present, wanted):
+                    found[path] = wanted
+                    break
+    return found
+
+
+def _is_halfway(present: TreeEntry, wanted: TreeEntry) -> bool:
+    if present.is_folder and wanted.is_folder:
+        return present.mode in (_OPENED_UP, wanted.mode | _OPENED_UP, wanted.mode)
+    return replace(present, shared_with=b"") == replace(wanted, shared_with=b"")
