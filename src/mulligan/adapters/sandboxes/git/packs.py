@@ -27,9 +27,13 @@ class Objects:
         """How many bytes a name has."""
         return self._hash().digest_size
 
+    def name_of(self, kind: str, data: bytes) -> bytes:
+        """The name that an object has, or would have."""
+        return self._hash(b"%s %d\0" % (kind.encode(), len(data)) + data).digest()
+
     def add(self, kind: str, data: bytes) -> bytes:
         """Take an object into the next pack; gives its name."""
-        name = self._hash(b"%s %d\0" % (kind.encode(), len(data)) + data).digest()
+        name = self.name_of(kind, data)
         self._new[name] = (_TYPES[kind], data)
         self.size += len(data)
         return name

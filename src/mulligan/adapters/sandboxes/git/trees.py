@@ -72,6 +72,29 @@ class Trees:
             found = self._entries(found[1]).get(name)
         return found
 
+    def leaf(self, tree: bytes | None, path: bytes) -> Leaf | None:
+        """The file, symlink or commit that a tree has under a path; a folder is none."""
+        found = self.entry(tree, path) if tree is not None else None
+        return found if found is not None and found[0] != FOLDER else None
+
+    def leaves_below(self, tree: bytes, path: bytes) -> list[bytes]:
+        """The paths of all files, symlinks and commits in a folder of a tree; none where there is no folder."""
+        found = self.entry(tree, path)
+        if found is None or found[0] != FOLDER:
+            return []
+        below: list[bytes] = []
+        for name, (mode, _) in self._entries(found[1]).items():
+            inner = b"%s/%s" % (path, name)
+            below += self.leaves_below(tree, inner) if mode == FOLDER else [inner]
+        return below
+
+    def blob(self, name: bytes) -> bytes:
+        """The content of a blob."""
+        ((_, kind, data),) = self._read([name.hex()])
+        if kind != "blob":
+            raise ObjectMissing(name.hex())
+        return data
+
     def close(self) -> None:
         """End the process behind it."""
         self._asking.close()

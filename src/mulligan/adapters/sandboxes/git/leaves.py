@@ -1,0 +1,60 @@
+"""Three-way merges of what git has under one path: of leaves, and of the lines of their blobs."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.trees import Leaf
+
+_FILES = frozenset({b"100644", b"100755"})
+_LOOKED_AT = 8000  # bytes in which git looks for a NUL
+
+
+class CannotMerge(Exception):
+    """Both sides changed the same."""
+
+
+def merge_leaves(
+    base: Leaf | None,
+    theirs: Leaf | None,
+    ours: Leaf | None,
+    merge_blobs: Callable[[bytes, bytes, bytes], bytes],
+) -> Leaf | None:
+    """What `ours` becomes by what `theirs` changed since the base; CannotMerge where both changed the same.
+
+    `merge_blobs` is asked for files whose contents both changed: base, theirs, ours.
+    """
+    if theirs in (ours, base):
+        return ours
+    if ours == base:
+        return theirs
+    if base is None or theirs is None or ours is None:
+        raise CannotMerge
+    if not {base[0], theirs[0], ours[0]} <= _FILES:
+        raise CannotMerge
+    mode = _chosen(base[0], theirs[0], ours[0])
+    blob = _chosen(base[1], theirs[1], ours[1])
+    if mode is None:
+        raise CannotMerge
+    return mode, blob if blob is not None else merge_blobs(base[1], theirs[1], ours[1])
+
+
+def _chosen(base: bytes, theirs: bytes, ours: bytes) -> bytes | None:
+    """The value of the side that changed it; None: both did, differently."""
+    if theirs in (ours, base):
+        return ours
+    return theirs if ours == base else None
+
+
+def merge_lines(git: Git, workshop: Path, base: bytes, theirs: bytes, ours: bytes) -> bytes:
+    """Merge texts line by line as git does; CannotMerge where changes overlap, or what is no text changed."""
+    if any(b"\0" in text[:_LOOKED_AT] for text in (base, theirs, ours)):
+        raise CannotMerge
+    names: list[str] = []
+    for name, text in (("ours", ours), ("base", base), ("theirs", theirs)):
+        (workshop / name).write_bytes(text)
+        names.append(str(workshop / name))
+    ended = git.attempt("merge-file", "-p", "-q", *names)
+    if ended.returncode != 0:
+        raise CannotMerge
+    return ended.stdout
