@@ -55,7 +55,8 @@ def left_halfway(
             found[path] = None
         else:
             wanted = [each for each in (became, was) if each is not None and _is_halfway(present, each)]
-            found |= {path: each for each in wanted[:1]}
+            if wanted:
+                found[path] = wanted[0]
     return found
 
 
