@@ -40,7 +40,7 @@ def test_with_a_commit(name: str, tmp_path: Path) -> None:
         )
         assert (
             run_git(checkout.top, "reflog", "-1", "--format=%gs").strip()
-            == "mulligan apply: what the plan did"
+            == "mulligan: what the plan did"
         )
     assert run_git(checkout.top, "fsck", "--no-dangling") == ""
     applied.take_back()
