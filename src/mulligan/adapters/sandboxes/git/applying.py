@@ -17,7 +17,7 @@ from mulligan.adapters.sandboxes.git.leaves import CannotMerge, merge_lines
 from mulligan.adapters.sandboxes.git.readiness import identity
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.staging import Index, Staged
-from mulligan.adapters.sandboxes.git.trees import Leaf, ObjectMissing, Trees
+from mulligan.adapters.sandboxes.git.trees import Leaf, ObjectMissing, Trees, folders_above
 from mulligan.domain.renames import find_renames
 from mulligan.domain.tree_difference import TreeDifference, TreeEntry, beyond_patch
 from mulligan.errors import CheckoutUnready, NotBuiltYet, SystemFailed
@@ -70,7 +70,9 @@ class Applying:
             entries = Index(self._git, self._repository, index)
             staged = entries.read(_paths_and_above(differences))
             self._refuse_inner(differences, staged)
-            cleaning.follow(self._repository.top, (os.fsencode(d.path) for d in differences), merged)
+            paths = [os.fsencode(d.path) for d in differences]
+            trees.look_ahead(tree, paths)
+            cleaning.follow(self._repository.top, paths, merged)
             sides = _Sides(trees, tree, staged, cleaning)
             decided = _Decisions(self._store, self._order, sides, merged)
             decided.decide(differences)
@@ -287,7 +289,7 @@ class _Decisions:
             for path, leaf in changes.items():
                 if leaf is None or side(path) is not None:
                     continue
-                above = _above(path)
+                above = folders_above([path]) - {b""}
                 if any((all_changes[f] if f in all_changes else side(f)) is not None for f in above):
                     return True
                 inside = below(path) if path in self._folders else ()
@@ -310,14 +312,6 @@ class _Decisions:
         self.uncommitted.append(f"{os.fsdecode(path)}: {why}")
 
 
-def _above(path: bytes) -> list[bytes]:
-    names = path.split(b"/")
-    return [b"/".join(names[:depth]) for depth in range(1, len(names))]
-
-
 def _paths_and_above(differences: Sequence[TreeDifference]) -> set[bytes]:
-    found: set[bytes] = set()
-    for difference in differences:
-        path = os.fsencode(difference.path)
-        found |= {path, *_above(path)}
-    return found
+    paths = {os.fsencode(difference.path) for difference in differences}
+    return paths | folders_above(paths)
