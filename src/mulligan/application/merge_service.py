@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from mulligan.application.tree_diff import LARGEST_TEXT, find_renames
+from mulligan.application.tree_diff import LARGEST_TEXT
 from mulligan.domain.git_patch import is_binary
 from mulligan.domain.merge import (
     PathConflict,
@@ -14,6 +14,7 @@ from mulligan.domain.merge import (
     merge_trees,
     withheld,
 )
+from mulligan.domain.renames import find_renames
 from mulligan.domain.snapshot import Root
 from mulligan.domain.text_merge import Labels, merge_texts
 from mulligan.domain.tree_difference import StoredContent, TreeDifference, TreeEntry

@@ -38,10 +38,7 @@ def test_with_a_commit(name: str, tmp_path: Path) -> None:
         assert (
             shown.strip() == f"{parent}|A User <user@example.com>|A User <user@example.com>|what the plan did"
         )
-        assert (
-            run_git(checkout.top, "reflog", "-1", "--format=%gs").strip()
-            == "mulligan apply: what the plan did"
-        )
+        assert run_git(checkout.top, "reflog", "-1", "--format=%gs").strip() == "mulligan: what the plan did"
     assert run_git(checkout.top, "fsck", "--no-dangling") == ""
     applied.take_back()
     assert run_git(checkout.top, "rev-parse", "HEAD").strip() == parent

@@ -43,7 +43,7 @@ def test_restoring_is_repeatable(checkout: Checkout) -> None:
     checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
     assert applied.status() == []
     logged = run_git(checkout.top, "reflog", "--format=%gs").splitlines()
-    assert logged == ["mulligan apply: plan", "commit (initial): first"]
+    assert logged == ["mulligan: plan", "commit (initial): first"]
 
 
 def test_a_commit_that_was_pruned_meanwhile_moves_nothing(checkout: Checkout) -> None:

@@ -8,17 +8,17 @@ the plan's part alone, neither does, and the change reaches the working tree onl
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.cleaning import Cleaning
 from mulligan.adapters.sandboxes.git.command import Git, GitFailed
-from mulligan.adapters.sandboxes.git.items import Changes, Item, find_renames, of_git, went_and_came
+from mulligan.adapters.sandboxes.git.items import Changes, Item, of_git, went_and_came
 from mulligan.adapters.sandboxes.git.leaves import CannotMerge, merge_lines
 from mulligan.adapters.sandboxes.git.readiness import identity
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.staging import Index, Staged
-from mulligan.adapters.sandboxes.git.trees import Leaf, ObjectMissing, Trees
+from mulligan.adapters.sandboxes.git.trees import Leaf, ObjectMissing, Trees, folders_above
+from mulligan.domain.renames import find_renames
 from mulligan.domain.tree_difference import TreeDifference, TreeEntry, beyond_patch
 from mulligan.errors import CheckoutUnready, NotBuiltYet, SystemFailed
 from mulligan.ports import ApplyOrder, SnapshotStore
@@ -70,8 +70,10 @@ class Applying:
             entries = Index(self._git, self._repository, index)
             staged = entries.read(_paths_and_above(differences))
             self._refuse_inner(differences, staged)
-            cleaning.follow(self._repository.top, (os.fsencode(d.path) for d in differences), merged)
-            sides = _Sides(trees, tree, staged, cleaning, self._git, self._workshop)
+            paths = [os.fsencode(d.path) for d in differences]
+            trees.look_ahead(tree, paths)
+            cleaning.follow(self._repository.top, paths, merged)
+            sides = _Sides(trees, tree, staged, cleaning)
             decided = _Decisions(self._store, self._order, sides, merged)
             decided.decide(differences)
             if decided.staged:
@@ -141,14 +143,11 @@ class Applying:
 class _Sides:
     """HEAD and the index, before anything changes, and the blobs of files as git has them."""
 
-    def __init__(
-        self, trees: Trees, tree: bytes | None, staged: Staged, cleaning: Cleaning, git: Git, workshop: Path
-    ) -> None:
+    def __init__(self, trees: Trees, tree: bytes | None, staged: Staged, cleaning: Cleaning) -> None:
         self.trees = trees
         self.tree = tree
         self.staged = staged
         self.cleaning = cleaning
-        self._lines = partial(merge_lines, git, workshop)
 
     def head(self, path: bytes) -> Leaf | None:
         return self.trees.leaf(self.tree, path)
@@ -160,7 +159,7 @@ class _Sides:
         return self.index(path) is not None or self.head(path) is not None
 
     def merge_blobs(self, base: bytes, theirs: bytes, ours: bytes) -> bytes:
-        merged = self._lines(self._read(base), self._read(theirs), self._read(ours))
+        merged = merge_lines(self._read(base), self._read(theirs), self._read(ours))
         return self.cleaning.objects.add("blob", merged)
 
     def _read(self, blob: bytes) -> bytes:
@@ -262,8 +261,7 @@ class _Decisions:
         come = {os.fsdecode(path): entry for path, entry in now.items() if path not in was}
         if not gone or not come:
             return {}
-        found = find_renames(self._store, gone, come)
-        return {os.fsencode(old): os.fsencode(new) for old, new in found.items()}
+        return self._pairs(gone, come)
 
     def _moved_by_user(self, items: Sequence[Item]) -> dict[bytes, bytes]:
         """What the user renamed since the sandbox was made, of files that the plan changed."""
@@ -276,8 +274,11 @@ class _Decisions:
             return {}
         differences = self._store.difference(self._order.base.roots[0], self._order.ours.roots[0])
         gone, come = went_and_came(d for d in differences if ".git" not in d.path.split("/"))
-        found = find_renames(self._store, {p: e for p, e in gone.items() if p in lost}, come)
-        return {os.fsencode(old): os.fsencode(new) for old, new in found.items()}
+        return self._pairs({p: e for p, e in gone.items() if p in lost}, come)
+
+    def _pairs(self, gone: Mapping[str, TreeEntry], come: Mapping[str, TreeEntry]) -> dict[bytes, bytes]:
+        renames, _ = find_renames(gone, come, self._store.read)
+        return {os.fsencode(rename.old): os.fsencode(rename.new) for rename in renames}
 
     def _is_blocked(self, committed: Changes, staged: Changes) -> bool:
         """Whether a file would have to stand where a folder stays, or in a folder that is a file."""
@@ -288,7 +289,7 @@ class _Decisions:
             for path, leaf in changes.items():
                 if leaf is None or side(path) is not None:
                     continue
-                above = _above(path)
+                above = folders_above([path]) - {b""}
                 if any((all_changes[f] if f in all_changes else side(f)) is not None for f in above):
                     return True
                 inside = below(path) if path in self._folders else ()
@@ -311,14 +312,6 @@ class _Decisions:
         self.uncommitted.append(f"{os.fsdecode(path)}: {why}")
 
 
-def _above(path: bytes) -> list[bytes]:
-    names = path.split(b"/")
-    return [b"/".join(names[:depth]) for depth in range(1, len(names))]
-
-
 def _paths_and_above(differences: Sequence[TreeDifference]) -> set[bytes]:
-    found: set[bytes] = set()
-    for difference in differences:
-        path = os.fsencode(difference.path)
-        found |= {path, *_above(path)}
-    return found
+    paths = {os.fsencode(difference.path) for difference in differences}
+    return paths | folders_above(paths)

@@ -14,7 +14,7 @@ from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.packs import Objects
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.tracked import Judgement, Tracking
-from mulligan.adapters.sandboxes.git.trees import Leaf
+from mulligan.adapters.sandboxes.git.trees import Leaf, folders_above
 from mulligan.domain.tree_difference import EntryType, StoredContent, TreeEntry
 from mulligan.ports import StoredTrees
 
@@ -41,13 +41,7 @@ class Cleaning:
 
     def follow(self, top: Path, paths: Iterable[bytes], merged: Mapping[bytes, TreeEntry | None]) -> None:
         """Take over the rules of a working tree for these paths; `merged` is what it is about to get."""
-        folders = {b""}
-        for path in paths:
-            folder = path.rpartition(b"/")[0]
-            while folder not in folders:
-                folders.add(folder)
-                folder = folder.rpartition(b"/")[0]
-        for folder in folders:
+        for folder in folders_above(paths):
             for name in RULES:
                 path = os.path.join(folder, name)
                 here = os.path.join(os.fsencode(top), path)

@@ -110,8 +110,13 @@ class InPlaceCheckouts(InPlaceFolders):
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working tree and where it stands, durably."""
         files = super().capture(sandbox, observer)
-        prefix = f"{sandbox.plan_id}/{folder_name(sandbox.resource)}"
-        pin_head(self._git, self._repository(Path(sandbox.path)), prefix)  # no prune takes what is named here
+        if self._bare(
+            sandbox
+        ).is_there:  # else no checkpoints stand on it, and nobody would take the pin away
+            prefix = f"{sandbox.plan_id}/{folder_name(sandbox.resource)}"
+            pin_head(
+                self._git, self._repository(Path(sandbox.path)), prefix
+            )  # no prune takes what is named here
         with self._position(sandbox) as (staged, _):
             standing = self._store.capture(staged, observer)
         return replace(

@@ -5,15 +5,7 @@ from dataclasses import dataclass
 
 from mulligan.adapters.sandboxes.git.leaves import CannotMerge, merge_leaves
 from mulligan.adapters.sandboxes.git.trees import Leaf
-from mulligan.domain.renames import (
-    LARGEST_COMPARED,
-    MOST_READ,
-    Lines,
-    equal_renames,
-    similar_renames,
-)
-from mulligan.domain.tree_difference import EntryType, TreeDifference, TreeEntry
-from mulligan.ports import StoredTrees
+from mulligan.domain.tree_difference import TreeDifference, TreeEntry
 
 Changes = dict[bytes, Leaf | None]
 Lookup = Callable[[bytes], Leaf | None]
@@ -57,19 +49,6 @@ class Item:
         return {path: leaf for path, leaf in changes.items() if side(path) != leaf}
 
 
-def find_renames(
-    store: StoredTrees, gone: Mapping[str, TreeEntry], come: Mapping[str, TreeEntry]
-) -> dict[str, str]:
-    """Files that went, and the names under which they came back."""
-    renames = equal_renames(gone, come)
-    olds, news = {r.old for r in renames}, {r.new for r in renames}
-    left = [{p: e for p, e in side.items() if p not in done} for side, done in ((gone, olds), (come, news))]
-    if all(left):
-        texts = [_texts(store, side) for side in left]
-        renames += similar_renames(*texts)[0]
-    return {rename.old: rename.new for rename in renames}
-
-
 def went_and_came(
     differences: Iterable[TreeDifference],
 ) -> tuple[dict[str, TreeEntry], dict[str, TreeEntry]]:
@@ -88,16 +67,3 @@ def went_and_came(
 def of_git(entry: TreeEntry | None) -> TreeEntry | None:
     """The entry, if git can have it: folders are none of its."""
     return None if entry is None or entry.is_folder else entry
-
-
-def _texts(store: StoredTrees, entries: Mapping[str, TreeEntry]) -> dict[str, Lines]:
-    found: dict[str, Lines] = {}
-    read = 0
-    for path, entry in entries.items():
-        size = entry.content.size if entry.content is not None else 0
-        if entry.type is EntryType.FILE and entry.content is not None and 0 < size <= LARGEST_COMPARED:
-            read += size
-            if read > MOST_READ:
-                break
-            found[path] = Lines.of(store.read(entry.content))
-    return found

@@ -1,13 +1,12 @@
 """Three-way merges of what git has under one path: of leaves, and of the lines of their blobs."""
 
 from collections.abc import Callable
-from pathlib import Path
 
-from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.trees import Leaf
+from mulligan.domain.git_patch import is_binary
+from mulligan.domain.text_merge import merge_texts
 
 _FILES = frozenset({b"100644", b"100755"})
-_LOOKED_AT = 8000  # bytes in which git looks for a NUL
 
 
 class CannotMerge(Exception):
@@ -46,15 +45,11 @@ def _chosen(base: bytes, theirs: bytes, ours: bytes) -> bytes | None:
     return theirs if ours == base else None
 
 
-def merge_lines(git: Git, workshop: Path, base: bytes, theirs: bytes, ours: bytes) -> bytes:
-    """Merge texts line by line as git does; CannotMerge where changes overlap, or what is no text changed."""
-    if any(b"\0" in text[:_LOOKED_AT] for text in (base, theirs, ours)):
+def merge_lines(base: bytes, theirs: bytes, ours: bytes) -> bytes:
+    """Merge texts line by line; CannotMerge where changes overlap, or what is no text changed on both sides."""
+    if any(is_binary(text) for text in (base, theirs, ours)):
         raise CannotMerge
-    names: list[str] = []
-    for name, text in (("ours", ours), ("base", base), ("theirs", theirs)):
-        (workshop / name).write_bytes(text)
-        names.append(str(workshop / name))
-    ended = git.attempt("merge-file", "-p", "-q", *names)
-    if ended.returncode != 0:
+    merged = merge_texts(base, ours, theirs, None)
+    if merged.overlaps:
         raise CannotMerge
-    return ended.stdout
+    return merged.text

@@ -13,7 +13,7 @@ from mulligan.errors import RestoreFailed
 
 BRANCHES = "branches"  # where all of them stood: the one that HEAD is moved away from goes back as well
 _STAMP_NS = 0
-_APPLY, _BACK = "mulligan apply", "mulligan: going back"  # in reflogs
+_ON, _BACK = "mulligan", "mulligan: going back"  # in reflogs
 
 
 class Position:
@@ -93,7 +93,7 @@ class Position:
         head, _, message = text.partition("\n\n")
         parents = [line.partition(" ")[2] for line in head.split("\n") if line.startswith("parent ")]
         follows = parents == ([before] if before else [])
-        return f"{_APPLY}: {message.partition(chr(10))[0]}" if follows else _BACK
+        return f"{_ON}: {message.partition(chr(10))[0]}" if follows else _BACK
 
     def _require(self, commit: str) -> None:
         if self._there.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode:
