@@ -33,7 +33,7 @@ Feature: Applying a plan
     And in the real folder "code/new/file" reads "new\n"
     And nothing called "code/gone" is in the real folder
     And the real database "app.db" holds "before, plan"
-    And the sandbox is gone
+    And no sandbox of the plan is left
     When the plan is rolled back to "first"
     Then it is refused with "plan_already_applied"
     And the hint says "plan unapply"

@@ -1,10 +1,12 @@
 """Steps that apply plans and take that back."""
 
 import sqlite3
+import subprocess
 from contextlib import closing
 
 from behave import given, then, when
 from git_checkouts import git
+from world import PROGRAM
 
 
 @when("the plan is applied")
@@ -25,10 +27,21 @@ def _(context):
 
 @when("the plan is applied and killed while it writes")
 def _(context):
-    context.world.variables["MULLIGAN_FAULT"] = "before:restore.place:1:SIGKILL"
-    context.world.start("plan", "apply", "--yes", context.world.plan)
-    assert context.world.running.wait(30) == -9
-    del context.world.variables["MULLIGAN_FAULT"]
+    fault = {"MULLIGAN_FAULT": "before:restore.place:1:SIGKILL"}
+    ended = subprocess.run(
+        [PROGRAM, "plan", "apply", "--yes", context.world.plan],
+        cwd=context.world.folder,
+        env=context.world.environment | fault,
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == -9, ended
+
+
+@then("no sandbox of the plan is left")
+def _(context):
+    assert context.world.status()["sandboxes"] == []
+    assert not list((context.world.folder / ".mulligan" / "sandboxes").glob("*/*"))
 
 
 @when('someone makes the real file "{path}" read "{content}"')
