@@ -1,5 +1,6 @@
 """Merges what two sides made of one snapshot, and stores the result: no tree of files is touched."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -123,7 +124,7 @@ class MergeService:
 
         for text, content in zip(placed, self._store.put(merged()), strict=True):
             edits[text.path] = replace(text.entry, content=content)
-        return edits, conflicts
+        return edits, sorted(conflicts, key=lambda conflict: os.fsencode(conflict.path))
 
     def _merged_text(self, text: TextToMerge, rules: MergeRules) -> tuple[bytes | None, str]:
         """The merged bytes, if there are any to be written; and why it is a conflict, if it is one."""
