@@ -82,6 +82,7 @@ def test_filters_and_line_ends_are_those_of_the_user(checkout: Checkout) -> None
         "new.up": "new\n",
         "new dos": b"a\r\nb\r\n",
         "odd\nname.up": "odd\n",
+        '"quoted.up': "quoted\n",
         "sub/.gitattributes": b"*.up -filter\r\n",
         "sub/raw.up": "raw\n",
     }
@@ -90,6 +91,7 @@ def test_filters_and_line_ends_are_those_of_the_user(checkout: Checkout) -> None
     assert applied.head("word.up") == "MINE\nWORD\nX\nY\nZ\nPLAN\n"
     assert applied.head("new.up") == "NEW\n"
     assert applied.head("odd\nname.up") == "ODD\n"
+    assert applied.head('"quoted.up') == "QUOTED\n"
     assert applied.head("sub/raw.up") == "raw\n"
     assert applied.head("dos") == "one\nmine\nx\ny\nz\nplan\n"
     assert applied.head("new dos") == "a\nb\n"
@@ -340,3 +342,13 @@ def test_the_next_status_reads_nothing_anew(checkout: Checkout) -> None:
     write(checkout.start(), {"text": PLANNED, "new": "new\n"})
     checkout.apply({"text": PLANNED, "new": "new\n"})
     assert run_git(checkout.top, "diff-files", "--raw") == ""
+
+
+def test_names_that_git_does_not_take_reach_the_working_tree_only(checkout: Checkout) -> None:
+    plan = {"text": PLANNED, "sub/.GIT/config": "x\n", "git~1": "x\n"}
+    write(checkout.start(), plan)
+    applied = checkout.apply(plan)
+    assert applied.head("text") == PLANNED
+    told = [each for each in applied.composed.uncommitted if each.endswith("git takes no such name")]
+    assert [each.partition(":")[0] for each in told] == ["git~1", "sub/.GIT/config"]
+    assert (checkout.top / "git~1").read_text() == "x\n"
