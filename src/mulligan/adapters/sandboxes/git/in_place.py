@@ -215,6 +215,9 @@ class InPlaceCheckouts(InPlaceFolders):
             memory = bare.memory
             for lender in memory.lenders:
                 unpin(self._git, Path(lender), memory.prefix)
+        found = open_repository(self._git, Path(sandbox.path))
+        if not isinstance(found, Unsuited):  # looking at it pins, also where there is no sandbox any more
+            unpin(self._git, found.git_dir, f"{sandbox.plan_id}/{folder_name(sandbox.resource)}")
         if bare.path.is_dir():
             remove_tree(bare.path, self._git_home)
 
