@@ -352,3 +352,34 @@ def test_names_that_git_does_not_take_reach_the_working_tree_only(checkout: Chec
     told = [each for each in applied.composed.uncommitted if each.endswith("git takes no such name")]
     assert [each.partition(":")[0] for each in told] == ["git~1", "sub/.GIT/config"]
     assert (checkout.top / "git~1").read_text() == "x\n"
+
+
+def test_a_link_where_the_commit_has_a_file_stays_uncommitted(checkout: Checkout) -> None:
+    (checkout.top / "text").unlink()
+    (checkout.top / "text").symlink_to("run")
+    sandbox = checkout.start()
+    (sandbox / "text").unlink()
+    (sandbox / "text").symlink_to("dos")
+    order = checkout.apply_order({}, "link")
+    composed = checkout.in_place.compose(checkout.apply_order({}, "link", files=order.theirs.roots[0]))
+    assert composed.uncommitted == ("text: it builds on what you have not committed there",)
+    assert composed.commit is None
+
+
+def test_a_name_that_the_commit_still_has_is_not_taken(checkout: Checkout) -> None:
+    """The plan gave a file with uncommitted lines the name of one whose deletion is not committed."""
+    write(checkout.top, {"text": lines("2 mine"), "run": None})
+    write(checkout.start(), {"text": None, "run": lines("2 mine")})
+    applied = checkout.apply({"text": None, "run": lines("2 mine")})
+    assert (applied.head("text"), applied.head("run")) == (SAME, "#!/bin/sh\n")
+    assert applied.composed.uncommitted == ("run: it builds on what you have not committed there",)
+
+
+def test_many_objects_are_written_in_several_packs(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mulligan.adapters.sandboxes.git.cleaning._PACKFUL", 100)
+    plan = {f"new{number}": f"{number}\n" * 60 for number in range(4)}
+    write(checkout.start(), plan)
+    applied = checkout.apply(plan)
+    assert {path: applied.head(path) for path in plan} == plan

@@ -61,9 +61,12 @@ def test_what_no_mulligan_holds_any_more_is_released(checkout: Checkout) -> None
     real, applied = _composed(checkout)
     lock = checkout.top / ".git" / "index.lock"
     lock.write_bytes(b"held by mulligan\n")  # as a killed process leaves it
+    draft = lock.with_name("index.lock.mulligan-1")
+    draft.write_bytes(b"held by mulligan\n")
     checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
     assert applied.head("text") == PLANNED
     assert not lock.exists()
+    assert not draft.exists()
 
 
 def test_before_the_first_commit(tmp_path: Path) -> None:
@@ -196,3 +199,43 @@ def test_an_apply_is_taken_back_by_a_commit_of_its_own(checkout: Checkout) -> No
         "what the plan did",
         "first",
     ]
+
+
+def test_a_git_command_that_begins_meanwhile_stops_it(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, applied = _composed(checkout)
+    lock = checkout.top / ".git" / "index.lock"
+    attempt = Git.attempt
+
+    def other_begins(git: Git, *words: str, stdin: bytes = b"") -> Any:
+        if "cat-file" in words:
+            lock.touch()
+        return attempt(git, *words, stdin=stdin)
+
+    monkeypatch.setattr(Git, "attempt", other_begins)
+    with pytest.raises(RestoreFailed, match="another git command is at work"):
+        checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
+    monkeypatch.undo()
+    assert lock.read_bytes() == b""
+    lock.unlink()
+    applied.take_back()
+    assert applied.status() == []
+
+
+def test_an_index_that_cannot_be_written_is_told(checkout: Checkout) -> None:
+    real, applied = _composed(checkout)
+    (checkout.top / ".git" / "index.mulligan").mkdir()
+    with pytest.raises(RestoreFailed, match="Is a directory"):
+        checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
+    assert not (checkout.top / ".git" / "index.lock").exists()
+
+
+def test_an_object_that_the_repository_lost_is_named(checkout: Checkout) -> None:
+    blob = run_git(checkout.top, "rev-parse", "HEAD:text").strip()
+    write(checkout.top, {"text": lines("2 mine")})
+    write(checkout.start(), {"text": lines("2 mine", "9 plan")})
+    order = checkout.apply_order({"text": lines("2 mine", "9 plan")}, "plan")
+    (checkout.top / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(SystemFailed, match=f"{blob} is missing"):
+        checkout.in_place.compose(order)
