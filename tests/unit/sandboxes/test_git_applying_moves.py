@@ -1,6 +1,7 @@
 """Moving a user's branch and index to what was composed: all of it or nothing, repeatable, and taken back."""
 
-from collections.abc import Iterator
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.domain.resource import Sandbox
+from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import RestoreFailed, SystemFailed
 from tests.applying_world import Applied, Checkout, lines, write
 from tests.git_checkouts import CHECKOUTS
@@ -81,56 +83,50 @@ def test_before_the_first_commit(tmp_path: Path) -> None:
     assert run_git(top, "rev-parse", "-q", "--verify", "HEAD", check=False) == ""
 
 
-class _Cut(BaseException):
-    """A process that ends here."""
+def _restore_and_die(checkout: Checkout, real: Sandbox, snapshot: Snapshot, number: int, when: str) -> bool:
+    """Restore in a process that is killed at one of its git commands; tells whether it came that far."""
+    child = os.fork()
+    if child:
+        _, status = os.waitpid(child, 0)
+        return os.WIFSIGNALED(status)
+    attempt = Git.attempt
+    left = number
+
+    def dying(git: Git, *words: str, stdin: bytes = b"") -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0 and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        done = attempt(git, *words, stdin=stdin)
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+
+    Git.attempt = dying
+    try:
+        checkout.in_place.restore(real, snapshot, Watcher())
+    finally:
+        os._exit(0)
 
 
-def test_cut_off_at_any_git_command_it_is_completed_or_taken_back(
-    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_at_any_git_command_it_is_completed_or_taken_back(checkout: Checkout, when: str) -> None:
     write(checkout.top, {"other": "staged\n"})
     run_git(checkout.top, "add", "other")
     head = run_git(checkout.top, "rev-parse", "HEAD")
     real, applied = _composed(checkout)
-    attempt = Git.attempt
-    cuts = 0
-    for end in ("before", "after"):
-        for number in range(99):
-            counted = iter(range(99))
-
-            def cut(
-                git: Git,
-                *words: str,
-                stdin: bytes = b"",
-                counted: Iterator[int] = counted,
-                at: int = number,
-                end: str = end,
-            ) -> Any:
-                here = next(counted) == at
-                if here and end == "before":
-                    raise _Cut
-                done = attempt(git, *words, stdin=stdin)
-                if here:
-                    raise _Cut
-                return done
-
-            monkeypatch.setattr(Git, "attempt", cut)
-            try:
-                checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
-            except _Cut:
-                cuts += 1
-            else:
-                break
-            finally:
-                monkeypatch.undo()
-            if number % 2:
-                checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
-                assert applied.status() == ["M  other"]
-                assert applied.head("text") == PLANNED
-            applied.take_back()
+    for number in range(99):
+        if not _restore_and_die(checkout, real, applied.composed.snapshot, number, when):
+            break
+        if number % 2:
+            checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
             assert applied.status() == ["M  other"]
-            assert run_git(checkout.top, "rev-parse", "HEAD") == head
-    assert cuts > 8
+            assert applied.head("text") == PLANNED
+        applied.take_back()
+        assert applied.status() == ["M  other"]
+        assert run_git(checkout.top, "rev-parse", "HEAD") == head
+    assert number > 5
+    assert sorted(path.name for path in (checkout.top / ".git").glob("index*")) == ["index"]
 
 
 def test_a_branch_that_someone_else_moves_meanwhile_stays_where_it_is(
