@@ -188,3 +188,22 @@ def test_a_plan_whose_real_folder_is_gone_can_be_cancelled_too(cut_off: ApplyWor
     assert cut_off.nothing_unfinished()
     (entry,) = [e for e in project.log("shown") if e.data.get("state") == "cancelled"]
     assert str(cut_off.folder / "site") in str(entry.data["unfinished"])
+
+
+def test_an_unapply_that_was_cut_off_is_told_of(world: ApplyWorld) -> None:
+    world.put_back("applied")
+    settled = world.passed(world.unapply).index("apply.settle")
+    world.put_back("applied")
+    world.killed(world.unapply, settled)
+    project = project_in(world.folder)
+    status = project.status("shown")
+    assert status.error is not None
+    assert f"mulligan plan unapply {status.plan_id}" in status.error.hint
+    assert status.execution.files_modified > 5
+    assert any("something was cut off" in text for text in project.doctor().waiting)
+    _, dry = project.unapply("shown", dry_run=True)
+    assert dry.error is None
+    assert "an unapply that was cut off would be taken back first" in dry.messages
+    world.unapply()
+    assert unlike(world.seen(), world.before) == []
+    assert project_in(world.folder).doctor().waiting == ()
