@@ -82,6 +82,7 @@ def test_filters_and_line_ends_are_those_of_the_user(checkout: Checkout) -> None
         "new.up": "new\n",
         "new dos": b"a\r\nb\r\n",
         "odd\nname.up": "odd\n",
+        '"quoted.up': "quoted\n",
         "sub/.gitattributes": b"*.up -filter\r\n",
         "sub/raw.up": "raw\n",
     }
@@ -90,6 +91,7 @@ def test_filters_and_line_ends_are_those_of_the_user(checkout: Checkout) -> None
     assert applied.head("word.up") == "MINE\nWORD\nX\nY\nZ\nPLAN\n"
     assert applied.head("new.up") == "NEW\n"
     assert applied.head("odd\nname.up") == "ODD\n"
+    assert applied.head('"quoted.up') == "QUOTED\n"
     assert applied.head("sub/raw.up") == "raw\n"
     assert applied.head("dos") == "one\nmine\nx\ny\nz\nplan\n"
     assert applied.head("new dos") == "a\nb\n"
@@ -340,3 +342,44 @@ def test_the_next_status_reads_nothing_anew(checkout: Checkout) -> None:
     write(checkout.start(), {"text": PLANNED, "new": "new\n"})
     checkout.apply({"text": PLANNED, "new": "new\n"})
     assert run_git(checkout.top, "diff-files", "--raw") == ""
+
+
+def test_names_that_git_does_not_take_reach_the_working_tree_only(checkout: Checkout) -> None:
+    plan = {"text": PLANNED, "sub/.GIT/config": "x\n", "git~1": "x\n"}
+    write(checkout.start(), plan)
+    applied = checkout.apply(plan)
+    assert applied.head("text") == PLANNED
+    told = [each for each in applied.composed.uncommitted if each.endswith("git takes no such name")]
+    assert [each.partition(":")[0] for each in told] == ["git~1", "sub/.GIT/config"]
+    assert (checkout.top / "git~1").read_text() == "x\n"
+
+
+def test_a_link_where_the_commit_has_a_file_stays_uncommitted(checkout: Checkout) -> None:
+    (checkout.top / "text").unlink()
+    (checkout.top / "text").symlink_to("run")
+    sandbox = checkout.start()
+    (sandbox / "text").unlink()
+    (sandbox / "text").symlink_to("dos")
+    order = checkout.apply_order({}, "link")
+    composed = checkout.in_place.compose(checkout.apply_order({}, "link", files=order.theirs.roots[0]))
+    assert composed.uncommitted == ("text: it builds on what you have not committed there",)
+    assert composed.commit is None
+
+
+def test_a_name_that_the_commit_still_has_is_not_taken(checkout: Checkout) -> None:
+    """The plan gave a file with uncommitted lines the name of one whose deletion is not committed."""
+    write(checkout.top, {"text": lines("2 mine"), "run": None})
+    write(checkout.start(), {"text": None, "run": lines("2 mine")})
+    applied = checkout.apply({"text": None, "run": lines("2 mine")})
+    assert (applied.head("text"), applied.head("run")) == (SAME, "#!/bin/sh\n")
+    assert applied.composed.uncommitted == ("run: it builds on what you have not committed there",)
+
+
+def test_many_objects_are_written_in_several_packs(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mulligan.adapters.sandboxes.git.cleaning._PACKFUL", 100)
+    plan = {f"new{number}": f"{number}\n" * 60 for number in range(4)}
+    write(checkout.start(), plan)
+    applied = checkout.apply(plan)
+    assert {path: applied.head(path) for path in plan} == plan

@@ -1,6 +1,7 @@
 """Moving a user's branch and index to what was composed: all of it or nothing, repeatable, and taken back."""
 
-from collections.abc import Iterator
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.domain.resource import Sandbox
+from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import RestoreFailed, SystemFailed
 from tests.applying_world import Applied, Checkout, lines, write
 from tests.git_checkouts import CHECKOUTS
@@ -61,9 +63,12 @@ def test_what_no_mulligan_holds_any_more_is_released(checkout: Checkout) -> None
     real, applied = _composed(checkout)
     lock = checkout.top / ".git" / "index.lock"
     lock.write_bytes(b"held by mulligan\n")  # as a killed process leaves it
+    draft = lock.with_name("index.lock.mulligan-1")
+    draft.write_bytes(b"held by mulligan\n")
     checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
     assert applied.head("text") == PLANNED
     assert not lock.exists()
+    assert not draft.exists()
 
 
 def test_before_the_first_commit(tmp_path: Path) -> None:
@@ -78,56 +83,50 @@ def test_before_the_first_commit(tmp_path: Path) -> None:
     assert run_git(top, "rev-parse", "-q", "--verify", "HEAD", check=False) == ""
 
 
-class _Cut(BaseException):
-    """A process that ends here."""
+def _restore_and_die(checkout: Checkout, real: Sandbox, snapshot: Snapshot, number: int, when: str) -> bool:
+    """Restore in a process that is killed at one of its git commands; tells whether it came that far."""
+    child = os.fork()
+    if child:
+        _, status = os.waitpid(child, 0)
+        return os.WIFSIGNALED(status)
+    attempt = Git.attempt
+    left = number
+
+    def dying(git: Git, *words: str, stdin: bytes = b"") -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0 and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        done = attempt(git, *words, stdin=stdin)
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+
+    Git.attempt = dying
+    try:
+        checkout.in_place.restore(real, snapshot, Watcher())
+    finally:
+        os._exit(0)
 
 
-def test_cut_off_at_any_git_command_it_is_completed_or_taken_back(
-    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_at_any_git_command_it_is_completed_or_taken_back(checkout: Checkout, when: str) -> None:
     write(checkout.top, {"other": "staged\n"})
     run_git(checkout.top, "add", "other")
     head = run_git(checkout.top, "rev-parse", "HEAD")
     real, applied = _composed(checkout)
-    attempt = Git.attempt
-    cuts = 0
-    for end in ("before", "after"):
-        for number in range(99):
-            counted = iter(range(99))
-
-            def cut(
-                git: Git,
-                *words: str,
-                stdin: bytes = b"",
-                counted: Iterator[int] = counted,
-                at: int = number,
-                end: str = end,
-            ) -> Any:
-                here = next(counted) == at
-                if here and end == "before":
-                    raise _Cut
-                done = attempt(git, *words, stdin=stdin)
-                if here:
-                    raise _Cut
-                return done
-
-            monkeypatch.setattr(Git, "attempt", cut)
-            try:
-                checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
-            except _Cut:
-                cuts += 1
-            else:
-                break
-            finally:
-                monkeypatch.undo()
-            if number % 2:
-                checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
-                assert applied.status() == ["M  other"]
-                assert applied.head("text") == PLANNED
-            applied.take_back()
+    for number in range(99):
+        if not _restore_and_die(checkout, real, applied.composed.snapshot, number, when):
+            break
+        if number % 2:
+            checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
             assert applied.status() == ["M  other"]
-            assert run_git(checkout.top, "rev-parse", "HEAD") == head
-    assert cuts > 8
+            assert applied.head("text") == PLANNED
+        applied.take_back()
+        assert applied.status() == ["M  other"]
+        assert run_git(checkout.top, "rev-parse", "HEAD") == head
+    assert number > 5
+    assert sorted(path.name for path in (checkout.top / ".git").glob("index*")) == ["index"]
 
 
 def test_a_branch_that_someone_else_moves_meanwhile_stays_where_it_is(
@@ -196,3 +195,43 @@ def test_an_apply_is_taken_back_by_a_commit_of_its_own(checkout: Checkout) -> No
         "what the plan did",
         "first",
     ]
+
+
+def test_a_git_command_that_begins_meanwhile_stops_it(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, applied = _composed(checkout)
+    lock = checkout.top / ".git" / "index.lock"
+    attempt = Git.attempt
+
+    def other_begins(git: Git, *words: str, stdin: bytes = b"") -> Any:
+        if "cat-file" in words:
+            lock.touch()
+        return attempt(git, *words, stdin=stdin)
+
+    monkeypatch.setattr(Git, "attempt", other_begins)
+    with pytest.raises(RestoreFailed, match="another git command is at work"):
+        checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
+    monkeypatch.undo()
+    assert lock.read_bytes() == b""
+    lock.unlink()
+    applied.take_back()
+    assert applied.status() == []
+
+
+def test_an_index_that_cannot_be_written_is_told(checkout: Checkout) -> None:
+    real, applied = _composed(checkout)
+    (checkout.top / ".git" / "index.mulligan").mkdir()
+    with pytest.raises(RestoreFailed, match="Is a directory"):
+        checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
+    assert not (checkout.top / ".git" / "index.lock").exists()
+
+
+def test_an_object_that_the_repository_lost_is_named(checkout: Checkout) -> None:
+    blob = run_git(checkout.top, "rev-parse", "HEAD:text").strip()
+    write(checkout.top, {"text": lines("2 mine")})
+    write(checkout.start(), {"text": lines("2 mine", "9 plan")})
+    order = checkout.apply_order({"text": lines("2 mine", "9 plan")}, "plan")
+    (checkout.top / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(SystemFailed, match=f"{blob} is missing"):
+        checkout.in_place.compose(order)

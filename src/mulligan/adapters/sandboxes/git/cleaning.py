@@ -13,7 +13,7 @@ from pathlib import Path
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.packs import Objects
 from mulligan.adapters.sandboxes.git.repository import Repository
-from mulligan.adapters.sandboxes.git.tracked import Judgement, Tracking
+from mulligan.adapters.sandboxes.git.tracked import Judgement, Tracking, can_be_listed
 from mulligan.adapters.sandboxes.git.trees import Leaf, folders_above
 from mulligan.domain.tree_difference import EntryType, StoredContent, TreeEntry
 from mulligan.ports import StoredTrees
@@ -102,7 +102,7 @@ class Cleaning:
     def _hashed(self, entries: Mapping[bytes, TreeEntry], paths: list[bytes]) -> dict[bytes, bytes]:
         """Let git make blobs of these, each under its own path: that decides about filters."""
         found: dict[bytes, bytes] = {}
-        listed = [path for path in paths if path.rpartition(b"/")[2] not in RULES and b"\n" not in path]
+        listed = [path for path in paths if path.rpartition(b"/")[2] not in RULES and can_be_listed(path)]
         for path in listed:
             self._write(path, self._text(entries[path]) or b"")
         if listed:

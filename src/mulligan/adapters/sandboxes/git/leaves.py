@@ -31,10 +31,10 @@ def merge_leaves(
         raise CannotMerge
     if not {base[0], theirs[0], ours[0]} <= _FILES:
         raise CannotMerge
-    mode = _chosen(base[0], theirs[0], ours[0])
+    mode = (
+        theirs[0] if ours[0] == base[0] else ours[0]
+    )  # there are two: both sides changed it alike, if they did
     blob = _chosen(base[1], theirs[1], ours[1])
-    if mode is None:
-        raise CannotMerge
     return mode, blob if blob is not None else merge_blobs(base[1], theirs[1], ours[1])
 
 

@@ -108,8 +108,11 @@ class Objects:
 
 
 def write_durably(files: Sequence[tuple[Path, bytes]]) -> None:
-    """Write files under their names, in this order, each whole or not there; when it returns they last."""
-    drafts = [(path.with_name(f"tmp-{path.name}"), path, data) for path, data in files]
+    """Write files under their names, in this order, each whole or not there; when it returns they last.
+
+    What a killed process leaves has a name by which `git gc` knows it for garbage.
+    """
+    drafts = [(path.with_name(f"tmp_{path.name}"), path, data) for path, data in files]
     for draft, _, data in drafts:
         with draft.open("wb") as file:
             file.write(data)

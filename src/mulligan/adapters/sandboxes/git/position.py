@@ -52,10 +52,11 @@ class Position:
             self._require(needed)
         try:
             with index_locked(self._repository.git_dir):
+                draft = self._draft_index(folder / "index")
                 if left and left != name and left in noted_then:
                     self._write("update-ref", "-m", _BACK, left, noted_then[left])
                 self._move_head(name, commit)
-                self._put_index(folder / "index")
+                self._put_index(draft)
         except OSError as exc:
             reason = exc.strerror or str(exc)
             raise RestoreFailed(path=str(self._repository.git_dir), reason=reason) from exc
@@ -114,13 +115,11 @@ class Position:
         commit = self._there.attempt("rev-parse", "-q", "--verify", "HEAD^{commit}").stdout.decode().strip()
         return os.fsdecode(asked.stdout).strip() or None, commit or None
 
-    def _put_index(self, wanted: Path) -> None:
-        """Put an index in place of the one that is there; what it knows of files is brought up to date."""
-        index = self._repository.git_dir / "index"
+    def _draft_index(self, wanted: Path) -> Path | None:
+        """Write an index beside the one that is there; what it knows of files is brought up to date."""
         if not wanted.exists():
-            index.unlink(missing_ok=True)
-            return
-        draft = index.with_name("index.mulligan")
+            return None
+        draft = self._repository.git_dir / "index.mulligan"
         draft.write_bytes(wanted.read_bytes())
         stamp_ns = wanted.stat().st_mtime_ns
         os.utime(draft, ns=(stamp_ns, stamp_ns))
@@ -129,8 +128,15 @@ class Position:
         # That a file differs from its entry is no failure: it is what the user has not staged.
         there.attempt("-c", "core.untrackedCache=keep", "update-index", "-q", "--refresh")
         _sync(draft)
-        draft.replace(index)
-        _sync(index.parent)
+        return draft
+
+    def _put_index(self, draft: Path | None) -> None:
+        index = self._repository.git_dir / "index"
+        if draft is None:
+            index.unlink(missing_ok=True)
+        else:
+            draft.replace(index)
+            _sync(index.parent)
 
 
 def stamp(folder: Path) -> None:
