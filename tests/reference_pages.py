@@ -52,6 +52,7 @@ BEFORE = {
     "tool trust": "echo 'import mulligan' > .mulligan/tools.py; mulligan tool trust --yes",
     "plan resolve": _IN_CONFLICT,
     "plan resume": "mulligan plan rollback --yes upgrade-api draft",
+    "plan unapply": "mulligan plan apply --yes upgrade-api",
 }
 
 

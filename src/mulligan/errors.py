@@ -35,7 +35,7 @@ MulliganError
 │   ├── RollbackDisabled · SandboxMissing
 │   ├── ApplyUnderWay · LocationChanged · NothingApplied · ChangedMeanwhile · LocationTaken
 │   ├── ConfinementImpossible   `sandbox.isolate: required` where it cannot be
-│   ├── ResourceUnsuitable · PathEscapes · PathReserved · TargetExists
+│   ├── ResourceUnsuitable · CheckoutUnready · PathEscapes · PathReserved · TargetExists
 │   ├── ToolNotCheckpointable · ToolArgumentsUnfit · ToolsUntrusted · ToolsUnsafe
 │   ├── ConfirmationMissing · Declined
 │   ├── DatabaseTooNew · DatabaseForeign
@@ -474,6 +474,13 @@ class ResourceUnsuitable(Refused):
 
     message: ClassVar[str] = "resource {resource!r} at {path}: {reason}"
     hint: ClassVar[str] = "correct `resources:` in the plan file"
+
+
+class CheckoutUnready(Refused):
+    """A git checkout that a plan's changes cannot be brought into as it stands."""
+
+    message: ClassVar[str] = "nothing can be applied to the checkout {path}: {reason}"
+    hint: ClassVar[str] = "mend that, then apply again"
 
 
 class LocationTaken(Refused):

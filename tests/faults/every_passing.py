@@ -1,10 +1,13 @@
 """Every passing of every boundary, by every command of the scenario, struck in every way: `nox -s faults`."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from mulligan.boundaries import ACTS
+from tests.faults.applying import ApplyWorld
+from tests.faults.test_apply_cut_off import changes, kill_at
 from tests.faults.trials import Fault, NeverFired, Trials
 
 
@@ -40,3 +43,14 @@ def test_every_passing(trials: Trials, act: str, record_property: Callable[[str,
     record_property("faults survived", survived)
     assert failed == []
     assert survived, "the fault never fired"
+
+
+@pytest.mark.parametrize("name", ["apply", "unapply"])
+def test_every_passing_of_a_change_of_real_resources(
+    tmp_path: Path, name: str, record_property: Callable[[str, object], None]
+) -> None:
+    world = ApplyWorld(tmp_path)
+    change = changes(world)[name]
+    world.put_back(change.start)
+    passed = world.passed(change.do)
+    record_property("faults survived", kill_at(world, change, [*range(len(passed))], passed))

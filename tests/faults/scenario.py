@@ -1,7 +1,9 @@
 """What is done while faults strike: a project, and one command after the other in it."""
 
 import os
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +57,15 @@ steps:
   - {name: one, tool: shell, args: {command: 'echo NAME.one >> "$PLACE/ran"; echo 1 > one; rm -r old'}}
   - {name: two, tool: shell, args: {command: 'echo NAME.two >> "$PLACE/ran"; echo 2 > two; rm gone'}}
 """
+SHOWN = """\
+name: NAME
+resources:
+  site: {type: fs-directory, location: site}
+  rows: {type: sqlite, location: site/rows.db}
+steps:
+  - {name: change, tool: shell, args: {command: 'echo NAME > text; rm -f gone; mkdir -p made; echo > made/NAME'}}
+  - {name: rows, tool: sql, resource: rows, args: {statements: ["insert into t values ('NAME')"]}}
+"""
 # A process that is asked to stop while its step runs: the launcher's parent is the program.
 STOPPED = """\
 name: stopped
@@ -98,8 +109,8 @@ def notes_in(folder: Path) -> Path:
 
 def make_project_folder(folder: Path) -> None:
     """Put the real things and the plan files there."""
-    code, data, real, kin = (folder / name for name in ("code", "data", "real", "kin"))
-    for place in (code / "old", code / "empty", data, real, kin, notes_in(folder)):
+    code, data, real, site, kin = (folder / name for name in ("code", "data", "real", "site", "kin"))
+    for place in (code / "old", code / "empty", data, real, site, kin, notes_in(folder)):
         place.mkdir(parents=True)
     (code / "gone").write_text("goes")
     (code / "link").symlink_to("gone")
@@ -112,6 +123,10 @@ def make_project_folder(folder: Path) -> None:
     os.link(real / "other", real / "other name")
     (kin / "tool").write_text("#!/bin/sh\n")
     (kin / "gone").write_text("goes")
+    for name in ("text", "gone"):
+        (site / name).write_text(name)
+    with closing(sqlite3.connect(site / "rows.db")) as db:
+        db.execute("create table t (x)")
     (folder / "main.yaml").write_text(MAIN)
     (folder / "mended.yaml").write_text(MAIN.replace("FIRST", "mended"))
     (folder / "in-place.yaml").write_text(IN_PLACE)
@@ -121,6 +136,8 @@ def make_project_folder(folder: Path) -> None:
         (folder / f"{name}.yaml").write_text(text)
     for name in ("killed", "unmade", "dropped"):
         (folder / f"{name}.yaml").write_text(SMALL.replace("NAME", name))
+    for name in ("shown", "halfway"):
+        (folder / f"{name}.yaml").write_text(SHOWN.replace("NAME", name))
 
 
 Run = Callable[..., int]  # runs a command to its end; `fault=` lets one strike
@@ -145,10 +162,10 @@ class Command:
             return False
 
 
-def _in_state(name: str, state: State) -> Callable[[Project], bool]:
+def _in_state(name: str, state: State, phase: Phase = Phase.EXECUTE) -> Callable[[Project], bool]:
     def reached(project: Project) -> bool:
         status = project.status(name)
-        return (status.phase, status.state) == (Phase.EXECUTE, state)
+        return (status.phase, status.state) == (phase, state)
 
     return reached
 
@@ -196,12 +213,16 @@ def _created(name: str) -> Callable[[Path, Run], object]:
     return lambda _, run: run("plan", "create", f"{name}.yaml")
 
 
+def _executed(name: str) -> Callable[[Path, Run], object]:
+    return lambda _, run: run("plan", "execute", f"{name}.yaml")
+
+
 def _cut_off(name: str, fault: str, *words: str) -> Callable[[Path, Run], object]:
     """A plan whose process died."""
 
     def prepare(folder: Path, run: Run) -> None:
         run("plan", "create", f"{name}.yaml")
-        if words[1] == "rollback":
+        if words[1] != "execute":
             run("plan", "execute", name)
         assert run(*words, fault=fault) == -9
 
@@ -268,6 +289,23 @@ SCENARIO = (
         prepare=_cut_off(
             "dropped", "before:return.ready:1:SIGKILL", "plan", "rollback", "--yes", "dropped", "first"
         ),
+    ),
+    Command(
+        name="apply",
+        words=("plan", "apply", "--yes", "shown"),
+        reached=_in_state("shown", State.APPLIED, Phase.APPLY),
+        prepare=_executed("shown"),
+    ),
+    Command(
+        name="take it back",
+        words=("plan", "unapply", "--yes", "shown"),
+        reached=_in_state("shown", State.CANCELLED, Phase.APPLY),
+    ),
+    Command(
+        name="apply once more",
+        words=("plan", "apply", "--yes", "halfway"),
+        reached=_in_state("halfway", State.APPLIED, Phase.APPLY),
+        prepare=_cut_off("halfway", "after:apply.ready:1:SIGKILL", "plan", "apply", "--yes", "halfway"),
     ),
     Command(
         name="be stopped",

@@ -7,11 +7,12 @@ commands, so that a trial starts there; it stands at one path always, because sa
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -174,6 +175,10 @@ class Trials:
             end: dict[str, Any] = {
                 name: picture_without_times(self._folder / name) for name in ("code", "data", "kin", "real")
             }
+            site = picture_without_times(self._folder / "site")
+            end["site"] = {name: facts for name, facts in site.items() if b"rows.db" not in name}
+            with closing(sqlite3.connect(self._folder / "site" / "rows.db")) as rows:
+                end["rows"] = rows.execute("select x from t").fetchall()
             end["settings"] = [(entry.key, entry.value) for entry in project.config.list()]
             for line in project.plans():
                 end[line.name] = _end_of_plan(project, line.plan_id)

@@ -14,8 +14,10 @@ from mulligan.domain.tree_difference import EntryType, StoredContent, TreeDiffer
 Tree = Mapping[str, TreeEntry]  # all paths but the tree itself
 
 _NAMES = Labels("others", "the plan")
-_FILES = st.builds(
-    lambda mode, word: TreeEntry(
+
+
+def _file(mode: int, word: str) -> TreeEntry:
+    return TreeEntry(
         type=EntryType.FILE,
         mode=mode,
         content=StoredContent(ObjectId(hashlib.sha256(word.encode()).hexdigest()), len(word)),
@@ -23,12 +25,11 @@ _FILES = st.builds(
         shared_with=b"",
         attributes=(),
         empty=False,
-    ),
-    mode=st.sampled_from([0o644, 0o755]),
-    word=st.sampled_from(["one", "two", "three"]),
-)
-_LINKS = st.builds(
-    lambda target: TreeEntry(
+    )
+
+
+def _link(target: bytes) -> TreeEntry:
+    return TreeEntry(
         type=EntryType.SYMLINK,
         mode=0o777,
         content=None,
@@ -36,9 +37,15 @@ _LINKS = st.builds(
         shared_with=b"",
         attributes=(),
         empty=False,
-    ),
-    target=st.sampled_from([b"here", b"there"]),
+    )
+
+
+_FILES = st.builds(
+    _file,
+    mode=st.sampled_from([0o644, 0o755]),
+    word=st.sampled_from(["one", "two", "three"]),
 )
+_LINKS = st.builds(_link, target=st.sampled_from([b"here", b"there"]))
 _ENTRIES = st.one_of(_FILES, _FILES, _LINKS, st.just("folder"))
 _PATHS = st.sampled_from(["a", "b", "a/a", "a/b", "b/a", "a/a/a", "a/a/b", "b/a/a", "c/a/b"])
 
@@ -81,13 +88,17 @@ def _difference(old: Tree, new: Tree) -> list[TreeDifference]:
     ]
 
 
+def _taken(_path: str) -> bool:
+    return False
+
+
 def _merge(base: Tree, ours: Tree, theirs: Tree, renames: Renames | None = None) -> TreeMerge:
     return merge_trees(
         _difference(base, ours),
         _difference(base, theirs),
         renames or Renames(),
         _NAMES,
-        lambda path: False,
+        _taken,
     )
 
 
@@ -173,9 +184,13 @@ def test_the_sides_meet_the_same_conflicts_either_way(base: Tree, ours: Tree, th
 
 
 _LINE = st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\r\n", b"\n"])
-_TEXTS = st.builds(
-    lambda lines, last: b"".join(lines) + last, st.lists(_LINE, max_size=8), st.sampled_from([b"", b"end"])
-)
+
+
+def _text(lines: list[bytes], last: bytes) -> bytes:
+    return b"".join(lines) + last
+
+
+_TEXTS = st.builds(_text, st.lists(_LINE, max_size=8), st.sampled_from([b"", b"end"]))
 
 
 @given(base=_TEXTS, other=_TEXTS)

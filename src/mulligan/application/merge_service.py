@@ -1,10 +1,11 @@
 """Merges what two sides made of one snapshot, and stores the result: no tree of files is touched."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from mulligan.application.tree_diff import LARGEST_TEXT, find_renames
+from mulligan.application.tree_diff import LARGEST_TEXT
 from mulligan.domain.git_patch import is_binary
 from mulligan.domain.merge import (
     PathConflict,
@@ -14,6 +15,7 @@ from mulligan.domain.merge import (
     merge_trees,
     withheld,
 )
+from mulligan.domain.renames import find_renames
 from mulligan.domain.snapshot import Root
 from mulligan.domain.text_merge import Labels, merge_texts
 from mulligan.domain.tree_difference import StoredContent, TreeDifference, TreeEntry
@@ -122,7 +124,7 @@ class MergeService:
 
         for text, content in zip(placed, self._store.put(merged()), strict=True):
             edits[text.path] = replace(text.entry, content=content)
-        return edits, conflicts
+        return edits, sorted(conflicts, key=lambda conflict: os.fsencode(conflict.path))
 
     def _merged_text(self, text: TextToMerge, rules: MergeRules) -> tuple[bytes | None, str]:
         """The merged bytes, if there are any to be written; and why it is a conflict, if it is one."""

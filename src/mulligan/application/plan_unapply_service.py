@@ -78,6 +78,7 @@ class PlanUnapplyService:
                         self._real_changes.ready(run, prepared.changes)
                 if prepared.conflicts:
                     self._real_changes.take_back(run, intent)
+                    self._let_go(run, applied)
                     return _answer(run, prepared, dry_run=False)
                 self._real_changes.carry_out(run, prepared.changes)
                 self._settle(run, intent, prepared)
@@ -90,8 +91,7 @@ class PlanUnapplyService:
             except MulliganError as exc:
                 self._real_changes.take_back(run, intent)
                 raise as_it_was(exc) from exc
-            for change in applied:
-                self._kinds.of(change.real).remove(change.real)  # what was kept beside it, nothing of its own
+            self._let_go(run, applied)
             return _answer(run, prepared, dry_run=False)
 
     def _applied(self, run: Run) -> tuple[list[RealChange], list[RealChange]]:
@@ -139,6 +139,13 @@ class PlanUnapplyService:
                 )
             )
         return self._preparing.prepare(run, wanted, None)
+
+    def _let_go(self, run: Run, applied: Sequence[RealChange]) -> None:
+        """Remove what looking at a real resource keeps beside it, unless a sandbox of it uses that too."""
+        with_sandbox = {sandbox.resource for sandbox in run.sandboxes}
+        for change in applied:
+            if change.real.resource not in with_sandbox:
+                self._kinds.of(change.real).remove(change.real)
 
     def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> None:
         now = self._clock.now()

@@ -1,18 +1,11 @@
 """The difference between two snapshots of one resource, as files, folders and a patch."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mulligan.domain.diff import FileDiff, FileStatus, FolderDiff, TreeDiff
-from mulligan.domain.git_patch import FilePatch, Version, is_binary, patch_of
-from mulligan.domain.renames import (
-    LARGEST_COMPARED,
-    MOST_READ,
-    Lines,
-    Rename,
-    equal_renames,
-    similar_renames,
-)
+from mulligan.domain.git_patch import FilePatch, Version, patch_of
+from mulligan.domain.renames import find_renames
 from mulligan.domain.tree_difference import (
     StoredContent,
     TreeDifference,
@@ -97,37 +90,6 @@ def _file_changes(differences: Sequence[TreeDifference], read: _Read) -> tuple[l
         elif path not in moved:
             changes.append(_FileChange(path, path, old.get(path), new.get(path), 0))
     return changes, left_out
-
-
-def find_renames(
-    gone: Mapping[str, TreeEntry], come: Mapping[str, TreeEntry], read: _Read
-) -> tuple[list[Rename], int]:
-    """Files that went and came under another name; and how many pairs were too many to be compared."""
-    equal = equal_renames(gone, come)
-    moved, named = {r.old for r in equal}, {r.new for r in equal}
-    old = _comparable({path: entry for path, entry in gone.items() if path not in moved})
-    new = _comparable({path: entry for path, entry in come.items() if path not in named})
-    if not old or not new:
-        return equal, 0
-    if sum(content.size for side in (old, new) for content in side.values()) > MOST_READ:
-        return equal, len(old) * len(new)
-    similar, left_out = similar_renames(_texts(old, read), _texts(new, read))
-    return equal + similar, left_out
-
-
-def _comparable(entries: _Leaves) -> dict[str, StoredContent]:
-    """The contents that may be looked at for likeness."""
-    contents = {path: entry.content for path, entry in entries.items() if entry.content is not None}
-    return {path: content for path, content in contents.items() if 0 < content.size <= LARGEST_COMPARED}
-
-
-def _texts(contents: Mapping[str, StoredContent], read: _Read) -> dict[str, Lines]:
-    found: dict[str, Lines] = {}
-    for path, content in contents.items():
-        data = read(content)
-        if not is_binary(data):
-            found[path] = Lines.of(data)
-    return found
 
 
 def _patch(change: _FileChange, read: _Read, options: DiffOptions) -> FilePatch:

@@ -235,7 +235,7 @@ def apply(
     return run(dry=True) if dry_run else confirmed(invocation, run, "Apply?", yes=yes)
 
 
-@command(group, "unapply", example="mulligan plan unapply upgrade-api", codes=(0, 1, 2, 3, 4, 130))
+@command(group, "unapply", example="mulligan plan unapply --yes upgrade-api", codes=(0, 1, 2, 3, 4, 130))
 @click.argument("plan", metavar="PLAN_ID")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")

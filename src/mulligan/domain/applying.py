@@ -47,14 +47,16 @@ def left_halfway(
     before, written = ({d.path: d for d in each} for each in (from_before, from_written))
     found: dict[str, TreeEntry | None] = {}
     for path in before.keys() & written.keys():
-        present = before[path].new
-        if is_spare_name(path.rpartition("/")[2]) and before[path].old is None:
+        present, was, became = before[path].new, before[path].old, written[path].old
+        if present is None:
+            if was is not None and became is not None and was.type is not became.type:
+                found[path] = was  # what is of another kind goes before the new one comes
+        elif is_spare_name(path.rpartition("/")[2]) and was is None:
             found[path] = None
-        elif present is not None:
-            for wanted in (written[path].old, before[path].old):
-                if wanted is not None and _is_halfway(present, wanted):
-                    found[path] = wanted
-                    break
+        else:
+            wanted = [each for each in (became, was) if each is not None and _is_halfway(present, each)]
+            if wanted:
+                found[path] = wanted[0]
     return found
 
 

@@ -12,26 +12,38 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from mulligan.adapters.sandboxes.composing import compose_files
 from mulligan.adapters.sandboxes.directory import real_tree, sandbox_of
 from mulligan.adapters.sandboxes.exporting import export_files
+from mulligan.adapters.sandboxes.git.applying import Applying, refuse_included
 from mulligan.adapters.sandboxes.git.bare import BareRepository, Memory
 from mulligan.adapters.sandboxes.git.beginning import begin, copy_objects
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits, start_from
+from mulligan.adapters.sandboxes.git.left_behind import left_behind
 from mulligan.adapters.sandboxes.git.making import Making
 from mulligan.adapters.sandboxes.git.pins import pin_head, unpin
-from mulligan.adapters.sandboxes.git.position import BRANCHES, Position
+from mulligan.adapters.sandboxes.git.position import BRANCHES, Position, move_on, stamp, standing_in
+from mulligan.adapters.sandboxes.git.readiness import refuse_unready
 from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId, PlanId
+from mulligan.domain.ids import CheckpointId
 from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, PathChange, Survey
 from mulligan.errors import NotBuiltYet, ResourceUnsuitable
-from mulligan.ports import ApplyOrder, Composed, Observer, SandboxOrder, SnapshotStore, WorkingTree
+from mulligan.ports import (
+    ApplyOrder,
+    Composed,
+    Observer,
+    SandboxOrder,
+    SnapshotStore,
+    Unobserved,
+    WorkingTree,
+)
 
 _GIT = ".git"
 
@@ -98,14 +110,19 @@ class InPlaceCheckouts(InPlaceFolders):
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working tree and where it stands, durably."""
         files = super().capture(sandbox, observer)
-        prefix = f"{sandbox.plan_id}/{folder_name(sandbox.resource)}"
-        pin_head(self._git, self._repository(Path(sandbox.path)), prefix)  # no prune takes what is named here
-        with self._position(sandbox) as staged:
-            position = self._store.capture(staged, observer)
+        if self._bare(
+            sandbox
+        ).is_there:  # else no checkpoints stand on it, and nobody would take the pin away
+            prefix = f"{sandbox.plan_id}/{folder_name(sandbox.resource)}"
+            pin_head(
+                self._git, self._repository(Path(sandbox.path)), prefix
+            )  # no prune takes what is named here
+        with self._position(sandbox) as (staged, _):
+            standing = self._store.capture(staged, observer)
         return replace(
             files,
-            snapshot=Snapshot((*files.snapshot.roots, *position.snapshot.roots)),
-            size_bytes=files.size_bytes + position.size_bytes,
+            snapshot=Snapshot((*files.snapshot.roots, *standing.snapshot.roots)),
+            size_bytes=files.size_bytes + standing.size_bytes,
         )
 
     def publish(
@@ -139,26 +156,53 @@ class InPlaceCheckouts(InPlaceFolders):
     def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
         """What a restore would do; touches nothing."""
         changes = super().compare(sandbox, Snapshot(snapshot.roots[:1]))
-        with self._position(sandbox) as staged:
+        with self._position(sandbox) as (staged, _):
             moved = self._store.compare(Snapshot(snapshot.roots[1:]), staged)
         return (*_inside(moved), *changes)
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working tree, HEAD, its branch and the index exactly what the snapshot holds; idempotent."""
         changes = super().restore(sandbox, Snapshot(snapshot.roots[:1]), observer)
-        with self._position(sandbox) as staged:
+        with self._position(sandbox) as (staged, position):
             moved = self._store.restore(Snapshot(snapshot.roots[1:]), staged, observer)
             if moved:
-                self._position_of(sandbox).put_back(staged.path)
+                position.put_back(staged.path)
         return (*_inside(moved), *changes)
 
     def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
-        """Refuse all: this version cannot."""
-        raise NotBuiltYet(feature="applying a plan to a git checkout")
+        """Refuse a checkout in which something is half done or, where a commit is to be made, none can be."""
+        refuse_unready(self._git, self._repository(Path(real.path)), commit=commit)
 
     def compose(self, order: ApplyOrder) -> Composed:
-        """Refuse: this version cannot."""
-        raise NotBuiltYet(feature="applying a plan to a git checkout")
+        """The merged files and, on top of the commit that is checked out, one that holds what the plan changed.
+
+        The commit is in the repository already, with no ref: restoring the snapshot moves the branch to it.
+        """
+        refuse_included(order.included)
+        repository = self._repository(Path(order.real.path))
+        there = self._git.on(repository.git_dir, GIT_DIR=repository.git_dir)
+        notes = left_behind(self._store, order, there)
+        if order.message is None:
+            return replace(compose_files(order), notes=notes)
+        with self._stage(order.real) as shop:
+            position = self._folder(shop / "position")
+            self._store.restore(Snapshot(order.ours.roots[1:]), position, Unobserved())
+            _, head = standing_in(position.path)
+            applying = Applying(self._git, repository, self._store, order, shop)
+            applied = applying.carry_out(head, position.path / "index", order.message)
+            roots = order.ours.roots[1:]
+            if applied.commit is not None or applied.staged:
+                if applied.commit is not None:
+                    move_on(position.path, applied.commit)
+                stamp(position.path)
+                roots = self._store.capture(position, Unobserved()).snapshot.roots
+            self._store.forget_tree(position)
+        return Composed(
+            snapshot=Snapshot((order.files, *roots)),
+            commit=applied.commit,
+            uncommitted=applied.uncommitted,
+            notes=notes,
+        )
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder, without the git directory."""
@@ -171,6 +215,9 @@ class InPlaceCheckouts(InPlaceFolders):
             memory = bare.memory
             for lender in memory.lenders:
                 unpin(self._git, Path(lender), memory.prefix)
+        found = open_repository(self._git, Path(sandbox.path))
+        if not isinstance(found, Unsuited):  # looking at it pins, also where there is no sandbox any more
+            unpin(self._git, found.git_dir, f"{sandbox.plan_id}/{folder_name(sandbox.resource)}")
         if bare.path.is_dir():
             remove_tree(bare.path, self._git_home)
 
@@ -201,24 +248,31 @@ class InPlaceCheckouts(InPlaceFolders):
         start_from(bare, bytes.fromhex(started.tree))
 
     @contextmanager
-    def _position(self, sandbox: Sandbox) -> Generator[WorkingTree]:
+    def _position(self, sandbox: Sandbox) -> Generator[tuple[WorkingTree, Position]]:
         """Where the checkout stands now, as a folder that the store can take."""
-        folder = self._workshop(sandbox.plan_id, sandbox.resource)
-        tree = WorkingTree(path=folder, cache_key=f"position {folder}", excluded=frozenset(), real=False)
-        remove_tree(folder, self._home)
-        folder.mkdir(mode=0o700, parents=True)
+        with self._stage(sandbox) as shop:
+            tree = self._folder(shop / "position")
+            position = Position(self._git, self._repository(Path(sandbox.path)))
+            position.write_down(tree.path)
+            try:
+                yield tree, position
+            finally:
+                self._store.forget_tree(tree)
+
+    @contextmanager
+    def _stage(self, sandbox: Sandbox) -> Generator[Path]:
+        """A folder of ours, empty; one that a killed process left goes first."""
+        shop = self._home / sandbox.plan_id / f".work-{folder_name(sandbox.resource)}"
+        remove_tree(shop, self._home)
+        shop.mkdir(mode=0o700, parents=True)
         try:
-            self._position_of(sandbox).write_down(folder)
-            yield tree
+            yield shop
         finally:
-            self._store.forget_tree(tree)
-            remove_tree(folder, self._home)
+            remove_tree(shop, self._home)
 
-    def _position_of(self, sandbox: Sandbox) -> Position:
-        return Position(self._git, self._repository(Path(sandbox.path)))
-
-    def _workshop(self, plan_id: PlanId, resource: str) -> Path:
-        return self._home / plan_id / f".work-{folder_name(resource)}"
+    def _folder(self, path: Path) -> WorkingTree:
+        path.mkdir(mode=0o700)
+        return WorkingTree(path=path, cache_key=f"position {path}", excluded=frozenset(), real=False)
 
     def _repository(self, top: Path) -> Repository:
         found = open_repository(self._git, top)

@@ -27,9 +27,13 @@ class Objects:
         """How many bytes a name has."""
         return self._hash().digest_size
 
+    def name_of(self, kind: str, data: bytes) -> bytes:
+        """The name that an object has, or would have."""
+        return self._hash(b"%s %d\0" % (kind.encode(), len(data)) + data).digest()
+
     def add(self, kind: str, data: bytes) -> bytes:
         """Take an object into the next pack; gives its name."""
-        name = self._hash(b"%s %d\0" % (kind.encode(), len(data)) + data).digest()
+        name = self.name_of(kind, data)
         self._new[name] = (_TYPES[kind], data)
         self.size += len(data)
         return name
@@ -104,8 +108,11 @@ class Objects:
 
 
 def write_durably(files: Sequence[tuple[Path, bytes]]) -> None:
-    """Write files under their names, in this order, each whole or not there; when it returns they last."""
-    drafts = [(path.with_name(f"tmp-{path.name}"), path, data) for path, data in files]
+    """Write files under their names, in this order, each whole or not there; when it returns they last.
+
+    What a killed process leaves has a name by which `git gc` knows it for garbage.
+    """
+    drafts = [(path.with_name(f"tmp_{path.name}"), path, data) for path, data in files]
     for draft, _, data in drafts:
         with draft.open("wb") as file:
             file.write(data)

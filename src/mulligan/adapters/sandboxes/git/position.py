@@ -1,14 +1,19 @@
-"""Where a checkout stands: HEAD, the commit of the branch it names, and the index."""
+"""Where a checkout stands: HEAD, the commit of the branch it names, and the index.
+
+As a folder of small files it can be stored; what is stored can be changed there and become where the checkout stands.
+"""
 
 import os
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.index_lock import index_locked
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.errors import RestoreFailed
 
 BRANCHES = "branches"  # where all of them stood: the one that HEAD is moved away from goes back as well
-_STAMP_NS = 0  # of what is written down: equal positions are equal trees
+_STAMP_NS = 0
+_ON, _BACK = "mulligan", "mulligan: going back"  # in reflogs
 
 
 class Position:
@@ -17,11 +22,12 @@ class Position:
     def __init__(self, git: Git, repository: Repository) -> None:
         """Read and write it through git, without hooks; the index as git's own protocol has it."""
         self._repository = repository
+        self._seen: tuple[str | None, str | None] = (None, None)
         self._there = git.on(repository.top, GIT_DIR=repository.git_dir, GIT_COMMON_DIR=repository.common_dir)
 
     def write_down(self, folder: Path) -> None:
         """Write it into an empty folder: HEAD, `branch` where it names one that has a commit, and the index."""
-        name, commit = self._branch()
+        name, commit = self._seen = self._branch()
         head = f"ref: {name}\n" if name else f"{commit}\n"
         (folder / "HEAD").write_text(head, "utf-8", "surrogateescape")
         if name and commit:
@@ -31,31 +37,64 @@ class Position:
         )
         index = self._repository.git_dir / "index"
         if index.is_file():
+            st = index.stat()
             (folder / "index").write_bytes(index.read_bytes())
-        for path in (*folder.iterdir(), folder):
-            os.utime(path, ns=(_STAMP_NS, _STAMP_NS))
+            # Git tells files that changed right after the index was written by its time.
+            os.utime(folder / "index", ns=(st.st_mtime_ns, st.st_mtime_ns))
+        stamp(folder)
 
     def put_back(self, folder: Path) -> None:
-        """Make it what was written down; repeatable."""
-        head = (folder / "HEAD").read_text("utf-8", "surrogateescape").strip()
-        name = head.removeprefix("ref: ") if head.startswith("ref: ") else None
-        noted = folder / "branch"
-        commit = noted.read_text().strip() if noted.exists() else (None if name else head)
-        left, _ = self._branch()  # the branch that is left goes back to where it was too, if it is another
+        """Make it what is written there; repeatable. Nothing is moved that others moved since `write_down`."""
+        name, commit = standing_in(folder)
+        left, _ = self._seen  # the branch that is left goes back to where it was too, if it is another
         noted_then = _branches(folder / BRANCHES)
         for needed in filter(None, (commit, noted_then.get(left or ""))):
             self._require(needed)
-        if left and left != name and left in noted_then:
-            self._write("update-ref", left, noted_then[left])
+        try:
+            with index_locked(self._repository.git_dir):
+                draft = self._draft_index(folder / "index")
+                if left and left != name and left in noted_then:
+                    self._write("update-ref", "-m", _BACK, left, noted_then[left])
+                self._move_head(name, commit)
+                self._put_index(draft)
+        except OSError as exc:
+            reason = exc.strerror or str(exc)
+            raise RestoreFailed(path=str(self._repository.git_dir), reason=reason) from exc
+
+    def _move_head(self, name: str | None, commit: str | None) -> None:
+        """Let HEAD name a branch, and that one a commit; or a commit by itself."""
         if name is None:
-            self._write("update-ref", "--no-deref", "HEAD", head)
+            self._write("update-ref", "-m", _BACK, "--no-deref", "HEAD", commit or "")
+            return
+        if name != self._seen[0]:
+            self._write("symbolic-ref", "-m", _BACK, "HEAD", name)
+        self._move(name, commit)
+
+    def _move(self, name: str, commit: str | None) -> None:
+        """Let the branch that is checked out name a commit, or none."""
+        seen_name, seen = self._seen
+        asked = self._there.attempt("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
+        before = asked.stdout.decode().strip() or None
+        if before == commit:
+            return
+        if name == seen_name and before != seen:
+            raise RestoreFailed(
+                path=str(self._repository.top),
+                reason=f"the branch {name} was moved by someone else meanwhile",
+            )
+        if commit is None:
+            self._write("update-ref", "-d", name, before or "")
         else:
-            self._write("symbolic-ref", "HEAD", name)
-            if commit is not None:
-                self._write("update-ref", name, commit)
-            elif self._there.attempt("show-ref", "--verify", "-q", name).returncode == 0:
-                self._write("update-ref", "-d", name)
-        self._put_index(folder / "index")
+            old = before or self._repository.null_id
+            self._write("update-ref", "-m", self._reason(commit, before), name, commit, old)
+
+    def _reason(self, commit: str, before: str | None) -> str:
+        """What the reflog says of a move."""
+        text = os.fsdecode(self._there.run("cat-file", "commit", commit))
+        head, _, message = text.partition("\n\n")
+        parents = [line.partition(" ")[2] for line in head.split("\n") if line.startswith("parent ")]
+        follows = parents == ([before] if before else [])
+        return f"{_ON}: {message.partition(chr(10))[0]}" if follows else _BACK
 
     def _require(self, commit: str) -> None:
         if self._there.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode:
@@ -65,38 +104,73 @@ class Position:
             )
 
     def _write(self, *words: str) -> None:
-        self._there.run("-c", "core.fsync=all", *words)  # these are the user's own: they outlast a power cut
+        # These are the user's own: they outlast a power cut, and are logged wherever logs are kept.
+        unborn = self._seen[1] is None
+        logs = (self._repository.git_dir / "logs" / "HEAD").exists() or unborn
+        logging = ("-c", f"core.logAllRefUpdates={'true' if logs else 'false'}")
+        self._there.run("-c", "core.fsync=all", *logging, *words)
 
     def _branch(self) -> tuple[str | None, str | None]:
         asked = self._there.attempt("symbolic-ref", "-q", "HEAD")
         commit = self._there.attempt("rev-parse", "-q", "--verify", "HEAD^{commit}").stdout.decode().strip()
         return os.fsdecode(asked.stdout).strip() or None, commit or None
 
-    def _put_index(self, wanted: Path) -> None:
+    def _draft_index(self, wanted: Path) -> Path | None:
+        """Write an index beside the one that is there; what it knows of files is brought up to date."""
+        if not wanted.exists():
+            return None
+        draft = self._repository.git_dir / "index.mulligan"
+        draft.write_bytes(wanted.read_bytes())
+        stamp_ns = wanted.stat().st_mtime_ns
+        os.utime(draft, ns=(stamp_ns, stamp_ns))
+        top = self._repository.top
+        there = self._there.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=draft)
+        # That a file differs from its entry is no failure: it is what the user has not staged.
+        there.attempt("-c", "core.untrackedCache=keep", "update-index", "-q", "--refresh")
+        _sync(draft)
+        return draft
+
+    def _put_index(self, draft: Path | None) -> None:
         index = self._repository.git_dir / "index"
-        lock = index.with_name("index.lock")
-        try:
-            fd = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        except FileExistsError as exc:
-            raise RestoreFailed(
-                path=str(lock),
-                reason="another git command is at work, or died",
-                hint="let it finish; if none is running, delete that file; then try again",
-            ) from exc
-        with os.fdopen(fd, "wb") as file:
-            if not wanted.exists():
-                lock.unlink()
-                index.unlink(missing_ok=True)
-                return
-            file.write(wanted.read_bytes())
-            file.flush()
-            os.fsync(file.fileno())
-        lock.rename(index)
-        folder = os.open(index.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        if draft is None:
+            index.unlink(missing_ok=True)
+        else:
+            draft.replace(index)
+            _sync(index.parent)
+
+
+def stamp(folder: Path) -> None:
+    """Give what is written down a time of its own, but for the index: equal positions are equal trees."""
+    for path in (*folder.iterdir(), folder):
+        if path.name != "index":
+            os.utime(path, ns=(_STAMP_NS, _STAMP_NS))
+
+
+def standing_in(folder: Path) -> tuple[str | None, str | None]:
+    """The branch that is written down as checked out, None: none is; and the commit, None: there is none yet."""
+    head = (folder / "HEAD").read_text("utf-8", "surrogateescape").strip()
+    if not head.startswith("ref: "):
+        return None, head
+    noted = folder / "branch"
+    return head.removeprefix("ref: "), noted.read_text().strip() if noted.exists() else None
+
+
+def move_on(folder: Path, commit: str) -> None:
+    """Change what is written down: the branch that is checked out names another commit."""
+    name, _ = standing_in(folder)
+    assert name is not None  # with none there is no commit to make
+    (folder / "branch").write_text(f"{commit}\n")
+    branches = {**_branches(folder / BRANCHES), name: commit}
+    lines = sorted(f"{ref} {tip}\n".encode("utf-8", "surrogateescape") for ref, tip in branches.items())
+    (folder / BRANCHES).write_bytes(b"".join(lines))
+
+
+def _sync(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _branches(noted: Path) -> dict[str, str]:
