@@ -33,19 +33,13 @@ BESIDES = {
     "step_failed": {"checkpoint", "tool"},
 }
 
-_IN_CONFLICT = """\
-cat > clash.yaml <<'END'
-name: clash
-steps:
-  - name: parts
-    subplans:
-      plans:
-        - {name: mine, steps: [{tool: edit_file, args: {path: api.txt, old: v1, new: v2}}]}
-        - {name: yours, steps: [{tool: edit_file, args: {path: api.txt, old: v1, new: v3}}]}
-END
-mulligan plan execute clash.yaml || true
-for file in .mulligan/sandboxes/*/workspace/api.txt; do echo mended > $file; done
-"""
+_CHILD = "{name: %s, steps: [{tool: edit_file, args: {path: api.txt, old: v1, new: %s}}]}"
+_IN_CONFLICT = (
+    "printf 'name: clash\\nsteps:\\n - {name: parts, subplans: {plans: ["
+    + ", ".join((_CHILD % ("mine", "v2"), _CHILD % ("yours", "v3")))
+    + "]}}\\n' > clash.yaml; mulligan plan execute clash.yaml || true; "
+    "for file in .mulligan/sandboxes/*/workspace/api.txt; do echo mended > $file; done"
+)
 
 # What the example in a command's help needs to have been done before it.
 BEFORE = {
