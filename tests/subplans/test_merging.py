@@ -142,7 +142,7 @@ def test_fail_on_conflict_fails_the_step_and_touches_nothing(family: Family) -> 
 
     assert status.state is State.ERRORED
     assert isinstance(execution.error, StepFailed)
-    assert "b: 1 conflicts: text (both sides changed line 5)" in execution.error.text
+    assert "b: it is in conflict with what was merged before: text (both" in execution.error.text
     assert lines(family)[4] == "ours"
     assert "b" not in family.files()
 

@@ -52,7 +52,7 @@ class _Going:
     there: dict[str, Child]  # recorded ones, by name
     merged: set[str]
     running: dict[PlanId, str]
-    failed: dict[str, MulliganError]
+    failed: dict[str, str]  # why, by name
     conflict: MulliganError | None
 
     @property
@@ -248,7 +248,7 @@ class SubplanService:
             case Conflicted() as error:
                 going.conflict = going.conflict or _blocked(run, going.there[name], error)
             case error:
-                going.failed[name] = error
+                going.failed[name] = error.text
                 if going.subplans.fail_fast:
                     crew.stop()
 
@@ -264,7 +264,7 @@ class SubplanService:
         strategy = going.subplans.merge_strategy
         merged = self._merging.merge(run, child, strategy)
         if merged.conflicts and strategy is MergeStrategy.FAIL_ON_CONFLICT:
-            going.failed[child.name] = _in_conflict(run, merged.conflicts)
+            going.failed[child.name] = _in_conflict(merged.conflicts)
             return
         going.merged.add(child.name)
         run.merged.append(merged_name(going.number, child.name))
@@ -310,16 +310,16 @@ def _told(plan_id: PlanId, name: str) -> JsonObject:
 
 
 def _failure(going: _Going) -> SubplansFailed:
-    reasons = [f"{name}: {error.text}" for name, error in going.failed.items()]
+    reasons = [f"{name}: {reason}" for name, reason in going.failed.items()]
     return SubplansFailed(
         reason="; ".join(reasons),
         children={name: going.there[name].plan_id for name in going.failed},
     )
 
 
-def _in_conflict(run: Run, conflicts: Sequence[Conflict]) -> Conflicted:
+def _in_conflict(conflicts: Sequence[Conflict]) -> str:
     paths = [f"{conflict.path} ({conflict.reason})" for conflict in conflicts]
-    return Conflicted(count=len(conflicts), paths=", ".join(paths), plan_id=run.plan.plan_id)
+    return f"it is in conflict with what was merged before: {', '.join(paths)}"
 
 
 def _blocked(run: Run, child: Child, error: Conflicted) -> ChildConstrained:
