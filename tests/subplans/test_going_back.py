@@ -1,11 +1,14 @@
 """What becomes of child plans when their parent goes back, goes on with another file, or ends."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.history_tree import NodeType, TreeNode
+from mulligan.domain.ids import IntentId
+from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.plan import State
 from mulligan.errors import PlanBusy, PlanIsChild
 from mulligan.ports import Unobserved
@@ -170,3 +173,24 @@ def test_the_tree_shows_children_where_they_were_spawned(family: Family) -> None
     assert [node.about["name"] for node in decision.children if node.type is NodeType.PLAN] == ["a"]
     assert plans(tree) == [("p", False), ("a", False)]
     assert plans(family.project().tree("p", superseded=True)) == [("p", False), ("a", True), ("a", False)]
+
+
+def test_a_child_that_was_cut_off_in_the_middle_of_going_back_can_be_cancelled(family: Family) -> None:
+    family.project().execute(in_turn(family))
+    services = services_of(family.folder)
+    child = family.project().status("a").plan_id
+    intent = Intent(
+        intent_id=IntentId("intent"),
+        plan_id=child,
+        kind=IntentKind.ROLLBACK,
+        data={"target": "none", "way_back": True, "before": None},
+        created_at=datetime.now(UTC),
+    )
+    with services.database.writing() as db:
+        db.intents.add(intent)
+
+    family.project().rollback("p", "first")
+
+    with services.database.reading() as db:
+        assert db.intents.list(child) == []
+        assert db.plans.get(child).state is State.CANCELLED

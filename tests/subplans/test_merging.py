@@ -4,11 +4,15 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import NoneType
 
 import pytest
 
+from mulligan.application.merge_service import Merged, MergeRules, MergeService
 from mulligan.domain.plan import State
+from mulligan.domain.snapshot import Root
 from mulligan.errors import (
+    ChangedMeanwhile,
     ChildConstrained,
     ConflictsUnresolved,
     ConflictUnknown,
@@ -276,3 +280,27 @@ def test_different_changes_of_a_database_are_a_conflict(
     if strategy == "three_way":
         assert with_database.project().resolve("p", ["app.db"]).state is State.QUEUED
         assert with_database.project().resume("p")[0].state is State.COMPLETE
+
+
+@pytest.mark.parametrize("always", [False, True], ids=["once", "always"])
+def test_what_others_save_into_a_real_folder_while_children_are_merged_stays(
+    family: Family, monkeypatch: pytest.MonkeyPatch, always: bool
+) -> None:
+    merge, saved = MergeService.merge, list[int]()
+
+    def meanwhile(self: MergeService, base: Root, ours: Root, theirs: Root, rules: MergeRules) -> Merged:
+        if always or not saved:
+            saved.append(len(saved))
+            (family.real / "mine").write_text(f"saved {len(saved)}")
+        return merge(self, base, ours, theirs, rules)
+
+    monkeypatch.setattr(MergeService, "merge", meanwhile)
+    resources = {"d": {"type": "fs-directory", "location": "d", "strategy": "in_place"}}
+    plan = family.write(children({"a": changed(1, "a")}), resources=resources)
+
+    status, execution = family.project().run(plan)
+
+    assert (family.real / "mine").read_text() == f"saved {len(saved)}"
+    assert (family.real / "text").read_text().startswith("line 1" if always else "a\n")
+    assert isinstance(execution.error, ChangedMeanwhile if always else NoneType)
+    assert status.state is (State.ERRORED if always else State.COMPLETE)

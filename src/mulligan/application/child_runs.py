@@ -18,10 +18,10 @@ class ChildRuns:
     def run(self, plan_id: PlanId, retries: int, observer: Observer) -> Ended:
         """Run the plan from where it stands; only a step that failed is tried again."""
         messages: list[str] = []
-        for tries_left in range(retries, -1, -1):
+        while True:
             execution = self._executor.execute(plan_id, None, observer)
             messages += execution.messages
-            if not tries_left or not isinstance(execution.error, StepFailed):
+            if not retries or not isinstance(execution.error, StepFailed):
                 return Ended(plan_id=plan_id, error=execution.error, messages=tuple(messages))
+            retries -= 1
             self._rollbacks.rollback(plan_id, "first", observer)
-        raise AssertionError("there is always a last try")
