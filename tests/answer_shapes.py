@@ -7,9 +7,10 @@ in `_TYPES`, with `or null` where that can be; `list of [nodes](#a-node)` names 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from tests.page_examples import REFERENCE
 
@@ -35,8 +36,7 @@ _TYPES = {
 }
 
 
-@dataclass
-class Field:
+class Field(Struct):
     """One field, or a whole shape: the field that has no name."""
 
     type: str = "object"

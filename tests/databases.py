@@ -7,8 +7,10 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
@@ -25,8 +27,7 @@ DATA = Resource(
 )
 
 
-@dataclass(frozen=True)
-class DatabaseWorld:
+class DatabaseWorld(Struct, frozen=True):
     """A project with room for databases, and the kind that works on them."""
 
     project: Path

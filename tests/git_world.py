@@ -6,10 +6,11 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
 from mulligan.domain.checkpoint import Checkpoint
@@ -84,8 +85,7 @@ def unlike(one: Mapping[Any, object], other: Mapping[Any, object]) -> dict[Any, 
     }
 
 
-@dataclass
-class GitProject:
+class GitProject(Struct):
     """A project with a checkout somewhere inside, and the kind of sandbox that works on it."""
 
     base: Path

@@ -11,8 +11,9 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -53,8 +54,7 @@ _FLEETING = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Example:
+class Example(Struct, frozen=True, kw_only=True):
     """A fence of a page that can be run."""
 
     page: str

@@ -5,11 +5,12 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
 from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
@@ -26,8 +27,7 @@ from tests.snapshot_world import Watcher, new_store, picture, removed, restored
 PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
 
 
-@dataclass(frozen=True)
-class World:
+class World(Struct, frozen=True):
     """A kind of sandbox, a real thing for it, and a file in either that can be changed."""
 
     kind: SandboxKind

@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.bootstrap.project import Project
 from mulligan.domain.plan import State
@@ -41,8 +42,7 @@ steps:
 """
 
 
-@dataclass(slots=True)
-class Survived:
+class Survived(Struct):
     """What a sweep came through."""
 
     kills: int = 0

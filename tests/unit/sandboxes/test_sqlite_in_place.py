@@ -4,10 +4,10 @@ import os
 import sqlite3
 import stat
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
 from mulligan.domain.resource import Sandbox, Strategy

@@ -223,10 +223,9 @@ def test_relative_folders_of_a_pythonpath_are_meant_from_the_project(home, root)
 SITE = (
     HEAD
     + """
-from dataclasses import dataclass
+from msgspec import Struct
 
-@dataclass
-class Page:
+class Page(Struct):
     title: str
 
 def undo(context, arguments, result):
