@@ -20,11 +20,11 @@ from mulligan.domain.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
-    from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
+    from mulligan.bootstrap.sandbox_kinds import ProjectSandboxes
     from mulligan.bootstrap.surroundings import Surroundings
     from mulligan.config import Entry
     from mulligan.domain.tool import ToolDeclaration
@@ -142,15 +142,15 @@ class Foundation:
         return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
 
     @cached_property
+    def _sandbox_kinds(self) -> ProjectSandboxes:
+        from mulligan.bootstrap.sandbox_kinds import ProjectSandboxes
+
+        return ProjectSandboxes(store=self._store, project_home=self.home, around=self._around)
+
+    @property
     def _kinds(self) -> LocalSandboxKinds:
-        from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
+        return self._sandbox_kinds.kinds
 
-        return sandbox_kinds(
-            store=self._store, project_home=self.home, git=self._git_sandboxes, around=self._around
-        )
-
-    @cached_property
-    def _git_sandboxes(self) -> GitSandboxes:
-        from mulligan.bootstrap.sandbox_kinds import git_sandboxes
-
-        return git_sandboxes(store=self._store, project_home=self.home, around=self._around)
+    def _release(self, folder: Path) -> None:
+        """Let go of what stands in a user's repository for the folder of a sandbox."""
+        self._sandbox_kinds.checkouts.release(folder)
