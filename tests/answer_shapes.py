@@ -7,10 +7,9 @@ in `_TYPES`, with `or null` where that can be; `list of [nodes](#a-node)` names 
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-
-from msgspec import Struct, field
 
 from tests.page_examples import REFERENCE
 
@@ -36,7 +35,8 @@ _TYPES = {
 }
 
 
-class Field(Struct):
+@dataclass
+class Field:
     """One field, or a whole shape: the field that has no name."""
 
     type: str = "object"

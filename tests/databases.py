@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
@@ -27,7 +27,8 @@ DATA = Resource(
 )
 
 
-class DatabaseWorld(Struct, frozen=True):
+@dataclass(frozen=True)
+class DatabaseWorld:
     """A project with room for databases, and the kind that works on them."""
 
     project: Path

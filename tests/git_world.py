@@ -6,11 +6,10 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
-
-from msgspec import Struct, field
 
 from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
 from mulligan.domain.checkpoint import Checkpoint
@@ -85,7 +84,8 @@ def unlike(one: Mapping[Any, object], other: Mapping[Any, object]) -> dict[Any, 
     }
 
 
-class GitProject(Struct):
+@dataclass
+class GitProject:
     """A project with a checkout somewhere inside, and the kind of sandbox that works on it."""
 
     base: Path

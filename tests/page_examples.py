@@ -11,9 +11,8 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -54,7 +53,8 @@ _FLEETING = (
 )
 
 
-class Example(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class Example:
     """A fence of a page that can be run."""
 
     page: str

@@ -6,16 +6,16 @@ Pytest, Behave and Robot Framework all write such reports, so one rule holds for
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from msgspec import Struct
-
 ALLOW_LIST = Path(__file__).with_name("allowed_skips.txt")
 
 
-class Skip(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Skip:
     """A test that did not run, or was expected to fail."""
 
     test: str

@@ -5,11 +5,11 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
@@ -27,7 +27,8 @@ from tests.snapshot_world import Watcher, new_store, picture, removed, restored
 PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
 
 
-class World(Struct, frozen=True):
+@dataclass(frozen=True)
+class World:
     """A kind of sandbox, a real thing for it, and a file in either that can be changed."""
 
     kind: SandboxKind

@@ -13,9 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from mulligan.bootstrap.project import Project
 from mulligan.domain.plan import State
@@ -42,7 +41,8 @@ steps:
 """
 
 
-class Survived(Struct):
+@dataclass(slots=True)
+class Survived:
     """What a sweep came through."""
 
     kills: int = 0

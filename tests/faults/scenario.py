@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from mulligan.bootstrap.project import Project
 from mulligan.domain.plan import Phase, State
@@ -101,7 +100,8 @@ def make_project_folder(folder: Path) -> None:
 Run = Callable[..., int]  # runs a command to its end; `fault=` lets one strike
 
 
-class Command(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
     """One command of the scenario."""
 
     name: str

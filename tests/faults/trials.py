@@ -12,12 +12,11 @@ import sys
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any
-
-from msgspec import Struct
 
 from mulligan.bootstrap.project import Project
 from mulligan.bootstrap.services import Services
@@ -32,7 +31,8 @@ from tests.snapshot_world import picture
 ATTEMPTS = 3  # more deaths or refusals at the same place are no progress
 
 
-class Fault(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
     """What strikes, as the program reads it."""
 
     command: str

@@ -4,11 +4,11 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec import Struct
 
 from mulligan.application.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.diff import FileDiff, FileStatus, TreeDiff
@@ -23,7 +23,8 @@ GIT = {
 }
 
 
-class Leaf(Struct, frozen=True):
+@dataclass(frozen=True)
+class Leaf:
     """A file, or with mode 0 a symlink."""
 
     mode: int

@@ -3,11 +3,11 @@
 import os
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec import Struct
 
 from tests.snapshot_world import Watcher, bring_back, inodes, new_store, picture, take, tree_at
 
@@ -29,7 +29,8 @@ PLACES = st.integers(0, 30)
 _LATER = ("remove", "rename", "append", "poke")  # what needs something to be there
 
 
-class Act(Struct, frozen=True):
+@dataclass(frozen=True)
+class Act:
     """One thing done to a tree: what, where (a number that chooses among what is there), and with what."""
 
     verb: str

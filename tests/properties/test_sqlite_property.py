@@ -5,11 +5,11 @@ import shutil
 import sqlite3
 import tempfile
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec import Struct
 
 from tests.databases import beside, content, is_sound, new_world, run_sql
 from tests.snapshot_world import Watcher
@@ -37,7 +37,8 @@ VERBS = (
 )
 
 
-class Act(Struct, frozen=True):
+@dataclass(frozen=True)
+class Act:
     """One thing done to a database: what, to which of its tables, and with what."""
 
     verb: str

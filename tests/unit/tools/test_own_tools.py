@@ -223,9 +223,10 @@ def test_relative_folders_of_a_pythonpath_are_meant_from_the_project(home, root)
 SITE = (
     HEAD
     + """
-from msgspec import Struct
+from dataclasses import dataclass
 
-class Page(Struct):
+@dataclass
+class Page:
     title: str
 
 def undo(context, arguments, result):
