@@ -4,7 +4,9 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -27,10 +29,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path, home: Path) -> Path:
-    """A project with a file in its real folder, and a plan of another agent's that has a sandbox."""
-    folder = tmp_path / "project"
-    folder.mkdir()
+def project(home: Path) -> Iterator[Path]:
+    """A project with a file in its real folder, and a plan of another agent's that has a sandbox.
+
+    Not in memory, where the other tests may be: what is around a project is out of bounds, /dev/shm too.
+    """
+    with TemporaryDirectory(dir="/var/tmp") as name:
+        yield _a_project(Path(name))
+
+
+def _a_project(folder: Path) -> Path:
     (folder / "real").write_text("untouched\n")
     execute(folder, "echo theirs > theirs", name="other")
     return folder
