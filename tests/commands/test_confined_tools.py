@@ -16,9 +16,17 @@ from tests.confined import written_by_coverage
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on disk: what is around a project is out of bounds, and tools need /dev/shm."""
+    monkeypatch.setenv("TMPDIR", "/var/tmp")
+    with TemporaryDirectory(dir="/var/tmp") as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def home(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's home folder with the caches that tools keep."""
-    folder = tmp_path / "home"
+    folder = place / "home"
     for cache in (".cache", ".npm"):
         (folder / cache).mkdir(parents=True)
     (folder / "precious").write_text("untouched\n")
@@ -29,16 +37,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def project(home: Path) -> Iterator[Path]:
-    """A project with a file in its real folder, and a plan of another agent's that has a sandbox.
-
-    Not in memory, where the other tests may be: what is around a project is out of bounds, /dev/shm too.
-    """
-    with TemporaryDirectory(dir="/var/tmp") as name:
-        yield _a_project(Path(name))
-
-
-def _a_project(folder: Path) -> Path:
+def project(place: Path, home: Path) -> Path:
+    """A project with a file in its real folder, and a plan of another agent's that has a sandbox."""
+    folder = place / "project"
+    folder.mkdir()
     (folder / "real").write_text("untouched\n")
     execute(folder, "echo theirs > theirs", name="other")
     return folder
