@@ -80,6 +80,11 @@ class Foundation:
             )
         return SqliteDatabase(self.database_path)
 
+    def close(self) -> None:
+        """Give the database back, if it was opened."""
+        if "database" in self.__dict__:
+            self.database.close()
+
     @property
     def known_tools(self) -> Mapping[str, ToolDeclaration]:
         """Tools by name."""

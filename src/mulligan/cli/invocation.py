@@ -75,6 +75,11 @@ class Invocation(Struct, kw_only=True, dict=True):
         place, new = make(self.around, folder)
         return self._open(place), new
 
+    def close(self) -> None:
+        """Give back what the command opened: the database is one file again when nobody has it open."""
+        if self.found is not None:
+            self.found.close()
+
     def show(self, preview: Answer) -> None:
         """Show what would be done, before a question."""
         from mulligan.cli.render import draw_blocks
