@@ -19,6 +19,9 @@ from tests.reference_pages import commands
 # Fields that nothing in this version gives a value.
 ALWAYS_NULL = {
     "a-plan: parent_plan_id",
+    "an-application: parent_plan_id",
+    "an-application: error",
+    "an-application: resumed_from",
 }
 
 FILES = {
@@ -138,6 +141,7 @@ plan execute later.yaml
 plan apply --yes later
 plan apply --yes meeting                                    # 4
 plan status meeting
+plan log meeting
 plan log upgrade-api
 checkpoint create upgrade-api --label "tests pass"
 checkpoint show draft

@@ -11,9 +11,10 @@ from tests.applied import Applying, Files, complete, files_in, write
 from tests.snapshot_world import picture
 
 LINES = "".join(f"{number}\n" for number in range(1, 10))
+DOS = LINES.replace("\n", "\r\n")
 BASE: Files = {
     "text": LINES,
-    "dos": LINES.replace("\n", "\r\n"),
+    "dos": DOS,
     "cut": LINES + "no end",
     "binary": b"\0" + LINES.encode(),
     "moved": "a file that is renamed, with enough in it to be known again\n" * 3,
@@ -43,9 +44,9 @@ MERGES: dict[str, tuple[Files, Files, Files]] = {
         {"text": LINES.replace("9", "plan").replace("1", "user")},
     ),
     "lines that end as on DOS": (
-        {"dos": BASE["dos"].replace("9\r", "plan\r")},  # type: ignore[union-attr, arg-type]
-        {"dos": BASE["dos"].replace("1\r", "user\r")},  # type: ignore[union-attr, arg-type]
-        {"dos": BASE["dos"].replace("9\r", "plan\r").replace("1\r", "user\r")},  # type: ignore[union-attr, arg-type]
+        {"dos": DOS.replace("9\r", "plan\r")},
+        {"dos": DOS.replace("1\r", "user\r")},
+        {"dos": DOS.replace("9\r", "plan\r").replace("1\r", "user\r")},
     ),
     "a last line without an end": (
         {"cut": (LINES + "no end").replace("1\n", "plan\n")},

@@ -69,7 +69,7 @@ THEIRS: Files = {"text": "theirs\n2\n3\n", "other": "theirs\nb\nc\n", "binary": 
 def test_conflicts_leave_ours(world: World) -> None:
     world.side("ours", OURS), world.side("theirs", THEIRS)
     merged = world.merge()
-    assert [c.path for c in merged.conflicts] == ["gone", "text", "binary"]
+    assert [c.path for c in merged.conflicts] == ["binary", "gone", "text"]
     found = world.files(merged)
     assert (found["text"], found["binary"], found["gone"]) == (b"ours\n2\n3\n", b"\0ours", b"ours")
     assert found["other"] == b"theirs\nb\nours\n", "what goes together is merged all the same"

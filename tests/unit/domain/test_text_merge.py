@@ -37,7 +37,7 @@ def test_git_says_the_same(tmp_path: Path, name: str) -> None:
     ours, theirs = CASES[name]
     for file, text in (("ours", ours), ("base", _with()), ("theirs", theirs)):
         (tmp_path / file).write_bytes(text)
-    words = ["git", "merge-file", "-p", "--diff-algorithm=myers", "ours", "base", "theirs"]
+    words = ["git", "merge-file", "-p", "ours", "base", "theirs"]
     told = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
     merge = merge_texts(_with(), ours, theirs, SIDES)
     assert len(merge.overlaps) == told.returncode
