@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.tools.registration import tool
     from mulligan.adapters.tools.step_context import StepContext
     from mulligan.application.checkpoint_queries import CheckpointView
+    from mulligan.application.correction_service import Corrected
     from mulligan.application.prune_service import Pruning
     from mulligan.application.queries import PlanLine, PlanStatus
     from mulligan.application.rollback_service import Rollback
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CheckpointView",
+    "Corrected",
     "Diff",
     "MulliganError",
     "PlanLine",
@@ -42,6 +44,7 @@ __all__ = [
 
 _HOMES = {
     "CheckpointView": "mulligan.application.checkpoint_queries",
+    "Corrected": "mulligan.application.correction_service",
     "Diff": "mulligan.domain.diff",
     "MulliganError": "mulligan.errors",
     "PlanLine": "mulligan.application.queries",

@@ -103,6 +103,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "files as in the target, rows of before: the next claim restores again, and settles",
         "files and rows as in the target",
     ),
+    "correction.settle": (
+        _NONE,
+        "files as in the target, rows of before: the next claim restores again, and settles",
+        "files as in the target, and one attempt more: the guidance with its group, and the plan as corrected",
+    ),
     "return.drop": (_NONE, "an intent to be dropped again", "the plan as it was"),
     "restore.stage": (_SYNC, "files in a room; the tree is untouched", "one file more in the room"),
     "restore.stage_sync": (_SYNC, "files in a room; the real tree is untouched", "the same, durable"),

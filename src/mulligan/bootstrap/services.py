@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoint_queries import CheckpointQueries
     from mulligan.application.checkpoint_service import CheckpointService
     from mulligan.application.confinement_service import ConfinementService
+    from mulligan.application.correction_service import CorrectionService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.doctor_service import DoctorService
     from mulligan.application.plan_claims import PlanClaims
@@ -122,6 +123,22 @@ class Services(Foundation):
             manager=self._manager,
             returns=self._returns,
             undos=self._undos,
+        )
+
+    @cached_property
+    def corrections(self) -> CorrectionService:
+        """Corrects decisions."""
+        from mulligan.application.correction_service import CorrectionService
+
+        return CorrectionService(
+            database=self.database,
+            claims=self.claims,
+            manager=self._manager,
+            returns=self._returns,
+            undos=self._undos,
+            executor=self.executor,
+            ids=self._ids,
+            clock=self._clock,
         )
 
     @cached_property
@@ -233,6 +250,7 @@ class Services(Foundation):
 
     @cached_property
     def _returns(self) -> ReturnService:
+        from mulligan.application.correction_records import CorrectionRecords
         from mulligan.application.return_service import ReturnService
 
         return ReturnService(
@@ -241,6 +259,8 @@ class Services(Foundation):
             manager=self._manager,
             checkpoints=self._checkpoints,
             undos=self._undos,
+            corrections=CorrectionRecords(checkpoints=self._checkpoints, recorder=self._recorder),
+            settings=self.settings,
             recorder=self._recorder,
             toolbox=self.toolbox,
             ids=self._ids,

@@ -17,7 +17,7 @@ from mulligan.errors import InternalError, Interrupted, MulliganError, ProjectUn
 
 # Which module declares the commands of each group; loaded when one of them is called.
 _GROUPS = {
-    "plan": ("mulligan.cli.plan_commands", "Create, run, look at, compare and roll back plans."),
+    "plan": ("mulligan.cli.plan_commands", "Create, run, look at, compare, roll back and correct plans."),
     "checkpoint": (
         "mulligan.cli.checkpoint_commands",
         "List, show, compare, take, check, restore and prune checkpoints.",

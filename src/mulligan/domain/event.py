@@ -23,6 +23,7 @@ class EventType(StrEnum):
     CHECKPOINT = "checkpoint"
     PRUNED = "pruned"
     ROLLBACK = "rollback"
+    CORRECTION = "correction"  # a decision was corrected: what followed from it is left behind
     RETURNED = "returned"  # the return after a failed step
     LOG = "log"  # a tool's own words
     MESSAGE = "message"  # something the user must know

@@ -3,9 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from mulligan.domain.ids import IntentId, PlanId
 from mulligan.domain.json_value import JsonObject
+
+if TYPE_CHECKING:
+    from mulligan.domain.plan import PlanDefinition
 
 
 class IntentKind(StrEnum):
@@ -14,6 +18,7 @@ class IntentKind(StrEnum):
     SANDBOX = "sandbox"  # making the plan's sandboxes
     ROLLBACK = "rollback"
     RETURN = "return"  # the return after a failed step
+    CORRECTION = "correction"  # a return, and what a correction adds to it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,3 +30,4 @@ class Intent:
     kind: IntentKind
     data: JsonObject
     created_at: datetime
+    definition: "PlanDefinition | None" = None  # what the plan is once it is done; None: what it was

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
     from mulligan.ports.rows import (
         CheckpointRepository,
+        CorrectionRepository,
         DecisionRepository,
         EventRepository,
         FoundCheckpoint,
@@ -37,6 +38,7 @@ __all__ = [
     "Claim",
     "Clock",
     "Confinement",
+    "CorrectionRepository",
     "Database",
     "DecisionRepository",
     "EventRepository",
@@ -70,6 +72,7 @@ _ROOMS = {
     "claims": ("Claim", "Database", "LockHolder", "PlanLocks"),
     "rows": (
         "CheckpointRepository",
+        "CorrectionRepository",
         "DecisionRepository",
         "EventRepository",
         "FoundCheckpoint",

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
+    from mulligan.domain.correction import Correction
     from mulligan.domain.decision import Decision
     from mulligan.domain.event import Event
     from mulligan.domain.ids import CallId, CheckpointId, GroupId, IntentId, PlanId
     from mulligan.domain.intent import Intent
-    from mulligan.domain.plan import Plan, State
+    from mulligan.domain.plan import Plan, PlanDefinition, State
     from mulligan.domain.resource import Sandbox
     from mulligan.domain.retention import GroupSummary
     from mulligan.domain.rollback import Line, Segment
@@ -37,7 +38,14 @@ class PlanRepository(Protocol):
         ...
 
     def redefine(self, plan: Plan) -> None:
-        """Record another definition of the plan, and nothing else."""
+        """Record another definition of the plan, and nothing else of it.
+
+        What it was stays on record for the lines of its history before its present one.
+        """
+        ...
+
+    def definition_on(self, plan_id: PlanId, line: int) -> PlanDefinition:
+        """What the plan was at the end of that line; on its present line what it is."""
         ...
 
     def resolve(self, word: str) -> Plan:
@@ -128,6 +136,26 @@ class DecisionRepository(Protocol):
         """The plan's decisions in order, superseded ones too."""
         ...
 
+    def resolve(self, word: str) -> Decision:
+        """The decision of any plan that an id or a unique prefix means; else DecisionNotFound or Ambiguous."""
+        ...
+
+
+class CorrectionRepository(Protocol):
+    """Keeps corrections."""
+
+    def add(self, correction: Correction) -> None:
+        """Record a correction that was carried out."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[Correction]:
+        """The plan's corrections in order."""
+        ...
+
+    def resolve(self, word: str) -> Correction:
+        """The correction of any plan that an id or a unique prefix means; else CorrectionNotFound or Ambiguous."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundCheckpoint:
@@ -164,6 +192,14 @@ class CheckpointRepository(Protocol):
 
     def newest_between_steps(self, plan_id: PlanId) -> CheckpointGroup | None:
         """The newest live group between two steps."""
+        ...
+
+    def newest_before(self, plan_id: PlanId, seq: int) -> CheckpointGroup | None:
+        """The newest live group between two steps that was recorded before that sequence number."""
+        ...
+
+    def last_of_attempt(self, plan_id: PlanId, attempt: int) -> CheckpointGroup | None:
+        """The newest group of an attempt, live or not; None: all of them were pruned."""
         ...
 
     def first(self, plan_id: PlanId) -> CheckpointGroup | None:
@@ -292,6 +328,11 @@ class Transaction(Protocol):
     @property
     def decisions(self) -> DecisionRepository:
         """Decisions."""
+        ...
+
+    @property
+    def corrections(self) -> CorrectionRepository:
+        """Corrections."""
         ...
 
     @property

@@ -53,6 +53,13 @@ _BETWEEN_STEPS = """
 SELECT group_id FROM checkpoint_groups
 WHERE plan_id = ? AND superseded = 0 AND between_steps = 1 ORDER BY seq DESC LIMIT 1
 """
+_BETWEEN_STEPS_BEFORE = """
+SELECT group_id FROM checkpoint_groups
+WHERE plan_id = ? AND superseded = 0 AND between_steps = 1 AND seq < ? ORDER BY seq DESC LIMIT 1
+"""
+_LAST_OF_ATTEMPT = """
+SELECT group_id FROM checkpoint_groups WHERE plan_id = ? AND attempt = ? ORDER BY seq DESC LIMIT 1
+"""
 _LABELLED = """
 SELECT group_id FROM checkpoint_groups
 WHERE plan_id = ? AND superseded = 0 AND label = ? ORDER BY seq LIMIT 10
@@ -179,6 +186,14 @@ class SqlCheckpointRepository:
         """The newest live group between two steps."""
         return self._one(_BETWEEN_STEPS, plan_id)
 
+    def newest_before(self, plan_id: PlanId, seq: int) -> CheckpointGroup | None:
+        """The newest live group between two steps before that sequence number."""
+        return self._one(_BETWEEN_STEPS_BEFORE, plan_id, seq)
+
+    def last_of_attempt(self, plan_id: PlanId, attempt: int) -> CheckpointGroup | None:
+        """The newest group of an attempt, live or not."""
+        return self._one(_LAST_OF_ATTEMPT, plan_id, attempt)
+
     def first(self, plan_id: PlanId) -> CheckpointGroup | None:
         """The oldest live group of the sandboxes."""
         return self._one(_FIRST, plan_id)
@@ -243,8 +258,8 @@ class SqlCheckpointRepository:
             wanted=word, hint=f"that label was left behind by a rollback: name it by its id, {ids}"
         )
 
-    def _one(self, statement: str, plan_id: PlanId) -> CheckpointGroup | None:
-        row = self._db.row(statement, (plan_id,))
+    def _one(self, statement: str, plan_id: PlanId, *more: int) -> CheckpointGroup | None:
+        row = self._db.row(statement, (plan_id, *more))
         return self.get(row["group_id"]) if row else None
 
     def _group(self, row: Row, members: Sequence[Row]) -> CheckpointGroup:

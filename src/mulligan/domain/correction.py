@@ -1,0 +1,115 @@
+"""Corrections: one decision changed after the fact, and all that followed from it done once more."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import cast
+
+from mulligan.domain.decision import Choice, Decision, DecisionType
+from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
+from mulligan.domain.json_value import JsonObject
+from mulligan.domain.plan import PlanDefinition
+
+
+class CorrectionMode(StrEnum):
+    """What becomes of the decision."""
+
+    REVERT = "revert"  # it is taken back, with all that followed from it
+    APPEND = "append"  # it stays, and work is added to it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """What a user corrected, and the attempt that began with it."""
+
+    correction_id: CorrectionId
+    plan_id: PlanId
+    mode: CorrectionMode
+    decision_id: DecisionId  # the one that was corrected
+    intervention_id: DecisionId  # the one that records the guidance
+    guidance: str
+    chosen: str | None  # what the `decision:` step chooses instead; None: it was not told
+    attempt: int
+    superseded_decisions: tuple[DecisionId, ...]
+    cancelled_child_plans: tuple[PlanId, ...]
+    restored_checkpoint: CheckpointId
+    created_at: datetime
+
+    def to_json(self) -> JsonObject:
+        """The same as a document, for what is still to be done."""
+        return {
+            "correction_id": self.correction_id,
+            "plan_id": self.plan_id,
+            "mode": self.mode.value,
+            "decision_id": self.decision_id,
+            "intervention_id": self.intervention_id,
+            "guidance": self.guidance,
+            "chosen": self.chosen,
+            "attempt": self.attempt,
+            "superseded_decisions": list(self.superseded_decisions),
+            "cancelled_child_plans": list(self.cancelled_child_plans),
+            "restored_checkpoint": self.restored_checkpoint,
+            "created_at": self.created_at.isoformat(),
+        }
+
+    @classmethod
+    def from_json(cls, document: JsonObject) -> "Correction":
+        """Read back what `to_json` wrote."""
+        return cls(
+            correction_id=CorrectionId(str(document["correction_id"])),
+            plan_id=PlanId(str(document["plan_id"])),
+            mode=CorrectionMode(str(document["mode"])),
+            decision_id=DecisionId(str(document["decision_id"])),
+            intervention_id=DecisionId(str(document["intervention_id"])),
+            guidance=str(document["guidance"]),
+            chosen=cast("str | None", document["chosen"]),
+            attempt=cast("int", document["attempt"]),
+            superseded_decisions=tuple(cast("list[DecisionId]", document["superseded_decisions"])),
+            cancelled_child_plans=tuple(cast("list[PlanId]", document["cancelled_child_plans"])),
+            restored_checkpoint=CheckpointId(str(document["restored_checkpoint"])),
+            created_at=datetime.fromisoformat(str(document["created_at"])),
+        )
+
+
+def guidance_of(decisions: Iterable[JsonObject]) -> str:
+    """What corrections told the steps to go by: all of it that is live, oldest first, a line each."""
+    told = (d["chosen"] for d in decisions if d["type"] == DecisionType.USER_INTERVENTION)
+    return "\n".join(str(text) for text in told)
+
+
+def intervention(correction: Correction, corrected: Decision, line: int) -> Decision:
+    """The guidance as a decision: the user's answer to the question that was decided wrongly."""
+    return Decision(
+        decision_id=correction.intervention_id,
+        plan_id=correction.plan_id,
+        seq=0,  # given when it is written
+        line=line,
+        parent_decision_id=None,  # the first live one of its step, when it is written
+        type=DecisionType.USER_INTERVENTION,
+        step_index=corrected.step_index,
+        step_name=corrected.step_name,
+        choice=Choice(
+            question=corrected.choice.question,
+            chosen=correction.guidance,
+            alternatives=(corrected.choice.chosen,),
+            rationale=None,
+        ),
+        superseded=False,
+        created_at=correction.created_at,
+    )
+
+
+def choosing(definition: PlanDefinition, step_name: str, chosen: str, guidance: str) -> PlanDefinition | None:
+    """The plan with another choice in its `decision:` step of that name; None: it has no such step.
+
+    What was chosen before becomes an alternative, and the guidance the reason.
+    """
+    for index, step in enumerate(definition.steps):
+        if step.name == step_name and isinstance(step.action, Choice):
+            before = step.action
+            others = dict.fromkeys(o for o in (before.chosen, *before.alternatives) if o != chosen)
+            choice = replace(before, chosen=chosen, alternatives=tuple(others), rationale=guidance)
+            steps = (*definition.steps[:index], replace(step, action=choice), *definition.steps[index + 1 :])
+            return replace(definition, steps=steps)
+    return None
