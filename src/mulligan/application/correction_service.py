@@ -18,6 +18,7 @@ from mulligan.application.plan_mending import refuse_another_plan
 from mulligan.application.queries import CorrectionView, correction_view
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Run
+from mulligan.application.settings_source import SettingsSource
 from mulligan.application.undo_service import UndoService
 from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.correction import Correction, CorrectionMode, choosing
@@ -81,6 +82,7 @@ class CorrectionService:
         returns: ReturnService,
         undos: UndoService,
         executor: PlanExecutor,
+        settings: SettingsSource,
         ids: Ids,
         clock: Clock,
     ) -> None:
@@ -91,6 +93,7 @@ class CorrectionService:
         self._returns = returns
         self._undos = undos
         self._executor = executor
+        self._settings = settings
         self._ids = ids
         self._clock = clock
 
@@ -151,7 +154,8 @@ class CorrectionService:
             left_behind = decisions_left_behind(db, plan_id, target)
         definition = _definition(run, wish, decision, target)
         if wish.execute or definition is not None:
-            self._executor.check(run, definition or run.plan.definition)
+            becomes = definition or run.plan.definition
+            self._executor.check(run, becomes, self._settings.for_plan(becomes.config))
         undoing = self._undos.plan(run, target)
         with self._database.reading() as db:
             impact = impact_of(db, plan_id, target, undoing)
@@ -164,6 +168,7 @@ class CorrectionService:
             intervention_id=DecisionId(self._ids.new()),
             guidance=wish.guidance,
             chosen=wish.chosen,
+            redefines=definition is not None,
             attempt=run.plan.attempt + 1,
             superseded_decisions=tuple(d.decision_id for d in left_behind),
             cancelled_child_plans=(),

@@ -15,6 +15,7 @@ from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.sweep_service import SweepService
 from mulligan.boundaries import act
+from mulligan.config import Settings
 from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
@@ -85,14 +86,14 @@ class PlanExecutor:
             self._resumes.refuse_where_impossible(run)
             if mended is not None:
                 self._mending.adopt(run, mended)
-            self.check(run, run.plan.definition)
+            self.check(run, run.plan.definition, run.settings)
             return self.run_on(run)
 
-    def check(self, run: Run, definition: PlanDefinition) -> None:
-        """Refuse, before anything is changed, to run the claimed plan as this says."""
+    def check(self, run: Run, definition: PlanDefinition, settings: Settings) -> None:
+        """Refuse, before anything is changed, to run the claimed plan as these say."""
         self._sandboxes.refuse_taken(run)
         check_before_running(definition, self._toolbox.declarations())
-        self._sandboxes.check_confinement(definition, run.settings)
+        self._sandboxes.check_confinement(definition, settings)
 
     def run_on(self, run: Run) -> Execution:
         """Run the steps of a claimed plan that passed its checks, from the one that comes next."""

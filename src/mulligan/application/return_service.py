@@ -20,7 +20,7 @@ from mulligan.application.settings_source import SettingsSource
 from mulligan.application.undo_service import UndoService
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import CheckpointGroup, Reason
-from mulligan.domain.correction import Correction
+from mulligan.domain.correction import Correction, line_left_behind
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import GroupId, IntentId
 from mulligan.domain.intent import Intent, IntentKind
@@ -250,6 +250,7 @@ class ReturnService:
         """The plan as it stands at the target, on a new line; what it was there comes back with it."""
         data = intent.data
         plan_id = run.plan.plan_id
+        definition = intent.definition or self._definition_at(db, run, target)  # asked while all is live
         failure = cast("JsonObject | None", data["failure"])
         plan = replace(
             run.plan.moved_to(Phase.EXECUTE, State(str(data["state"])), self._clock.now()),
@@ -257,7 +258,7 @@ class ReturnService:
             current_group_id=target.group_id,
             last_checkpoint_id=target.first_checkpoint_id,
             failure=PlanFailure(**cast("dict[str, str]", failure)) if failure else None,
-            definition=intent.definition or self._definition_at(db, run, target),
+            definition=definition,
             line=self._new_line(db, run, target, data),
         )
         recorded = db.steps.list(plan_id)
@@ -270,13 +271,16 @@ class ReturnService:
         return plan
 
     def _definition_at(self, db: Transaction, run: Run, target: CheckpointGroup) -> PlanDefinition:
-        """What the plan was when the target was taken; back on its own line it stays what it is now.
+        """What the plan was at the target.
 
-        Of a live group the completed steps are the same in both: a plan file can only be mended behind them.
+        A live group goes with the plan as it is now, since a mended plan file is the same up to there; but
+        what a correction changed that is left behind is left behind with it.
         """
+        plan_id = run.plan.plan_id
         if target.superseded:
-            return db.plans.definition_on(run.plan.plan_id, target.line)
-        return run.plan.definition
+            return db.plans.definition_on(plan_id, target.line)
+        begun = line_left_behind(db.corrections.list(plan_id), db.decisions.list(plan_id), target.seq)
+        return run.plan.definition if begun is None else db.plans.definition_on(plan_id, begun - 1)
 
     def _new_line(self, db: Transaction, run: Run, target: CheckpointGroup, data: JsonObject) -> int:
         plan_id = run.plan.plan_id

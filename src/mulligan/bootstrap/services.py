@@ -137,6 +137,7 @@ class Services(Foundation):
             returns=self._returns,
             undos=self._undos,
             executor=self.executor,
+            settings=self.settings,
             ids=self._ids,
             clock=self._clock,
         )

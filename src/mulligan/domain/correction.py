@@ -30,6 +30,7 @@ class Correction:
     intervention_id: DecisionId  # the one that records the guidance
     guidance: str
     chosen: str | None  # what the `decision:` step chooses instead; None: it was not told
+    redefines: bool  # whether it changed the steps: by another choice, or a mended plan file
     attempt: int
     superseded_decisions: tuple[DecisionId, ...]
     cancelled_child_plans: tuple[PlanId, ...]
@@ -46,6 +47,7 @@ class Correction:
             "intervention_id": self.intervention_id,
             "guidance": self.guidance,
             "chosen": self.chosen,
+            "redefines": self.redefines,
             "attempt": self.attempt,
             "superseded_decisions": list(self.superseded_decisions),
             "cancelled_child_plans": list(self.cancelled_child_plans),
@@ -64,6 +66,7 @@ class Correction:
             intervention_id=DecisionId(str(document["intervention_id"])),
             guidance=str(document["guidance"]),
             chosen=cast("str | None", document["chosen"]),
+            redefines=bool(document["redefines"]),
             attempt=cast("int", document["attempt"]),
             superseded_decisions=tuple(cast("list[DecisionId]", document["superseded_decisions"])),
             cancelled_child_plans=tuple(cast("list[PlanId]", document["cancelled_child_plans"])),
@@ -98,6 +101,18 @@ def intervention(correction: Correction, corrected: Decision, line: int) -> Deci
         superseded=False,
         created_at=correction.created_at,
     )
+
+
+def line_left_behind(
+    corrections: Iterable[Correction], decisions: Iterable[Decision], seq: int
+) -> int | None:
+    """The line that began with the earliest live change of the steps after that moment; None: there is none.
+
+    A return to before a correction takes back what the correction made of the plan.
+    """
+    redefining = {correction.intervention_id for correction in corrections if correction.redefines}
+    begun = (d.line for d in decisions if d.decision_id in redefining and not d.superseded and d.seq > seq)
+    return min(begun, default=None)
 
 
 def choosing(definition: PlanDefinition, step_name: str, chosen: str, guidance: str) -> PlanDefinition | None:

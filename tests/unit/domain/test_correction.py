@@ -2,7 +2,14 @@
 
 from dataclasses import replace
 
-from mulligan.domain.correction import Correction, CorrectionMode, choosing, guidance_of, intervention
+from mulligan.domain.correction import (
+    Correction,
+    CorrectionMode,
+    choosing,
+    guidance_of,
+    intervention,
+    line_left_behind,
+)
 from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
 from mulligan.domain.step import Milestone
@@ -17,6 +24,7 @@ CORRECTION = Correction(
     intervention_id=DecisionId("i"),
     guidance="use ply",
     chosen="ply",
+    redefines=True,
     attempt=2,
     superseded_decisions=(DecisionId("d"), DecisionId("e")),
     cancelled_child_plans=(PlanId("child"),),
@@ -92,3 +100,22 @@ def test_only_a_decision_step_can_choose() -> None:
     plan = replace(a_definition(), steps=(a_step("tool"), a_step("choose", CHOICE)))
     assert choosing(plan, "tool", "ply", "why") is None
     assert choosing(plan, "gone", "ply", "why") is None
+
+
+def test_a_return_takes_back_the_earliest_change_of_the_steps_that_it_goes_past() -> None:
+    def guidance(name: str, line: int, *, superseded: bool = False) -> Decision:
+        made = a_decision(DecisionType.USER_INTERVENTION, name)
+        return replace(made, decision_id=DecisionId(name), line=line, seq=line * 10, superseded=superseded)
+
+    decisions = [
+        guidance("words", 2),
+        guidance("choice", 3),
+        guidance("file", 4),
+        guidance("gone", 5, superseded=True),
+    ]
+    corrections = [
+        replace(CORRECTION, intervention_id=d.decision_id, redefines=d.decision_id != "words")
+        for d in decisions
+    ]
+    lines = {seq: line_left_behind(corrections, decisions, seq) for seq in (0, 25, 30, 40, 49)}
+    assert lines == {0: 3, 25: 3, 30: 4, 40: None, 49: None}

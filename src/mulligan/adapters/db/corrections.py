@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _ADD = """
 INSERT INTO corrections (
-    correction_id, plan_id, mode, decision_id, intervention_id, guidance, chosen, attempt,
+    correction_id, plan_id, mode, decision_id, intervention_id, guidance, chosen, redefines, attempt,
     superseded_decisions_json, cancelled_child_plans_json, restored_checkpoint, created_at
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _LIST = "SELECT * FROM corrections WHERE plan_id = ? ORDER BY attempt"
 _BY_PREFIX = "SELECT * FROM corrections WHERE correction_id LIKE ? ORDER BY correction_id LIMIT 10"
@@ -42,6 +42,7 @@ class SqlCorrectionRepository:
                 correction.intervention_id,
                 correction.guidance,
                 correction.chosen,
+                int(correction.redefines),
                 correction.attempt,
                 texts_json(correction.superseded_decisions),
                 texts_json(correction.cancelled_child_plans),
@@ -79,6 +80,7 @@ def _correction(row: Row) -> Correction:
         intervention_id=DecisionId(row["intervention_id"]),
         guidance=row["guidance"],
         chosen=row["chosen"],
+        redefines=bool(row["redefines"]),
         attempt=row["attempt"],
         superseded_decisions=cast("tuple[DecisionId, ...]", json_texts(row["superseded_decisions_json"])),
         cancelled_child_plans=cast("tuple[PlanId, ...]", json_texts(row["cancelled_child_plans_json"])),

@@ -187,7 +187,8 @@ class InPlaceCheckouts(InPlaceFolders):
             index.write_bytes((repository.git_dir / "index").read_bytes())
         started = begin(bare.git, repository, repository.top, index)
         index.unlink(missing_ok=True)
-        copy_objects(bare.git, (started.tree,), head, bare.path / "objects")
+        had = (f"{head}^{{tree}}",) if head else ()
+        copy_objects(bare.git, (started.tree,), had, bare.path / "objects")
         bare.remember(replace(bare.memory, links=tuple(map(os.fsdecode, started.links))))
         start_from(bare, bytes.fromhex(started.tree))
 

@@ -7,6 +7,7 @@ CREATE TABLE corrections (
     intervention_id TEXT NOT NULL REFERENCES decisions (decision_id),
     guidance TEXT NOT NULL,
     chosen TEXT,
+    redefines INTEGER NOT NULL, -- whether it changed what the plan is
     attempt INTEGER NOT NULL,
     superseded_decisions_json TEXT NOT NULL,
     cancelled_child_plans_json TEXT NOT NULL,
