@@ -202,19 +202,14 @@ def test_attempts_that_were_pruned_and_plans_that_have_none_are_told(tmp_path: P
     assert (gone["kind"], "--from" in gone["hint"]) == ("checkpoint_not_found", True)
     rows.execute("UPDATE checkpoint_groups SET between_steps = 0")
     rows.commit()
-    rows.close()
-    lost = ask(
-        tmp_path,
-        "plan",
-        "correct",
-        "--mode",
-        "revert",
-        "--guidance",
-        "y",
-        "--yes",
-        done["correction"]["intervention_id"],
-    )
+    again = ("plan", "correct", "--mode", "revert", "--guidance", "y", "--yes")
+    lost = ask(tmp_path, *again, done["correction"]["intervention_id"])
     assert lost["error"]["kind"] == "decision_out_of_reach"
+    rows.execute("UPDATE plans SET phase = 'apply', state = 'applied' WHERE name = 'p'")
+    rows.commit()
+    rows.close()
+    applied = ask(tmp_path, *again, done["correction"]["intervention_id"])
+    assert (applied["exit_code"], applied["error"]["kind"]) == (3, "plan_already_applied")
 
 
 def test_going_forward_brings_back_what_a_mended_plan_was(tmp_path: Path) -> None:
@@ -233,6 +228,25 @@ def test_going_forward_brings_back_what_a_mended_plan_was(tmp_path: Path) -> Non
     assert len(data_of(tmp_path, "plan", "status")["steps"]) == 3  # back on the same line it is the same plan
     data_of(tmp_path, "plan", "rollback", "--yes", "p", short)
     assert [s["name"] for s in data_of(tmp_path, "plan", "status")["steps"]] == ["only"]
+
+
+def test_going_back_past_a_correction_takes_back_what_it_made_of_the_plan(tmp_path: Path) -> None:
+    project(tmp_path)
+    correct(tmp_path, guidance="words")
+    correct(tmp_path, "--choose", "ply", guidance="and ply")
+    assert (sandbox(tmp_path) / "told").read_text() == "ply/words\nand ply"
+    data_of(tmp_path, "plan", "rollback", "--yes", "p", "first")
+    data_of(tmp_path, "plan", "resume", "p")
+    assert (sandbox(tmp_path) / "told").read_text() == "lark/"
+    kept = [
+        c["checkpoint_id"]
+        for c in data_of(tmp_path, "checkpoint", "list", "p", "--all")["checkpoints"]
+        if c["checkpoint_type"] == "pre_rollback"
+    ]
+    data_of(tmp_path, "plan", "rollback", "--yes", "p", kept[-1])  # forward, into the third attempt
+    assert (sandbox(tmp_path) / "told").read_text() == "ply/words\nand ply"
+    correct(tmp_path, guidance="more")
+    assert (sandbox(tmp_path) / "told").read_text() == "ply/words\nand ply\nmore"
 
 
 def test_an_undo_that_fails_is_a_warning(tmp_path: Path) -> None:
