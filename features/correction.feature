@@ -94,7 +94,7 @@ Feature: Correction
     And the plan is in attempt 3
     When the guidance "use ply" is corrected with "think first"
     Then it succeeds
-    And in the sandbox "parser" reads "own [think first]"
+    And in the sandbox "parser" reads "lark [think first]"
     And the plan is in attempt 4
     And the correction superseded: Which parser? use ply, Which parser? with tests, Which parser? own
 
@@ -136,7 +136,7 @@ Feature: Correction
 
   Scenario: a correction that waits is resumed with its guidance, also after its first step was killed
     Given the decision "Which parser?" was corrected with "slowly" and "--no-execute"
-    When the plan is executed on
+    When the plan is resumed with ""
     Then it succeeds
     And it went on from step 1 and discarded nothing
     And in the sandbox "parser" reads "lark [slowly]"
@@ -150,6 +150,7 @@ Feature: Correction
     When the decision "Which parser?" is corrected with "and carefully" and "--plan holding.yaml --no-execute"
     And the plan is being executed on and holds
     And its process is killed
+    And the held are released
     And the plan is resumed with ""
     Then it succeeds
     And in the sandbox "waited" reads "slowly\nand carefully\n"

@@ -26,7 +26,7 @@ from mulligan.domain.decision import Decision, DecisionType
 from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import PlanDefinition, State
+from mulligan.domain.plan import Plan, PlanDefinition, State
 from mulligan.domain.undoing import Undoing
 from mulligan.errors import DecisionOutOfReach, DecisionSuperseded, NothingToChoose, UsageWrong
 from mulligan.ports import Clock, Database, Ids, Observer
@@ -152,14 +152,15 @@ class CorrectionService:
             if target is None:
                 raise DecisionOutOfReach(decision_id=decision.decision_id, plan_id=plan_id)
             left_behind = decisions_left_behind(db, plan_id, target)
-        definition = _definition(run, wish, decision, target)
+        there = replace(run.plan, definition=self._returns.definition_at(run, target))
+        definition = _definition(there, wish, decision, target)
         if wish.execute or definition is not None:
-            becomes = definition or run.plan.definition
+            becomes = definition or there.definition
             self._executor.check(run, becomes, self._settings.for_plan(becomes.config))
         undoing = self._undos.plan(run, target)
         with self._database.reading() as db:
             impact = impact_of(db, plan_id, target, undoing)
-        run.told += _steps_between(run, decision, target)
+        run.told += _steps_between(there, decision, target)
         correction = Correction(
             correction_id=CorrectionId(self._ids.new()),
             plan_id=plan_id,
@@ -197,17 +198,17 @@ def _text_problem(text: str) -> str | None:
     return None
 
 
-def _definition(run: Run, wish: Wish, decision: Decision, target: CheckpointGroup) -> PlanDefinition | None:
-    """What the plan is afterwards; None: what it is now."""
+def _definition(plan: Plan, wish: Wish, decision: Decision, target: CheckpointGroup) -> PlanDefinition | None:
+    """What the plan is to become; None: what it was at the target."""
     definition = wish.mended
     if definition is not None:
-        refuse_another_plan(run.plan, definition, target.step_index)
+        refuse_another_plan(plan, definition, target.step_index)
     if wish.chosen is None:
         return definition
     name = decision.step_name
     if decision.type is DecisionType.USER_INTERVENTION:
         raise NothingToChoose(decision_id=decision.decision_id, reason="records the guidance of a correction")
-    chosen = choosing(definition or run.plan.definition, name, wish.chosen, wish.guidance)
+    chosen = choosing(definition or plan.definition, name, wish.chosen, wish.guidance)
     if chosen is None:
         raise NothingToChoose(
             decision_id=decision.decision_id, reason=f"belongs to step {name!r}, which is no `decision:` step"
@@ -215,12 +216,11 @@ def _definition(run: Run, wish: Wish, decision: Decision, target: CheckpointGrou
     return chosen
 
 
-def _steps_between(run: Run, decision: Decision, target: CheckpointGroup) -> list[str]:
+def _steps_between(plan: Plan, decision: Decision, target: CheckpointGroup) -> list[str]:
     """Which completed steps before the decision run again: no checkpoint is left between them and it."""
-    steps = run.plan.definition.steps[target.step_index : decision.step_index]
-    if not steps:
+    names = ", ".join(step.name for step in plan.definition.steps[target.step_index : decision.step_index])
+    if not names:
         return []
-    names = ", ".join(step.name for step in steps)
     return [f"steps before the decision that run again, because no checkpoint is left after them: {names}"]
 
 

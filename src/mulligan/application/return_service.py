@@ -121,6 +121,11 @@ class ReturnService:
             self._give_up(run, intent, ())
             raise
 
+    def definition_at(self, run: Run, target: CheckpointGroup) -> PlanDefinition:
+        """What the plan is after a return to the group, unless the return says otherwise."""
+        with self._database.reading() as db:
+            return self._definition_at(db, run, target)
+
     def undoing(self, run: Run, target: CheckpointGroup) -> Undoing:
         """What a return to the group does to effects outside the sandboxes."""
         return self._undos.plan(run, target)
