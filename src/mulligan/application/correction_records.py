@@ -1,7 +1,8 @@
 """Records what a correction adds to the return it stands on, in the return's own transaction."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_service import CheckpointService, at_group, reason_for
 from mulligan.application.recorder import Recorder

@@ -1,6 +1,7 @@
 """Corrects a decision: takes it back with all that followed from it, and runs on with the user's guidance."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
@@ -32,8 +33,7 @@ from mulligan.errors import DecisionOutOfReach, DecisionSuperseded, NothingToCho
 from mulligan.ports import Clock, Database, Ids, Observer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Wish(Struct, frozen=True, kw_only=True):
     """What a user wants to be corrected, and how."""
 
     decision: str  # its id, or a unique prefix
@@ -43,8 +43,7 @@ class Wish:
     execute: bool  # whether the plan runs on
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Corrected:
+class Corrected(Struct, frozen=True, kw_only=True):
     """A correction, done or as it would be done, and what became of the plan."""
 
     plan_id: PlanId
@@ -58,8 +57,7 @@ class Corrected:
     messages: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
+class _Plan(Struct, frozen=True, kw_only=True):
     """What is to be done."""
 
     correction: Correction

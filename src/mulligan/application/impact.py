@@ -1,6 +1,6 @@
 """What a return leaves behind and touches, as answers tell it: by the same rules that the rows follow."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from mulligan.application.checkpoint_manager import Changes
 from mulligan.domain.checkpoint import CheckpointGroup
@@ -12,8 +12,7 @@ from mulligan.domain.undoing import Undoing, described
 from mulligan.ports import Transaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevertedChange:
+class RevertedChange(Struct, frozen=True, kw_only=True):
     """One path that a return touches."""
 
     resource: str
@@ -21,8 +20,7 @@ class RevertedChange:
     action: ChangeAction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Impact:
+class Impact(Struct, frozen=True, kw_only=True):
     """What of the plan's history a return leaves behind."""
 
     child_plans_invalidated: int

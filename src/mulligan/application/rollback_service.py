@@ -1,6 +1,7 @@
 """Rolls a plan back, or forward, to one of its groups."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
@@ -20,8 +21,7 @@ from mulligan.errors import CheckpointForeign, CheckpointNotATarget
 from mulligan.ports import Database, Observer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RollbackSummary:
+class RollbackSummary(Struct, frozen=True, kw_only=True):
     """What a rollback is about."""
 
     plan: str
@@ -30,8 +30,7 @@ class RollbackSummary:
     files_reverted: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostRollbackState:
+class PostRollbackState(Struct, frozen=True, kw_only=True):
     """Where the plan stands afterwards."""
 
     phase: Phase
@@ -41,8 +40,7 @@ class PostRollbackState:
     pre_rollback_checkpoint: CheckpointId | None  # None: a dry run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rollback:
+class Rollback(Struct, frozen=True, kw_only=True):
     """A rollback, done or as it would be done."""
 
     plan_id: PlanId

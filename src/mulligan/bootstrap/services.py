@@ -190,7 +190,7 @@ class Services(Foundation):
             database=self.database,
             store=self._store,
             kinds=self._kinds,
-            folders=LocalSandboxFolders(home=self.home / "sandboxes", release=self._git_sandboxes.release),
+            folders=LocalSandboxFolders(home=self.home / "sandboxes", release=self._release),
             scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Answer, Line, Table
@@ -21,7 +20,7 @@ def correction_answer(status: PlanStatus, corrected: Corrected, status_answer: S
     """The answer of `plan execute`, and what the correction did or would do."""
     error = corrected.execution.error if corrected.execution else None
     standing = status_answer(status, error, corrected.messages)
-    data = {field.name: getattr(status, field.name) for field in fields(status)}
+    data = {name: getattr(status, name) for name in status.__struct_fields__}
     data |= {
         "dry_run": corrected.dry_run,
         "correction": corrected.correction,

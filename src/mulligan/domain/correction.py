@@ -1,10 +1,12 @@
 """Corrections: one decision changed after the fact, and all that followed from it done once more."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import cast
+
+from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
 
 from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
@@ -19,8 +21,7 @@ class CorrectionMode(StrEnum):
     APPEND = "append"  # it stays, and work is added to it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Correction:
+class Correction(Struct, frozen=True, kw_only=True):
     """What a user corrected, and the attempt that began with it."""
 
     correction_id: CorrectionId
@@ -39,40 +40,12 @@ class Correction:
 
     def to_json(self) -> JsonObject:
         """The same as a document, for what is still to be done."""
-        return {
-            "correction_id": self.correction_id,
-            "plan_id": self.plan_id,
-            "mode": self.mode.value,
-            "decision_id": self.decision_id,
-            "intervention_id": self.intervention_id,
-            "guidance": self.guidance,
-            "chosen": self.chosen,
-            "redefines": self.redefines,
-            "attempt": self.attempt,
-            "superseded_decisions": list(self.superseded_decisions),
-            "cancelled_child_plans": list(self.cancelled_child_plans),
-            "restored_checkpoint": self.restored_checkpoint,
-            "created_at": self.created_at.isoformat(),
-        }
+        return cast("JsonObject", to_builtins(self))
 
     @classmethod
     def from_json(cls, document: JsonObject) -> "Correction":
         """Read back what `to_json` wrote."""
-        return cls(
-            correction_id=CorrectionId(str(document["correction_id"])),
-            plan_id=PlanId(str(document["plan_id"])),
-            mode=CorrectionMode(str(document["mode"])),
-            decision_id=DecisionId(str(document["decision_id"])),
-            intervention_id=DecisionId(str(document["intervention_id"])),
-            guidance=str(document["guidance"]),
-            chosen=cast("str | None", document["chosen"]),
-            redefines=bool(document["redefines"]),
-            attempt=cast("int", document["attempt"]),
-            superseded_decisions=tuple(cast("list[DecisionId]", document["superseded_decisions"])),
-            cancelled_child_plans=tuple(cast("list[PlanId]", document["cancelled_child_plans"])),
-            restored_checkpoint=CheckpointId(str(document["restored_checkpoint"])),
-            created_at=datetime.fromisoformat(str(document["created_at"])),
-        )
+        return convert(document, cls)
 
 
 def guidance_of(decisions: Iterable[JsonObject]) -> str:

@@ -1,9 +1,10 @@
 """Intents: what is to be done, recorded before the first byte is touched, until it is done."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from mulligan.domain.ids import IntentId, PlanId
 from mulligan.domain.json_value import JsonObject
@@ -21,8 +22,7 @@ class IntentKind(StrEnum):
     CORRECTION = "correction"  # a return, and what a correction adds to it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class Intent(Struct, frozen=True, kw_only=True):
     """One operation that is under way or was cut off; whoever claims the plan next finishes or undoes it."""
 
     intent_id: IntentId

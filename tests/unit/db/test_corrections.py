@@ -1,10 +1,10 @@
 """Rows of corrections, of decisions by id, and of what a plan was on earlier lines."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.domain.decision import Choice, Decision, DecisionType

@@ -1,6 +1,6 @@
 """Corrections as rules: what steps are told, what is recorded, what the plan is afterwards."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from mulligan.domain.correction import (
     Correction,
