@@ -284,7 +284,8 @@ class ReturnService:
         plan_id = run.plan.plan_id
         if target.superseded:
             return db.plans.definition_on(plan_id, target.line)
-        begun = line_left_behind(db.corrections.list(plan_id), db.decisions.list(plan_id), target.seq)
+        corrections = db.corrections.list(plan_id)
+        begun = line_left_behind(corrections, db.decisions.list(plan_id), target.seq) if corrections else None
         return run.plan.definition if begun is None else db.plans.definition_on(plan_id, begun - 1)
 
     def _new_line(self, db: Transaction, run: Run, target: CheckpointGroup, data: JsonObject) -> int:

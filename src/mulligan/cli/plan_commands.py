@@ -228,8 +228,9 @@ def correct(
     """Correct a decision, and run on from there: nothing else of the plan is done again.
 
     The plan goes back to its last checkpoint between two steps before the decision, and its steps find the
-    guidance in ${{ guidance }}, StepContext.guidance and MULLIGAN_GUIDANCE. The earlier attempt is kept: `plan
-    diff --correction` compares the two. DECISION_ID is the id of a decision or a unique prefix (`plan tree`).
+    guidance in `${{ guidance }}`, `StepContext.guidance` and `MULLIGAN_GUIDANCE`. The earlier attempt is kept:
+    `plan diff --correction` compares the two. DECISION_ID is the id of a decision or a unique prefix of it;
+    `plan tree` shows them.
     """
     from mulligan.cli.correction_answer import correction_answer  # here: no other command shows one
 
