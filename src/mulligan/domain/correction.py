@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import cast
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, convert, json
 from msgspec.structs import replace
 
 from mulligan.domain.decision import Choice, Decision, DecisionType
@@ -40,7 +40,7 @@ class Correction(Struct, frozen=True, kw_only=True):
 
     def to_json(self) -> JsonObject:
         """The same as a document, for what is still to be done."""
-        return cast("JsonObject", to_builtins(self))
+        return cast("JsonObject", json.decode(json.encode(self)))
 
     @classmethod
     def from_json(cls, document: JsonObject) -> "Correction":
