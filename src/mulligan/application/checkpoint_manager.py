@@ -1,6 +1,5 @@
 """Captures or restores all resources of a group, all or none."""
 
-import posixpath
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
@@ -11,7 +10,6 @@ from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange
-from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import MulliganError, RestoreFailed, RestoreIncomplete, SandboxMissing
 from mulligan.ports import SandboxKinds, SnapshotStore
 
@@ -122,30 +120,9 @@ class CheckpointManager:
         found: list[str] = []
         for sandbox in run.sandboxes:
             if sandbox.strategy is Strategy.IN_PLACE:
-                present = self._kinds.of(sandbox).capture(sandbox, run.observer).snapshot
-                to_target, to_before = (
-                    self._store.difference(
-                        present.roots[0], group.checkpoint_of(sandbox.resource).snapshot.roots[0]
-                    )
-                    for group in (target, before)
-                )
-                is_file = sandbox.type is ResourceType.SQLITE
-                folder = posixpath.dirname(sandbox.path) if is_file else sandbox.path
-                found += [f"{folder}/{path}" for path in changed_by_others(to_target, to_before)]
-                if sandbox.type is ResourceType.GIT_CHECKOUT:
-                    found += self._moved_by_others(sandbox, present, target, before)
+                to, back = (group.checkpoint_of(sandbox.resource).snapshot for group in (target, before))
+                found += self._kinds.of(sandbox).changed_by_others(sandbox, to, back, run.observer)
         return tuple(found)
-
-    def _moved_by_others(
-        self, sandbox: Sandbox, present: Snapshot, target: CheckpointGroup, before: CheckpointGroup
-    ) -> list[str]:
-        """Where others let a checkout's HEAD or branch stand; its index changes by looking at it."""
-        to_target, to_before = (
-            self._store.difference(present.roots[1], group.checkpoint_of(sandbox.resource).snapshot.roots[1])
-            for group in (target, before)
-        )
-        moved = changed_by_others(to_target, to_before)
-        return [f"{sandbox.path}/.git/{path}" for path in moved if path in ("HEAD", "branch")]
 
     def require(self, sandboxes: Sequence[Sandbox]) -> None:
         """Refuse to work on sandboxes that are not there."""

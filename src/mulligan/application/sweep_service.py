@@ -63,6 +63,7 @@ class SweepService:
         store: SnapshotStore,
         kinds: SandboxKinds,
         folders: PlanFolders,
+        repositories: PlanFolders,
         scratch: PlanFolders,
         locks: PlanLocks,
         recorder: Recorder,
@@ -73,6 +74,7 @@ class SweepService:
         self._store = store
         self._kinds = kinds
         self._folders = folders
+        self._repositories = repositories
         self._scratch = scratch
         self._locks = locks
         self._recorder = recorder
@@ -81,7 +83,7 @@ class SweepService:
     def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
         """Free all that nothing refers to, while plans run; a dry run only counts."""
         self._refuse_foreign_database()
-        orphans = self._remove(self._folders, self._unnamed, dry_run=dry_run)  # folder -> bytes
+        orphans = self._remove_unnamed(dry_run=dry_run)  # folder -> bytes
         scratch = self._remove(self._scratch, self._scratch.list, dry_run=dry_run)
         sandboxes = self._sandboxes()
         if not dry_run:
@@ -110,7 +112,7 @@ class SweepService:
         """Remove what killed processes left behind, and say what it was; the store is not swept."""
         self._refuse_foreign_database()
         folders = [
-            *self._remove(self._folders, self._unnamed, dry_run=False),
+            *self._remove_unnamed(dry_run=False),
             *self._remove(self._scratch, self._scratch.list, dry_run=False),
         ]
         sandboxes = self._sandboxes()
@@ -223,6 +225,18 @@ class SweepService:
         if trash and not dry_run:
             folders.clear_trash()
         return trash
+
+    def _remove_unnamed(self, *, dry_run: bool) -> dict[Path, int]:
+        """Remove sandboxes, and repositories of their checkpoints, that no row names."""
+        folders = self._remove(self._folders, self._unnamed, dry_run=dry_run)
+        return folders | self._remove(self._repositories, self._unnamed_repositories, dry_run=dry_run)
+
+    def _unnamed_repositories(self, plan_id: PlanId) -> list[Path]:
+        """Repositories of checkpoints that no row names: a sandbox in place has no other folder."""
+        folders = self._repositories.list(plan_id)
+        with self._database.reading() as db:
+            named = {sandbox.git_dir for sandbox in db.sandboxes.list(plan_id)}
+        return [folder for folder in folders if str(folder) not in named]
 
     def _unnamed(self, plan_id: PlanId) -> list[Path]:
         """Sandboxes that no row names."""

@@ -19,7 +19,7 @@ from mulligan.domain.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
-    from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
+    from mulligan.adapters.neighbours import LocalNeighbours
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
@@ -129,6 +129,15 @@ class Foundation:
         return FilePlanLocks(folder=self.home / "locks", clock=self._clock)
 
     @cached_property
+    def _neighbours(self) -> LocalNeighbours:
+        from mulligan.adapters.neighbours import LocalNeighbours
+
+        def database_of(project: Path) -> Path:
+            return Foundation(folder=project, around=self._around).database_path
+
+        return LocalNeighbours(project=self.folder, database_of=database_of)
+
+    @cached_property
     def _trees(self) -> PackedTrees:
         from mulligan.adapters.snapshots.packed_trees import PackedTrees
 
@@ -144,12 +153,4 @@ class Foundation:
     def _kinds(self) -> LocalSandboxKinds:
         from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
 
-        return sandbox_kinds(
-            store=self._store, project_home=self.home, git=self._git_sandboxes, around=self._around
-        )
-
-    @cached_property
-    def _git_sandboxes(self) -> GitSandboxes:
-        from mulligan.bootstrap.sandbox_kinds import git_sandboxes
-
-        return git_sandboxes(store=self._store, project_home=self.home, around=self._around)
+        return sandbox_kinds(store=self._store, project_home=self.home, around=self._around)

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.database_copy import BUSY_LIMIT
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.in_place import InPlaceCheckouts
+from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories
 from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
@@ -15,21 +17,12 @@ from mulligan.bootstrap.surroundings import Surroundings, boot_id
 from mulligan.ports import SnapshotStore
 
 
-def git_sandboxes(*, store: SnapshotStore, project_home: Path, around: Surroundings) -> GitSandboxes:
-    """Those of git checkouts; git is the user's own, with the caller's environment."""
-    return GitSandboxes(
-        store=store,
-        home=project_home / "sandboxes",
-        git_home=project_home / "git",
-        project_home=project_home,
-        user_home=Path.home(),
-        environment=around.environ,
-    )
+def checkpoint_repositories(*, project_home: Path, around: Surroundings) -> CheckpointRepositories:
+    """Where checkpoints of git checkouts are commits; git is the user's own, with the caller's environment."""
+    return CheckpointRepositories(git=Git.within(around.environ, project_home), home=project_home / "git")
 
 
-def sandbox_kinds(
-    *, store: SnapshotStore, project_home: Path, git: GitSandboxes, around: Surroundings
-) -> LocalSandboxKinds:
+def sandbox_kinds(*, store: SnapshotStore, project_home: Path, around: Surroundings) -> LocalSandboxKinds:
     """All kinds of sandboxes of a project."""
     home, user_home = project_home / "sandboxes", Path.home()
     folders = DirectorySandboxes(store=store, home=home, project_home=project_home, user_home=user_home)
@@ -42,14 +35,16 @@ def sandbox_kinds(
         boot_id=boot_id(),
         busy_limit=BUSY_LIMIT,
     )
-    checkouts = InPlaceCheckouts(
-        store=store,
-        home=home,
-        git_home=project_home / "git",
-        project_home=project_home,
-        user_home=user_home,
-        environment=around.environ,
+    checkouts, real_checkouts = (
+        kind(
+            store=store,
+            home=home,
+            git_home=project_home / "git",
+            project_home=project_home,
+            user_home=user_home,
+            environment=around.environ,
+        )
+        for kind in (GitSandboxes, InPlaceCheckouts)
     )
-    return LocalSandboxKinds(
-        [folders, in_place, git, checkouts, SqliteSandboxes(databases), InPlaceDatabases(databases)]
-    )
+    copies, real_databases = SqliteSandboxes(databases), InPlaceDatabases(databases)
+    return LocalSandboxKinds([folders, in_place, checkouts, real_checkouts, copies, real_databases])

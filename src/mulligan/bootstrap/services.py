@@ -165,14 +165,16 @@ class Services(Foundation):
     @cached_property
     def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalSandboxFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
         from mulligan.application.sweep_service import SweepService
+        from mulligan.bootstrap.sandbox_kinds import checkpoint_repositories
 
         return SweepService(
             database=self.database,
             store=self._store,
             kinds=self._kinds,
-            folders=LocalSandboxFolders(home=self.home / "sandboxes", release=self._git_sandboxes.release),
+            folders=LocalPlanFolders(home=self.home / "sandboxes"),
+            repositories=checkpoint_repositories(project_home=self.home, around=self._around),
             scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,
@@ -183,12 +185,15 @@ class Services(Foundation):
     def doctor(self) -> DoctorService:
         """Looks the project over."""
         from mulligan.application.doctor_service import DoctorService
+        from mulligan.application.sandbox_repairs import SandboxRepairs
 
         return DoctorService(
             database=self.database,
             store=self._store,
-            kinds=self._kinds,
             locks=self._locks,
+            repairs=SandboxRepairs(
+                database=self.database, store=self._store, kinds=self._kinds, locks=self._locks
+            ),
             toolbox=self.toolbox,
             sweeps=self.sweeps,
         )
@@ -269,6 +274,7 @@ class Services(Foundation):
             database=self.database,
             store=self._store,
             kinds=self._kinds,
+            neighbours=self._neighbours,
             confinement=self._confinement,
             recorder=self._recorder,
             ids=self._ids,

@@ -41,6 +41,15 @@ class SandboxOrder:
     include_ignored: bool  # git-checkout only: copy what git ignores too
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """A checkpoint of one sandbox that other programs are to find, and when it was taken."""
+
+    checkpoint: Checkpoint
+    after: CheckpointId | None  # the checkpoint that it follows
+    at: datetime
+
+
 class StoredTrees(Protocol):
     """Reads what is stored; all that screens and comparisons need."""
 
@@ -181,6 +190,10 @@ class SandboxKind(Protocol):
         """
         ...
 
+    def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
+        """Publish all of them anew, oldest first, if any cannot be found any more; gives the names they have then."""
+        ...
+
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Take back what was published of all checkpoints but those kept, after their rows are gone."""
         ...
@@ -191,6 +204,19 @@ class SandboxKind(Protocol):
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working copy exactly what the snapshot holds; idempotent."""
+        ...
+
+    def changed_by_others(
+        self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
+    ) -> Sequence[str]:
+        """What holds neither snapshot while a return to `target` from `before` lies cut off, by absolute paths.
+
+        What is on the way from one to the other is the return's own doing. In a plan's own copy it is all.
+        """
+        ...
+
+    def remake(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
+        """Make a working copy that is gone anew; SandboxMissing for a real thing, or if something is in its place."""
         ...
 
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
@@ -215,6 +241,27 @@ class SandboxKinds(Protocol):
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource under the setting `sandbox.strategy`; NotBuiltYet or a refusal by name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """A plan of another project that works in place on something."""
+
+    project: Path
+    plan_id: PlanId
+    path: str
+
+
+class Neighbours(Protocol):
+    """The other projects of this user."""
+
+    def at_work(self, location: Path) -> Neighbour | None:
+        """One that works in place on a location, inside it or around it, until its plan is applied or cancelled."""
+        ...
+
+    def hold(self, locations: Iterable[Path]) -> AbstractContextManager[None]:
+        """Let none of them begin to work in place there meanwhile."""
         ...
 
 

@@ -1,7 +1,6 @@
 """Folders of plans on disk, whether a row names them or not."""
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -50,20 +49,6 @@ class LocalPlanFolders:
     def clear_trash(self) -> None:
         """Remove all of that."""
         clear_trash(self._home)
-
-
-class LocalSandboxFolders(LocalPlanFolders):
-    """The folders of sandboxes, for some of which something stands elsewhere."""
-
-    def __init__(self, *, home: Path, release: Callable[[Path], None]) -> None:
-        """`release` lets go of what stands elsewhere for a folder."""
-        super().__init__(home=home)
-        self._release = release
-
-    def remove(self, folder: Path) -> None:
-        """Remove a folder, and what stands elsewhere for it first."""
-        self._release(folder)
-        super().remove(folder)
 
 
 def _folders_in(home: Path) -> list[Path]:

@@ -95,6 +95,7 @@ class Making:
                 lenders=tuple(dict.fromkeys(str(c.repository.git_dir) for c in self._copies.made)),
                 links=(),
                 collected=0,
+                path=str(self._bare.path),
             )
         )
         for copy in self._copies.made:
@@ -105,7 +106,7 @@ class Making:
         private, index = self._top / ".git", self._bare.path / "index"
         if (private / "index").exists():
             shutil.copy2(private / "index", index)
-        head = self._there.attempt("rev-parse", "--verify", "-q", "HEAD").stdout.decode().strip() or None
+        head = self._there.attempt("rev-parse", "--verify", "-q", "HEAD").stdout.decode().split()
         started = begin(self._bare.git, self._repository, self._top, index)
         index.unlink(missing_ok=True)
         objects = self._bare.path / "objects"
@@ -126,7 +127,7 @@ def make_fork(
     parent_bare, parent_path = parent
     bare.make_like(parent_bare)
     memory = bare.memory
-    bare.remember(replace(memory, prefix=prefix))
+    bare.remember(replace(memory, prefix=prefix, path=str(bare.path)))
     for lender in memory.lenders:
         copy_pins(git, Path(lender), memory.prefix, prefix)
     for config in (path / ".git" / "config", *(path / ".git").glob("modules/**/config")):
@@ -146,9 +147,9 @@ def make_fork(
 def _copy_staged(git: Git, repository: Repository, private: Path) -> None:
     """Copy what is staged in a repository inside the sandbox."""
     there = git.on(repository.git_dir, GIT_DIR=repository.git_dir)
-    head = there.attempt("rev-parse", "--verify", "-q", "HEAD").stdout.decode().strip()
+    head = there.attempt("rev-parse", "--verify", "-q", "HEAD").stdout.decode().split()
     index = private / "index"
     if index.is_file():
         listed = there.on(repository.git_dir, GIT_INDEX_FILE=index).run("ls-files", "-s", "-z").split(b"\0")
         staged = {line.split(b" ")[1].decode() for line in listed if line and not line.startswith(b"160000")}
-        copy_objects(there, tuple(sorted(staged)), head or None, private / "objects")
+        copy_objects(there, tuple(sorted(staged)), head, private / "objects")

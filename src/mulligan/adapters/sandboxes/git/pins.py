@@ -35,10 +35,17 @@ def pin_head(git: Git, repository: Repository, prefix: str) -> str | None:
     return head or None
 
 
+def pins_in(git: Git, git_dir: Path, prefix: str) -> list[bytes]:
+    """What is kept; nothing where the repository is gone."""
+    if not (git_dir / "HEAD").exists():
+        return []
+    return _in(git, git_dir).run("for-each-ref", "--format=%(objectname)", f"{PINS}/{prefix}/").split()
+
+
 def copy_pins(git: Git, git_dir: Path, old: str, new: str) -> None:
     """Keep for another sandbox what is kept for this one."""
     there = _in(git, git_dir)
-    tips = there.run("for-each-ref", "--format=%(objectname)", f"{PINS}/{old}/").decode().split()
+    tips = map(bytes.decode, pins_in(git, git_dir, old))
     commands = "".join(f"update {PINS}/{new}/{tip} {tip}\n" for tip in tips)
     there.run("update-ref", "--stdin", stdin=commands.encode())
 
