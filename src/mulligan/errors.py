@@ -389,6 +389,19 @@ class CheckpointNotATarget(Refused):
     hint: ClassVar[str] = "`mulligan checkpoint list {plan_id}` shows where this plan can go back to"
 
 
+class CheckpointOfOtherSteps(Refused):
+    """A group that counts steps as complete which a mended plan file has replaced since."""
+
+    message: ClassVar[str] = (
+        "checkpoint {checkpoint_id} counts {step_index} steps as complete, and since it was taken "
+        "another plan file replaced those from step {changed_from} on"
+    )
+    hint: ClassVar[str] = (
+        "its files: `mulligan checkpoint restore {checkpoint_id} --to DIR`; `mulligan checkpoint list {plan_id}` "
+        "shows where this plan can go back to"
+    )
+
+
 class CheckpointNeeded(Refused):
     """A checkpoint that must stay."""
 

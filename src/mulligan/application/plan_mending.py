@@ -7,7 +7,9 @@ from mulligan.application.run import Entry, Run
 from mulligan.application.settings_source import SettingsSource
 from mulligan.boundaries import act
 from mulligan.domain.event import EventType
+from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import PlanDefinition
+from mulligan.domain.rollback import first_difference
 from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.errors import PlanFileDiffers
 from mulligan.ports import Clock, Database
@@ -38,7 +40,11 @@ class PlanMending:
             for index, step in enumerate(mended.steps)
             if index >= completed
         ]
-        entry = Entry(type=EventType.PLAN_MENDED, data={"from_step": completed}, at=now)
+        data: JsonObject = {
+            "from_step": completed,
+            "changed_from": first_difference(run.plan.definition.steps, mended.steps),
+        }
+        entry = Entry(type=EventType.PLAN_MENDED, data=data, at=now)
         with act("plan.mend"), self._database.writing_as(run.claim) as db:
             db.plans.redefine(plan)
             db.steps.replace(plan.plan_id, completed, steps)

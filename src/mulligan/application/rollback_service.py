@@ -13,10 +13,10 @@ from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.plan import Phase, State
-from mulligan.domain.rollback import is_live, live_segments
+from mulligan.domain.rollback import is_live, live_segments, replaced_since
 from mulligan.domain.store_report import ChangeAction
 from mulligan.domain.undoing import Undoing, described
-from mulligan.errors import CheckpointForeign, CheckpointNotATarget
+from mulligan.errors import CheckpointForeign, CheckpointNotATarget, CheckpointOfOtherSteps
 from mulligan.ports import Database, Observer
 
 
@@ -144,7 +144,18 @@ class RollbackService:
             raise CheckpointNotATarget(
                 checkpoint_id=word, checkpoint_type=group.reason.type.value, plan_id=plan_id
             )
+        if group.superseded:  # a live one counts no step that was replaced
+            self._refuse_other_steps(word, group)
         return group
+
+    def _refuse_other_steps(self, word: str, group: CheckpointGroup) -> None:
+        """Refuse to take steps of a mended plan file for complete because those of the old one were."""
+        with self._database.reading() as db:
+            events = db.events.list(group.plan_id)
+        if (first := replaced_since(events, group.seq, group.step_index)) is not None:
+            raise CheckpointOfOtherSteps(
+                checkpoint_id=word, plan_id=group.plan_id, step_index=group.step_index, changed_from=first
+            )
 
     def _impact(self, run: Run, target: CheckpointGroup, undoing: Undoing) -> tuple[Impact, int]:
         """What becomes superseded, and how many groups stay live, by the same rule that the rows follow."""

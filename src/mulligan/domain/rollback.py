@@ -5,8 +5,11 @@ was current when it was recorded, so what is live is told by the path of lines f
 the first. Nothing is ever removed from a line, and pruning a group does not break the path.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from mulligan.domain.event import Event, EventType
+from mulligan.domain.step import Step
 
 FIRST_LINE = 1
 
@@ -42,3 +45,18 @@ def live_segments(lines: Sequence[Line], line: int, seq: int) -> tuple[Segment, 
 def is_live(segments: Sequence[Segment], line: int, seq: int) -> bool:
     """Tell whether what was recorded at `seq` of `line` lies on the live path."""
     return any(s.line == line and seq <= s.up_to_seq for s in segments)
+
+
+def first_difference(old: Sequence[Step], new: Sequence[Step]) -> int:
+    """The index of the first step that is not the same in two plan files."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((index for index, (one, other) in pairs if one != other), min(len(old), len(new)))
+
+
+def replaced_since(events: Iterable[Event], seq: int, step_index: int) -> int | None:
+    """From where on plan files that came after `seq` replaced some of the first steps; None: they are the same."""
+    changed = (e.data for e in events if e.type is EventType.PLAN_MENDED and e.seq > seq)
+    first = min(
+        (int(str(data.get("changed_from", data["from_step"]))) for data in changed), default=step_index
+    )
+    return first if first < step_index else None
