@@ -1,5 +1,6 @@
 """Captures or restores all resources of a group, all or none."""
 
+import posixpath
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
@@ -7,6 +8,7 @@ from datetime import datetime
 from mulligan.application.run import Run
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.ids import CheckpointId
+from mulligan.domain.placement import lie_together, sidecars
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange
@@ -53,10 +55,18 @@ class CheckpointManager:
     def compare(self, run: Run, group: CheckpointGroup) -> Changes:
         """What a restore would do to each sandbox; everything it needs is read and verified, nothing touched."""
         self.require(run.sandboxes)
-        return {
-            s.resource: self._kinds.of(s).compare(s, group.checkpoint_of(s.resource).snapshot)
-            for s in run.sandboxes
-        }
+        changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
+        leaving: set[str] = set()
+        for sandbox in sorted(run.sandboxes, key=lambda s: s.type is not ResourceType.SQLITE):
+            snapshot = group.checkpoint_of(sandbox.resource).snapshot
+            inside = frozenset(
+                posixpath.relpath(path, sandbox.path) for path in leaving if lie_together(path, sandbox.path)
+            )
+            found = self._kinds.of(sandbox).compare(sandbox, snapshot, inside)
+            changes[sandbox.resource] = found
+            if sandbox.type is ResourceType.SQLITE and _goes(found):
+                leaving |= {sandbox.path, *sidecars(sandbox.path)}
+        return changes
 
     def restore(self, run: Run, group: CheckpointGroup) -> Changes:
         """Make every sandbox exactly what the group holds. Cut off anywhere, running it again completes it."""
@@ -82,8 +92,7 @@ class CheckpointManager:
 
     def _goes(self, database: Sandbox, group: CheckpointGroup) -> bool:
         snapshot = group.checkpoint_of(database.resource).snapshot
-        changes = self._kinds.of(database).compare(database, snapshot)
-        return bool(changes) and all(change.action is ChangeAction.REMOVED for change in changes)
+        return _goes(self._kinds.of(database).compare(database, snapshot))
 
     def restore_or_undo(self, run: Run, group: CheckpointGroup, before: CheckpointGroup) -> Changes:
         """Restore the group; on any failure bring every sandbox back to `before`, so that it is all or none."""
@@ -129,3 +138,8 @@ class CheckpointManager:
         for sandbox in sandboxes:
             if not self._kinds.of(sandbox).exists(sandbox):
                 raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
+
+
+def _goes(changes: Sequence[PathChange]) -> bool:
+    """Whether a database is removed, and nothing put in its place."""
+    return bool(changes) and all(change.action is ChangeAction.REMOVED for change in changes)

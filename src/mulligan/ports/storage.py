@@ -27,6 +27,7 @@ class WorkingTree:
     cache_key: str  # names the stat cache of this tree; one tree, one key
     excluded: frozenset[str]  # paths inside it, relative, that are neither captured nor touched
     real: bool  # a user's own: what a restore writes there is durable before it replaces anything
+    leaving: frozenset[str] = frozenset()  # excluded paths that will be gone by the time of a restore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,8 +199,13 @@ class SandboxKind(Protocol):
         """Take back what was published of all checkpoints but those kept, after their rows are gone."""
         ...
 
-    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
-        """What a restore would do, proved possible: all it needs is read and verified; touches nothing."""
+    def compare(
+        self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
+    ) -> tuple[PathChange, ...]:
+        """What a restore would do, proved possible: all it needs is read and verified; touches nothing.
+
+        `leaving` are paths inside it that belong to other resources, and will be gone by then.
+        """
         ...
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:

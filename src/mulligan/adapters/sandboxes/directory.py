@@ -2,6 +2,7 @@
 
 import os
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.exporting import export_files
@@ -65,10 +66,12 @@ class DirectorySandboxes(Private):
         self._must_exist(sandbox)
         return self._store.capture(self._tree(sandbox), observer)
 
-    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+    def compare(
+        self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
+    ) -> tuple[PathChange, ...]:
         """What a restore would do; touches nothing."""
         self._must_exist(sandbox)
-        return self._store.compare(snapshot, self._tree(sandbox))
+        return self._store.compare(snapshot, replace(self._tree(sandbox), leaving=leaving))
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working copy exactly what the snapshot holds; idempotent."""

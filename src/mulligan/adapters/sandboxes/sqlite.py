@@ -128,7 +128,9 @@ class SqliteSandboxes(Private):
         self._memory(sandbox).remember(stamps, taken_ns, capture.snapshot)
         return capture
 
-    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+    def compare(
+        self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
+    ) -> tuple[PathChange, ...]:
         """What a restore would do, in words of the database's own folder; touches nothing."""
         self._must_exist(sandbox)
         return self._changes(sandbox, snapshot)

@@ -143,9 +143,11 @@ class InPlaceCheckouts(InPlaceFolders):
         """Drop the commits of all checkpoints but those kept."""
         self._repositories.retire(sandbox, kept)
 
-    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+    def compare(
+        self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
+    ) -> tuple[PathChange, ...]:
         """What a restore would do; touches nothing."""
-        changes = super().compare(sandbox, Snapshot(snapshot.roots[:1]))
+        changes = super().compare(sandbox, Snapshot(snapshot.roots[:1]), leaving)
         with self._position(sandbox) as staged:
             moved = self._store.compare(position := Snapshot(snapshot.roots[1:]), staged)
             if moved:

@@ -182,10 +182,12 @@ class GitSandboxes(DirectorySandboxes):
         """Drop the commits of all checkpoints but those kept."""
         self._repositories.retire(sandbox, kept)
 
-    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+    def compare(
+        self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
+    ) -> tuple[PathChange, ...]:
         """What a restore would do; touches nothing."""
         self._must_exist(sandbox)
-        changes = [*self._store.compare(_only(snapshot, 0), _files(sandbox))]
+        changes = [*self._store.compare(_only(snapshot, 0), replace(_files(sandbox), leaving=leaving))]
         if len(snapshot.roots) > 1:
             changes += _inside(self._store.compare(_only(snapshot, 1), _git_directory(sandbox)))
         elif _is_replaced(sandbox):
