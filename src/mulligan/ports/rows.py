@@ -178,6 +178,14 @@ class CheckpointRepository(Protocol):
         """What retention needs to know of all groups, oldest first."""
         ...
 
+    def expendable(self, plan_id: PlanId, attempts: int, count: int) -> Sequence[GroupSummary]:
+        """As many groups as pruning `count` of them must look at, oldest first; cost follows `count`.
+
+        Those that retention lets go first, and those that are the first, the newest, the newest live one
+        between two steps, or the last of one of the plan's attempts.
+        """
+        ...
+
     def ids(self, plan_id: PlanId) -> Collection[CheckpointId]:
         """The ids of all the plan's checkpoints."""
         ...

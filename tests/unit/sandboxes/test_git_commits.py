@@ -140,6 +140,9 @@ def test_what_the_user_happens_to_have_too_and_prunes_is_not_borrowed(project: G
 
 
 def test_collecting_garbage_keeps_what_a_pack_of_the_users_has_for_a_while(project: GitProject) -> None:
+    (project.top / "committed").write_bytes(os.urandom(2 << 20))
+    run_git(project.top, "add", "committed")
+    run_git(project.top, "commit", "-q", "-m", "large")
     sandbox, _ = project.create()
     there, bare = Path(sandbox.path), Path(str(sandbox.git_dir))
     first = project.publish(sandbox, 1, None)

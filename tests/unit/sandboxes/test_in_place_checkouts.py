@@ -248,7 +248,7 @@ def test_a_checkpoint_of_an_index_that_is_broken_can_be_taken_and_left(committed
     assert _standing(committed) == before
 
 
-@pytest.mark.parametrize("at", ["pin_head", "begin", "start_from"])
+@pytest.mark.parametrize("at", ["pin_head", "Position", "commit_start"])
 def test_what_a_killed_making_left_is_swept(
     committed: Path, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from mulligan.adapters.sandboxes.git.command import Git, GitFailed
 from mulligan.adapters.sandboxes.git.configuration import as_text, for_checkpoints, read_settings
 from mulligan.adapters.sandboxes.git.packs import OURS, Objects, write_durably
-from mulligan.adapters.sandboxes.git.pins import pins_in
+from mulligan.adapters.sandboxes.git.pins import pinned_trees
 from mulligan.adapters.sandboxes.git.private import borrow, write
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.domain.ids import CheckpointId
@@ -170,11 +170,9 @@ class BareRepository:
         Not `git repack`: that would drop its own copy of whatever a pack of the lender's has for the moment.
         """
         folder, old = self.path / "objects" / "pack", set(self._packs())
-        pinned = pins_in(self.git, Path(memory.lenders[0]), memory.prefix)
-        known = self.git.run(
-            "cat-file", "--batch-check=%(objectname)", stdin=b"".join(b"%s\n" % p for p in pinned)
-        )
-        borrowed = b"".join(b"^%s\n" % line for line in known.splitlines() if not line.endswith(b" missing"))
+        # By their trees: a commit that is left out of a pack leaves its tree in.
+        pinned = pinned_trees(self.git, Path(memory.lenders[0]), memory.prefix)
+        borrowed = "".join(f"^{tree}\n" for tree in pinned).encode()
         words = ("pack-objects", "--all", "--revs", "--non-empty", "-q", "--missing=allow-any")
         made = self.git.run(*_DURABLE, *words, str(folder / "pack"), stdin=borrowed).decode().strip()
         for pack in old - {folder / f"pack-{made}.pack"}:

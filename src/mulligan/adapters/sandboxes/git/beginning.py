@@ -1,6 +1,5 @@
 """The first commit of a sandbox: what git would commit of it, made by git from a copy of its index."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,12 +58,17 @@ def begin(git: Git, repository: Repository, top: Path, index: Path) -> Beginning
     return Beginning(staged, tuple(sorted(loose)), tree, tuple(sorted(links)))
 
 
-def copy_objects(git: Git, wanted: tuple[str, ...], kept: Iterable[str], *targets: Path) -> None:
-    """Put what these objects need, and what is kept by refs has not, into folders of objects, as packs.
+def tree_of_head(git: Git) -> tuple[str, ...]:
+    """The tree of the commit that is checked out; none where there is no commit yet."""
+    return tuple(git.attempt("rev-parse", "--verify", "-q", "HEAD^{tree}").stdout.decode().split())
+
+
+def copy_objects(git: Git, wanted: tuple[str, ...], had: tuple[str, ...], *targets: Path) -> None:
+    """Put what these objects need and those trees have not into folders of objects, as packs.
 
     No ref reaches what is staged or untracked: the user's next prune could take it.
     """
-    question = "".join((*(f"{name}\n" for name in wanted), *(f"^{name}\n" for name in kept)))
+    question = "".join([*(f"{name}\n" for name in wanted), *(f"^{name}\n" for name in had)])
     pack = git.run("pack-objects", "--revs", "--stdout", "-q", "--missing=allow-any", stdin=question.encode())
     if int.from_bytes(pack[8:12], "big"):
         for objects in targets:

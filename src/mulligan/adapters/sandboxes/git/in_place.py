@@ -5,7 +5,6 @@ index. The rest of the git directory is the user's: commits, other branches, sta
 plan makes stay when it goes back.
 """
 
-import os
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,16 +13,16 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.directory import real_tree, sandbox_of
 from mulligan.adapters.sandboxes.exporting import export_files
-from mulligan.adapters.sandboxes.git.bare import BareRepository, Memory
-from mulligan.adapters.sandboxes.git.beginning import begin, copy_objects
+from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.adapters.sandboxes.git.commits import Commits, start_from
+from mulligan.adapters.sandboxes.git.commits import Commits
 from mulligan.adapters.sandboxes.git.making import Making
-from mulligan.adapters.sandboxes.git.pins import pin_head
+from mulligan.adapters.sandboxes.git.pins import pin_head, pinned_trees
 from mulligan.adapters.sandboxes.git.position import BRANCHES, FILES_ALONE, STAGED, Position
 from mulligan.adapters.sandboxes.git.publishing import Publishing
 from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories, pins_of
 from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
+from mulligan.adapters.sandboxes.git.starting import commit_start, make_anew
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoint import Checkpoint
@@ -82,9 +81,10 @@ class InPlaceCheckouts(InPlaceFolders):
             git_dir=str(bare.path),
         )
         prefix = pins_of(order.plan_id, order.resource.name)
-        self._remember(bare, repository, prefix)  # where pins will be, before there are any
+        make_anew(bare, repository, prefix, (repository.git_dir,))  # where pins will be, before there are any
         capture = self.capture(sandbox, observer)
-        self._begin(bare, repository, prefix)
+        borrowed = pinned_trees(self._git, repository.git_dir, prefix)
+        commit_start(bare, repository, repository.top, repository.git_dir / "index", borrowed)
         return replace(sandbox, base=capture.snapshot), capture
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
@@ -188,32 +188,6 @@ class InPlaceCheckouts(InPlaceFolders):
 
     def _tree(self, sandbox: Sandbox) -> WorkingTree:
         return real_tree(Path(sandbox.path), frozenset({_GIT, *sandbox.excluded}))
-
-    def _remember(self, bare: BareRepository, repository: Repository, prefix: str) -> None:
-        """Make the repository of the checkpoints, which knows where its pins are."""
-        bare.make(repository)
-        bare.remember(
-            Memory(
-                object_format=repository.object_format,
-                prefix=prefix,
-                lenders=(str(repository.git_dir),),
-                links=(),
-                collected=0,
-                path=str(bare.path),
-            )
-        )
-
-    def _begin(self, bare: BareRepository, repository: Repository, prefix: str) -> None:
-        """Make the commit of what the plan starts from, and pin the one that it borrows from."""
-        head = pin_head(self._git, repository, prefix)
-        index = bare.path / "index"
-        if (repository.git_dir / "index").exists():
-            index.write_bytes((repository.git_dir / "index").read_bytes())
-        started = begin(bare.git, repository, repository.top, index)
-        index.unlink(missing_ok=True)
-        copy_objects(bare.git, (started.tree,), (head,) if head else (), bare.path / "objects")
-        bare.remember(replace(bare.memory, links=tuple(map(os.fsdecode, started.links))))
-        start_from(bare, bytes.fromhex(started.tree))
 
     @contextmanager
     def _position(self, sandbox: Sandbox) -> Generator[WorkingTree]:

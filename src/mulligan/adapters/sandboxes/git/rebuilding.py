@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mulligan.adapters.sandboxes.git.bare import BareRepository, Memory
-from mulligan.adapters.sandboxes.git.beginning import begin, copy_objects
+from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.adapters.sandboxes.git.commits import Commits, start_from
-from mulligan.adapters.sandboxes.git.pins import pins_in
+from mulligan.adapters.sandboxes.git.commits import Commits
+from mulligan.adapters.sandboxes.git.pins import pinned_trees
 from mulligan.adapters.sandboxes.git.private import git_dirs_under
 from mulligan.adapters.sandboxes.git.repositories import pins_of
 from mulligan.adapters.sandboxes.git.repository import Repository
+from mulligan.adapters.sandboxes.git.starting import commit_start, make_anew
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Sandbox
@@ -40,28 +40,10 @@ class Rebuilding:
         """Make the repository with the commit that the sandbox started from."""
         pins = pins_of(self._sandbox.plan_id, self._sandbox.resource)
         lenders = (repository.git_dir, *git_dirs_under(repository.git_dir / "modules"))
-        self._bare.make(repository)
-        self._bare.remember(
-            Memory(
-                object_format=repository.object_format,
-                prefix=pins,
-                lenders=tuple(str(each) for each in lenders),
-                links=(),
-                collected=0,
-                path=str(self._bare.path),
-            )
-        )
+        make_anew(self._bare, repository, pins, lenders)
         self._stand(self._sandbox.base)
-        index = self._bare.path / "index"
-        if (self._own.path / "index").is_file():
-            shutil.copyfile(self._own.path / "index", index)
-        started = begin(self._bare.git, repository, self._files.path, index)
-        index.unlink(missing_ok=True)
-        borrowed = map(bytes.decode, pins_in(self._git, repository.git_dir, pins))
-        copy_objects(self._bare.git, (started.tree,), borrowed, self._bare.path / "objects")
-        start_from(self._bare, bytes.fromhex(started.tree))
-        links = tuple(link.decode("utf-8", "surrogateescape") for link in started.links)
-        self._bare.remember(replace(self._bare.memory, links=links))
+        borrowed = pinned_trees(self._git, repository.git_dir, pins)
+        commit_start(self._bare, repository, self._files.path, self._own.path / "index", borrowed)
 
     def publish_all(self, publications: Sequence[Publication], rules: Path | None) -> dict[CheckpointId, str]:
         """Commit checkpoints in their order; gives the commits. `rules` None: those of each snapshot."""
