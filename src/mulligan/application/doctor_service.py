@@ -124,7 +124,12 @@ class DoctorService:
                     "put it back; or get the files of a checkpoint with `mulligan checkpoint restore ID --to DIR`, "
                     f"and end the plan with `mulligan plan cancel {plan.plan_id}`",
                 )
-            if published := self._repairs.republish(plan):
+            try:
+                published = self._repairs.republish(plan)
+            except MulliganError as exc:  # of one plan: the others are looked at all the same
+                yield _wrong("sandboxes", exc.text, exc.next_step)
+                continue
+            if published:
                 what = f"{published} checkpoints of plan {plan.plan_id} were commits no more; they were made anew"
                 yield Finding(area="sandboxes", what=what, repaired=True, remedy="")
 

@@ -69,7 +69,8 @@ class Foundation:
     def database(self) -> SqliteDatabase:
         """Where rows are kept. An empty one beside a full store is a loss, not a beginning."""
         files = (self.database_path, Path(f"{self.database_path}-wal"))
-        empty = not any(file.exists() and file.stat().st_size for file in files)
+        # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
+        empty = not files[0].exists() or not any(file.exists() and file.stat().st_size for file in files)
         packs = self.home / "store" / "packs"
         if empty and packs.is_dir() and any(packs.iterdir()):
             raise DatabaseUnusable(

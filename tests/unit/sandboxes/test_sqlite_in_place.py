@@ -212,6 +212,20 @@ def test_a_symlink_is_neither_followed_nor_accepted(world: DatabaseWorld, tmp_pa
     assert rows(precious, "SELECT * FROM mine") == []
 
 
+def test_a_hard_link_to_another_database_is_replaced_and_not_written_through(world: DatabaseWorld) -> None:
+    sandbox = in_place(world)
+    precious = world.project / "precious.db"
+    run_sql(precious, "CREATE TABLE t (a)", "INSERT INTO t VALUES ('precious')")
+    world.real.unlink()
+    world.real.hardlink_to(precious)
+    left = world.capture(sandbox).snapshot
+    world.kind.restore(sandbox, sandbox.base, Watcher())
+    assert rows(world.real) == [("base",)]
+    assert rows(precious) == [("precious",)]
+    world.kind.restore(sandbox, left, Watcher())
+    assert rows(world.real) == rows(precious) == [("precious",)]
+
+
 def test_a_fork_is_a_copy_and_removing_leaves_the_real_one_alone(world: DatabaseWorld) -> None:
     sandbox = in_place(world)
     fork = world.kind.fork(world.order(name="fork"), sandbox, sandbox.base, Watcher())

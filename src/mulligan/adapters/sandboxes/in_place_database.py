@@ -100,7 +100,7 @@ class InPlaceDatabases(SqliteSandboxes):
         wanted = new / files.name
         files.clear_odd(shop)
         readable = _head(wanted).startswith(MAGIC) and len(os.listdir(new)) == 1
-        if _is_database(files) and readable:
+        if _is_database(files) and readable and not _has_other_names(files):
             self._write_into(files, wanted)
             return
         if _is_database(files):
@@ -155,6 +155,12 @@ class InPlaceDatabases(SqliteSandboxes):
 def _is_database(files: DatabaseFiles) -> bool:
     found = files.stat(files.name)
     return found is not None and stat.S_ISREG(found.st_mode) and files.head(len(MAGIC)) == MAGIC
+
+
+def _has_other_names(files: DatabaseFiles) -> bool:
+    """Whether it is a hard link: what is written into it would be written to another file too."""
+    found = files.stat(files.name)
+    return found is not None and found.st_nlink > 1
 
 
 def _head(file: Path) -> bytes:
