@@ -1,11 +1,11 @@
 """What every kind of sandbox promises; each brings a world in which a real thing can be made and changed."""
 
 import shutil
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId

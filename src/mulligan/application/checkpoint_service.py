@@ -1,7 +1,8 @@
 """Takes checkpoint groups: bytes first, rows second, retention as part of it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.recorder import Recorder

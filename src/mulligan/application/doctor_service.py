@@ -1,7 +1,8 @@
 """Looks a project over: what is wrong, what of it could be mended at once, and what waits for its user."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.application.sandbox_repairs import SandboxRepairs
 from mulligan.application.sweep_service import SweepService
@@ -12,8 +13,7 @@ from mulligan.errors import MulliganError, PlanBusy
 from mulligan.ports import Database, Observer, PlanLocks, SnapshotStore, Toolbox
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One thing that was wrong."""
 
     area: str  # database, store, sandboxes, leftovers or processes
@@ -22,8 +22,7 @@ class Finding:
     remedy: str  # what to do; empty where it is repaired
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True, kw_only=True):
     """What a look at a project found."""
 
     findings: tuple[Finding, ...]

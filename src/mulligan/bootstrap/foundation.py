@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from mulligan.adapters import home
 from mulligan.adapters.db.database import SqliteDatabase
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
+    from mulligan.bootstrap.sandbox_kinds import ProjectSandboxes
     from mulligan.bootstrap.surroundings import Surroundings
     from mulligan.config import Entry
     from mulligan.domain.tool import ToolDeclaration
@@ -79,6 +81,11 @@ class Foundation:
                 hint=f"put the database back; to start anew instead, move {self.home} away",
             )
         return SqliteDatabase(self.database_path)
+
+    def close(self) -> None:
+        """Give the database back, if it was opened."""
+        if "database" in self.__dict__:
+            self.database.close()
 
     @property
     def known_tools(self) -> Mapping[str, ToolDeclaration]:
@@ -151,7 +158,15 @@ class Foundation:
         return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
 
     @cached_property
-    def _kinds(self) -> LocalSandboxKinds:
-        from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
+    def _sandbox_kinds(self) -> ProjectSandboxes:
+        from mulligan.bootstrap.sandbox_kinds import ProjectSandboxes
 
-        return sandbox_kinds(store=self._store, project_home=self.home, around=self._around)
+        return ProjectSandboxes(store=self._store, project_home=self.home, around=self._around)
+
+    @property
+    def _kinds(self) -> LocalSandboxKinds:
+        return self._sandbox_kinds.kinds
+
+    def _release(self, repository: Path) -> None:
+        """Let go of what stands in a user's repository for one of the repositories of checkpoints."""
+        self._sandbox_kinds.repositories.unpin(repository)

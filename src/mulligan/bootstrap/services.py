@@ -165,16 +165,15 @@ class Services(Foundation):
     @cached_property
     def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalRepositoryFolders
         from mulligan.application.sweep_service import SweepService
-        from mulligan.bootstrap.sandbox_kinds import checkpoint_repositories
 
         return SweepService(
             database=self.database,
             store=self._store,
             kinds=self._kinds,
             folders=LocalPlanFolders(home=self.home / "sandboxes"),
-            repositories=checkpoint_repositories(project_home=self.home, around=self._around),
+            repositories=LocalRepositoryFolders(home=self.home / "git", release=self._release),
             scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,

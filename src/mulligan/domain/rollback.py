@@ -6,7 +6,8 @@ the first. Nothing is ever removed from a line, and pruning a group does not bre
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.step import Step
@@ -14,8 +15,7 @@ from mulligan.domain.step import Step
 FIRST_LINE = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """A stretch of a plan's history between two returns."""
 
     line: int
@@ -23,8 +23,7 @@ class Line:
     fork_seq: int  # sequence number, on the parent line, of the group it started from
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """The part of one line that is live."""
 
     line: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
@@ -129,8 +130,7 @@ class DecisionRepository(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundCheckpoint:
+class FoundCheckpoint(Struct, frozen=True, kw_only=True):
     """What a user's word for a checkpoint means: a group, or one checkpoint of it."""
 
     group: CheckpointGroup

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from mulligan.domain.checkpoint import Checkpoint
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from mulligan.ports.world import Observer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkingTree:
+class WorkingTree(Struct, frozen=True, kw_only=True):
     """A folder to capture or restore."""
 
     path: Path
@@ -30,8 +30,7 @@ class WorkingTree:
     leaving: frozenset[str] = frozenset()  # excluded paths that will be gone by the time of a restore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxOrder:
+class SandboxOrder(Struct, frozen=True, kw_only=True):
     """A sandbox that is to be made: of what, and where."""
 
     plan_id: PlanId
@@ -42,8 +41,7 @@ class SandboxOrder:
     include_ignored: bool  # git-checkout only: copy what git ignores too
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Publication:
+class Publication(Struct, frozen=True, kw_only=True):
     """A checkpoint of one sandbox that other programs are to find, and when it was taken."""
 
     checkpoint: Checkpoint
@@ -250,8 +248,7 @@ class SandboxKinds(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
+class Neighbour(Struct, frozen=True, kw_only=True):
     """A plan of another project that works in place on something."""
 
     project: Path

@@ -2,11 +2,12 @@
 
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories
 from mulligan.domain.checkpoint import Checkpoint
@@ -317,7 +318,8 @@ def test_a_repository_that_no_row_names_goes_with_its_pins(project: GitProject, 
     bare = Path(str(sandbox.git_dir))
     copy = tmp_path / "copy" / "of" / bare.name
     shutil.copytree(bare, copy)
-    repositories = CheckpointRepositories(git=Git.within(GIT_ENVIRONMENT, tmp_path), home=tmp_path / "copy")
+    git = CheckpointRepositories(git=Git.within(GIT_ENVIRONMENT, tmp_path), home=tmp_path)
+    repositories = LocalRepositoryFolders(home=tmp_path / "copy", release=git.unpin)
     assert repositories.list(PlanId("of")) == [copy]
     repositories.remove(copy)  # that of a copied project: the pins are the original's
     assert not copy.exists()

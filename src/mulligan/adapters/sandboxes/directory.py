@@ -2,8 +2,9 @@
 
 import os
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.places import unsuitable_place

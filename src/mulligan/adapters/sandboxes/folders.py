@@ -1,6 +1,7 @@
 """Folders of plans on disk, whether a row names them or not."""
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -49,6 +50,20 @@ class LocalPlanFolders:
     def clear_trash(self) -> None:
         """Remove all of that."""
         clear_trash(self._home)
+
+
+class LocalRepositoryFolders(LocalPlanFolders):
+    """The repositories of checkpoints, for which something stands elsewhere."""
+
+    def __init__(self, *, home: Path, release: Callable[[Path], None]) -> None:
+        """`release` lets go of what stands elsewhere for one."""
+        super().__init__(home=home)
+        self._release = release
+
+    def remove(self, folder: Path) -> None:
+        """Remove one, and what stands elsewhere for it first: it is what knows of that."""
+        self._release(folder)
+        super().remove(folder)
 
 
 def _folders_in(home: Path) -> list[Path]:

@@ -7,9 +7,10 @@ plan makes stay when it goes back.
 
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.directory import real_tree, sandbox_of
 from mulligan.adapters.sandboxes.exporting import export_files

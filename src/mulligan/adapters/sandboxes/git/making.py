@@ -2,8 +2,9 @@
 
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.bare import BareRepository, Memory
 from mulligan.adapters.sandboxes.git.beginning import begin, copy_objects, tree_of_head

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from mulligan.adapters.sandboxes.folders import LocalPlanFolders
+from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.pins import unpin
@@ -13,13 +13,14 @@ from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Sandbox
 
 
-class CheckpointRepositories(LocalPlanFolders):
+class CheckpointRepositories:
     """All of them, and the pins in users' repositories that go away with them."""
 
     def __init__(self, *, git: Git, home: Path) -> None:
         """`home` is the folder for them."""
-        super().__init__(home=home)
         self._git = git
+        self._home = home
+        self._folders = LocalRepositoryFolders(home=home, release=self.unpin)
 
     def of(self, plan_id: PlanId, resource: str) -> BareRepository:
         """The one of a plan's resource, whether it is there or not."""
@@ -37,15 +38,14 @@ class CheckpointRepositories(LocalPlanFolders):
         if not bare.is_there and (lender := named_git_dir(Path(sandbox.location))) is not None:
             for each in (lender, *git_dirs_under(lender / "modules")):
                 unpin(self._git, each, pins_of(sandbox.plan_id, sandbox.resource))
-        self.remove(bare.path)
+        self._folders.remove(bare.path)
 
-    def remove(self, folder: Path) -> None:
-        """Remove one, the pins first: it is what knows of them."""
+    def unpin(self, folder: Path) -> None:
+        """Let go of what is pinned for one of them."""
         bare = BareRepository(self._git, folder)
         if bare.is_there:
             for lender in bare.lent_to_this():
                 unpin(self._git, Path(lender), bare.memory.prefix)
-        super().remove(folder)
 
 
 def pins_of(plan_id: PlanId, resource: str) -> str:

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.command import Git
 
@@ -17,8 +18,7 @@ _QUESTIONS = (
 _AS_FOLDER = "to work on it as a plain folder use `type: fs-directory, strategy: filesystem_copy`"
 
 
-@dataclass(frozen=True, slots=True)
-class Unsuited:
+class Unsuited(Struct, frozen=True):
     """Why no sandbox can be made of something, and what to do."""
 
     reason: str
@@ -26,8 +26,7 @@ class Unsuited:
     lost: bool = False  # there is no git directory, or none that git can open
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
+class Repository(Struct, frozen=True, kw_only=True):
     """A repository with the working tree that belongs to one of its git directories."""
 
     top: Path  # of the working tree

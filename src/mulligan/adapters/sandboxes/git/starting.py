@@ -3,8 +3,9 @@
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.bare import BareRepository, Memory
 from mulligan.adapters.sandboxes.git.beginning import begin, copy_objects
