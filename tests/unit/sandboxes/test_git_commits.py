@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.ports import Publication
 from tests.git_checkouts import plain, submodules
@@ -63,6 +64,10 @@ def test_pins_go_with_a_sandbox_whose_repository_of_checkpoints_is_gone(project:
     sandbox, _ = project.create()
     shutil.rmtree(str(sandbox.git_dir))
     project.kind.retire(sandbox, ())
+    copied = replace(sandbox, git_dir="/elsewhere/.mulligan/git/p/app.git")  # as a copy of the project has it
+    assert project.kind.republish(copied, []) == {}
+    project.kind.remove(copied)
+    assert run_git(project.top, "for-each-ref", "refs/mulligan")
     project.kind.remove(sandbox)
     assert run_git(project.top, "for-each-ref", "refs/mulligan") == ""
     assert list(project.pin_folders()) == []

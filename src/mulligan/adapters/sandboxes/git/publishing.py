@@ -36,7 +36,9 @@ class Publishing:
         """
         try:
             return publish()
-        except (ObjectMissing, GitFailed):
+        except ObjectMissing:
+            pass  # something of what it stands on is gone
+        except GitFailed:
             if self._bare.is_usable:
                 raise
         with self._rebuilding() as rebuilding:
@@ -50,6 +52,8 @@ class Publishing:
         rules: Callable[[Repository], Path | None],
     ) -> dict[CheckpointId, str]:
         """All commits anew, if one of them is not as it should be."""
+        if self._sandbox.git_dir != str(self._bare.path):
+            return {}  # in a copy of the project: the commits, and the pins they lean on, are the original's
         if self._bare.holds({p.checkpoint.checkpoint_id: p.checkpoint.sandbox_ref for p in publications}):
             return {}
         lender = repository()

@@ -35,7 +35,9 @@ class CheckpointRepositories:
     def release(self, sandbox: Sandbox) -> None:
         """Remove a sandbox's repository and pins; where it is gone already, what it would know is looked up."""
         bare = self.of(sandbox.plan_id, sandbox.resource)
-        if not bare.is_there and (lender := named_git_dir(Path(sandbox.location))) is not None:
+        original = sandbox.git_dir == str(bare.path)  # in a copy of the project the pins are another's
+        lender = named_git_dir(Path(sandbox.location))
+        if original and not bare.is_there and lender is not None:
             for each in (lender, *git_dirs_under(lender / "modules")):
                 unpin(self._git, each, pins_of(sandbox.plan_id, sandbox.resource))
         self._folders.remove(bare.path)
