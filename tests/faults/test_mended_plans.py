@@ -27,9 +27,7 @@ def test_steps_of_a_mended_file_are_not_complete_because_those_of_the_old_one_we
     new.write_text(NEW)
     project = project_in(tmp_path)
     assert project.execute(old).state is State.ERRORED
-    groups = {
-        v.label: v.checkpoint_id for v in project.checkpoints.list("p", superseded=True).entries if v.label
-    }
+    groups = {v.label: v.checkpoint_id for v in project.checkpoints.list("p", superseded=True) if v.label}
     project.rollback("p", "first")
     status, _ = project.resume("p", mended=new)
     assert status.state is State.COMPLETE
