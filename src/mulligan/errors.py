@@ -474,7 +474,10 @@ class SandboxMissing(Refused):
     """The plan's working copy is not there."""
 
     message: ClassVar[str] = "the sandbox of {resource!r} is missing: {path}"
-    hint: ClassVar[str] = "get the files of a checkpoint with `mulligan checkpoint restore ID --to DIR`"
+    hint: ClassVar[str] = (
+        "`mulligan doctor` makes a copy anew from the plan's last checkpoint, a real folder is yours to put back; "
+        "files alone: `mulligan checkpoint restore ID --to DIR`"
+    )
 
 
 class ResourceUnsuitable(Refused):

@@ -183,14 +183,15 @@ class Services(Foundation):
     @cached_property
     def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalSandboxFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalRepositoryFolders
         from mulligan.application.sweep_service import SweepService
 
         return SweepService(
             database=self.database,
             store=self._store,
             kinds=self._kinds,
-            folders=LocalSandboxFolders(home=self.home / "sandboxes", release=self._release),
+            folders=LocalPlanFolders(home=self.home / "sandboxes"),
+            repositories=LocalRepositoryFolders(home=self.home / "git", release=self._release),
             scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,
@@ -201,12 +202,15 @@ class Services(Foundation):
     def doctor(self) -> DoctorService:
         """Looks the project over."""
         from mulligan.application.doctor_service import DoctorService
+        from mulligan.application.sandbox_repairs import SandboxRepairs
 
         return DoctorService(
             database=self.database,
             store=self._store,
-            kinds=self._kinds,
             locks=self._locks,
+            repairs=SandboxRepairs(
+                database=self.database, store=self._store, kinds=self._kinds, locks=self._locks
+            ),
             toolbox=self.toolbox,
             sweeps=self.sweeps,
         )
@@ -290,6 +294,7 @@ class Services(Foundation):
             database=self.database,
             store=self._store,
             kinds=self._kinds,
+            neighbours=self._neighbours,
             confinement=self._confinement,
             recorder=self._recorder,
             ids=self._ids,

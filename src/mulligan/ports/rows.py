@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -228,6 +228,10 @@ class CheckpointRepository(Protocol):
 
     def snapshots(self) -> Sequence[Snapshot]:
         """The snapshots of all checkpoints of all plans, each once."""
+        ...
+
+    def rename(self, names: Mapping[CheckpointId, str]) -> None:
+        """Record the names (`sandbox_ref`) that other programs know checkpoints by from now on."""
         ...
 
     def remove(self, group_ids: Sequence[GroupId]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import ALL, is_text, json_object, json_text, time_text, time_value
@@ -93,6 +93,7 @@ _SNAPSHOTS = "SELECT DISTINCT snapshot FROM checkpoints"
 _PARENT = "SELECT parent_group_id FROM checkpoint_groups WHERE group_id = ?"
 _ADOPT_GROUPS = "UPDATE checkpoint_groups SET parent_group_id = ? WHERE parent_group_id = ?"
 _ADOPT_CHECKPOINTS = "UPDATE checkpoints SET parent_group_id = ? WHERE parent_group_id = ?"
+_RENAME = "UPDATE checkpoints SET sandbox_ref = ? WHERE checkpoint_id = ?"
 _REMOVE = "DELETE FROM checkpoint_groups WHERE group_id = ?"
 
 
@@ -238,6 +239,11 @@ class SqlCheckpointRepository:
     def snapshots(self) -> Sequence[Snapshot]:
         """The snapshots of all checkpoints of all plans, each once."""
         return [Snapshot.from_text(row["snapshot"]) for row in self._db.rows(_SNAPSHOTS)]
+
+    def rename(self, names: Mapping[CheckpointId, str]) -> None:
+        """Record the names that other programs know checkpoints by from now on."""
+        for checkpoint_id, name in names.items():
+            self._db.execute(_RENAME, (name, checkpoint_id))
 
     def remove(self, group_ids: Sequence[GroupId]) -> None:
         """Remove whole groups; their children get their parents."""

@@ -5,9 +5,12 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.repository import Repository
+from mulligan.adapters.sandboxes.git.staged import keep_staged
 from mulligan.errors import RestoreFailed
 
 BRANCHES = "branches"  # where all of them stood: the one that HEAD is moved away from goes back as well
+STAGED = "staged.pack"  # what the index names and HEAD has not: no ref keeps it
+FILES_ALONE = "the files of a checkpoint: `mulligan checkpoint restore ID --to DIR`"
 _STAMP_NS = 0  # of what is written down: equal positions are equal trees
 
 
@@ -32,23 +35,22 @@ class Position:
         index = self._repository.git_dir / "index"
         if index.is_file():
             (folder / "index").write_bytes(index.read_bytes())
+            keep_staged(self._there, commit, folder / STAGED)
         for path in (*folder.iterdir(), folder):
             os.utime(path, ns=(_STAMP_NS, _STAMP_NS))
 
     def put_back(self, folder: Path) -> None:
         """Make it what was written down; repeatable."""
-        head = (folder / "HEAD").read_text("utf-8", "surrogateescape").strip()
-        name = head.removeprefix("ref: ") if head.startswith("ref: ") else None
-        noted = folder / "branch"
-        commit = noted.read_text().strip() if noted.exists() else (None if name else head)
+        self.require(folder)
+        if (folder / STAGED).exists():
+            self._write("unpack-objects", "-q", stdin=(folder / STAGED).read_bytes())
+        name, commit = _head_in(folder)
         left, _ = self._branch()  # the branch that is left goes back to where it was too, if it is another
         noted_then = _branches(folder / BRANCHES)
-        for needed in filter(None, (commit, noted_then.get(left or ""))):
-            self._require(needed)
         if left and left != name and left in noted_then:
             self._write("update-ref", left, noted_then[left])
         if name is None:
-            self._write("update-ref", "--no-deref", "HEAD", head)
+            self._write("update-ref", "--no-deref", "HEAD", str(commit))
         else:
             self._write("symbolic-ref", "HEAD", name)
             if commit is not None:
@@ -57,15 +59,24 @@ class Position:
                 self._write("update-ref", "-d", name)
         self._put_index(folder / "index")
 
+    def require(self, folder: Path) -> None:
+        """Refuse to go where a commit is needed that the repository has no longer; touches nothing."""
+        left, _ = self._branch()
+        for needed in (_head_in(folder)[1], _branches(folder / BRANCHES).get(left or "")):
+            if needed is not None:
+                self._require(needed)
+
     def _require(self, commit: str) -> None:
         if self._there.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode:
             raise RestoreFailed(
                 path=str(self._repository.git_dir),
                 reason=f"the commit {commit} is no longer in the repository",
+                hint=f"fetch it, or put it back, then try again; {FILES_ALONE}",
             )
 
-    def _write(self, *words: str) -> None:
-        self._there.run("-c", "core.fsync=all", *words)  # these are the user's own: they outlast a power cut
+    def _write(self, *words: str, stdin: bytes = b"") -> None:
+        # These are the user's own: they outlast a power cut.
+        self._there.run("-c", "core.fsync=all", *words, stdin=stdin)
 
     def _branch(self) -> tuple[str | None, str | None]:
         asked = self._there.attempt("symbolic-ref", "-q", "HEAD")
@@ -97,6 +108,15 @@ class Position:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _head_in(folder: Path) -> tuple[str | None, str | None]:
+    """The branch that was checked out, None for none, and the commit, None before the first."""
+    head = (folder / "HEAD").read_text("utf-8", "surrogateescape").strip()
+    if not head.startswith("ref: "):
+        return None, head
+    noted = folder / "branch"
+    return head.removeprefix("ref: "), noted.read_text().strip() if noted.exists() else None
 
 
 def _branches(noted: Path) -> dict[str, str]:
