@@ -61,6 +61,8 @@ class FailureService:
                 state=State.ERRORED,
                 failure=failure,
                 log={"reason": "a step failed", "step": step.name},
+                correction=None,
+                definition=None,
             )
             self._returns.go(run, wanted, kept if run.in_place else None)
         facts: dict[str, object] = {
@@ -92,6 +94,8 @@ class FailureService:
             state=State.PROCESSING,
             failure=None,
             log={"reason": "a retry", "step": step.name},
+            correction=None,
+            definition=None,
         )
         # What is in a real folder is kept before it is restored, whatever it is; of a sandbox it is a try
         # that failed, and nobody's work.

@@ -140,6 +140,7 @@ class PlanApplyService:
                 ) from exc
             real = replace(sandbox, strategy=Strategy.IN_PLACE, path=str(location.resolve()))
             self._kinds.of(real).refuse_apply(real, commit=wishes.commit)
+            self._sandboxes.refuse_neighbours(Path(real.path))
             reals.append(real)
         if wishes.message is not None and not any(r.type is ResourceType.GIT_CHECKOUT for r in reals):
             raise UsageWrong(

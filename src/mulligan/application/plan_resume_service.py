@@ -112,6 +112,8 @@ class PlanResumeService:
             state=State.QUEUED,
             failure=None,
             log={"reason": "what was in no checkpoint between two steps was discarded"},
+            correction=None,
+            definition=None,
         )
         reason = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "resume"}, between_steps=False)
         before = self._returns.go(run, wanted, reason).before

@@ -17,9 +17,10 @@ from mulligan.errors import SnapshotDamaged, SystemFailed
 if TYPE_CHECKING:
     from mulligan.application.listing import Listing
     from mulligan.domain.checkpoint import CheckpointGroup
+    from mulligan.domain.correction import Correction, CorrectionMode
     from mulligan.domain.event import Event
     from mulligan.domain.history_tree import TreeNode
-    from mulligan.domain.ids import CheckpointId, PlanId
+    from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
     from mulligan.domain.json_value import JsonObject
     from mulligan.domain.resource import Sandbox, Strategy
     from mulligan.domain.step import StepRecord
@@ -64,6 +65,21 @@ class PlanTiming(Struct, frozen=True, kw_only=True):
     updated_at: datetime
 
 
+class CorrectionView(Struct, frozen=True, kw_only=True):
+    """A correction of a plan, done or as it would be done."""
+
+    correction_id: CorrectionId | None  # None, as the next: a dry run
+    intervention_id: DecisionId | None  # the decision that records the guidance
+    mode: CorrectionMode
+    decision_id: DecisionId  # the one that was corrected
+    guidance: str
+    chosen: str | None
+    attempt: int
+    superseded_decisions: tuple[DecisionId, ...]
+    cancelled_child_plans: tuple[PlanId, ...]
+    restored_checkpoint: CheckpointId
+
+
 class PlanStatus(Struct, frozen=True, kw_only=True):
     """Where a plan stands."""
 
@@ -77,6 +93,7 @@ class PlanStatus(Struct, frozen=True, kw_only=True):
     last_checkpoint_id: CheckpointId | None
     sandboxes: tuple[SandboxView, ...]
     resumed_from: ResumedFrom | None
+    corrections: tuple[CorrectionView, ...]  # one for each attempt but the first
     execution: ExecutionCounts
     conflicts: tuple[JsonObject, ...]
     error: PlanErrorView | None
@@ -121,6 +138,7 @@ class Queries:
             calls = db.tool_calls.count_done(plan_id)
             decisions = db.decisions.count_live(plan_id)
             checkpoints = db.checkpoints.count(plan_id, superseded=False)
+            corrections = db.corrections.list(plan_id) if plan.attempt > 1 else ()
             current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
         bases = sandboxes or [change.real for change in applied]  # the sandboxes of an applied plan are gone
         files_modified, hurt = self._files_modified(bases, current)
@@ -135,6 +153,7 @@ class Queries:
             last_checkpoint_id=plan.last_checkpoint_id,
             sandboxes=tuple(_sandbox_view(s) for s in sandboxes),
             resumed_from=resumed_from,
+            corrections=tuple(correction_view(c, dry_run=False) for c in corrections),
             execution=ExecutionCounts(
                 tool_calls=calls,
                 files_modified=files_modified,
@@ -186,7 +205,8 @@ class Queries:
             plan, lines = db.plans.get(plan_id), db.history.lines(plan_id)
             decisions = [d for d in db.decisions.list(plan_id) if superseded or not d.superseded]
             groups = db.checkpoints.list(plan_id, superseded=superseded)
-        return history_tree(plan, lines, decisions, groups)
+            corrections = db.corrections.list(plan_id)
+        return history_tree(plan, lines, decisions, groups, corrections)
 
     def _files_modified(
         self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None
@@ -236,6 +256,22 @@ class Queries:
             recoverable=plan.definition.rollback_policy.enabled,
             hint=resume,
         )
+
+
+def correction_view(correction: Correction, *, dry_run: bool) -> CorrectionView:
+    """A correction as answers tell it; what was not done has no ids."""
+    return CorrectionView(
+        correction_id=None if dry_run else correction.correction_id,
+        intervention_id=None if dry_run else correction.intervention_id,
+        mode=correction.mode,
+        decision_id=correction.decision_id,
+        guidance=correction.guidance,
+        chosen=correction.chosen,
+        attempt=correction.attempt,
+        superseded_decisions=correction.superseded_decisions,
+        cancelled_child_plans=correction.cancelled_child_plans,
+        restored_checkpoint=correction.restored_checkpoint,
+    )
 
 
 def _sandbox_view(sandbox: Sandbox) -> SandboxView:

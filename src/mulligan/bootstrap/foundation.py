@@ -20,6 +20,7 @@ from mulligan.domain.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
+    from mulligan.adapters.neighbours import LocalNeighbours
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
@@ -70,7 +71,8 @@ class Foundation:
     def database(self) -> SqliteDatabase:
         """Where rows are kept. An empty one beside a full store is a loss, not a beginning."""
         files = (self.database_path, Path(f"{self.database_path}-wal"))
-        empty = not any(file.exists() and file.stat().st_size for file in files)
+        # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
+        empty = not files[0].exists() or not any(file.exists() and file.stat().st_size for file in files)
         packs = self.home / "store" / "packs"
         if empty and packs.is_dir() and any(packs.iterdir()):
             raise DatabaseUnusable(
@@ -135,6 +137,15 @@ class Foundation:
         return FilePlanLocks(folder=self.home / "locks", clock=self._clock)
 
     @cached_property
+    def _neighbours(self) -> LocalNeighbours:
+        from mulligan.adapters.neighbours import LocalNeighbours
+
+        def database_of(project: Path) -> Path:
+            return Foundation(folder=project, around=self._around).database_path
+
+        return LocalNeighbours(project=self.folder, database_of=database_of)
+
+    @cached_property
     def _trees(self) -> PackedTrees:
         from mulligan.adapters.snapshots.packed_trees import PackedTrees
 
@@ -156,6 +167,6 @@ class Foundation:
     def _kinds(self) -> LocalSandboxKinds:
         return self._sandbox_kinds.kinds
 
-    def _release(self, folder: Path) -> None:
-        """Let go of what stands in a user's repository for the folder of a sandbox."""
-        self._sandbox_kinds.checkouts.release(folder)
+    def _release(self, repository: Path) -> None:
+        """Let go of what stands in a user's repository for one of the repositories of checkpoints."""
+        self._sandbox_kinds.repositories.unpin(repository)

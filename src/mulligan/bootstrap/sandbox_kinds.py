@@ -14,6 +14,7 @@ from mulligan.domain.resource import ResourceType, Strategy
 if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.directory import DirectorySandboxes
     from mulligan.adapters.sandboxes.git.in_place import InPlaceCheckouts
+    from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories
     from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
     from mulligan.adapters.sandboxes.in_place import InPlaceFolders
     from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
@@ -41,16 +42,24 @@ class ProjectSandboxes:
             {
                 (ResourceType.FS_DIRECTORY, copied): lambda: self._folders,
                 (ResourceType.FS_DIRECTORY, in_place): lambda: self._folders_in_place,
-                (ResourceType.GIT_CHECKOUT, Strategy.GIT_WORKTREE): lambda: self.checkouts,
+                (ResourceType.GIT_CHECKOUT, Strategy.GIT_WORKTREE): lambda: self._checkouts,
                 (ResourceType.GIT_CHECKOUT, in_place): lambda: self._checkouts_in_place,
                 (ResourceType.SQLITE, copied): lambda: self._databases,
                 (ResourceType.SQLITE, in_place): lambda: self._databases_in_place,
             }
         )
 
+    @property
+    def repositories(self) -> CheckpointRepositories:
+        """Where checkpoints of git checkouts are commits."""
+        from mulligan.adapters.sandboxes.git.command import Git
+        from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories
+
+        git = Git.within(self._around.environ, self._project_home)
+        return CheckpointRepositories(git=git, home=self._git_home)
+
     @cached_property
-    def checkouts(self) -> GitSandboxes:
-        """Those of git checkouts."""
+    def _checkouts(self) -> GitSandboxes:
         from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
 
         return GitSandboxes(

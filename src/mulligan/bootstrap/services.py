@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoint_queries import CheckpointQueries
     from mulligan.application.checkpoint_service import CheckpointService
     from mulligan.application.confinement_service import ConfinementService
+    from mulligan.application.correction_service import CorrectionService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.doctor_service import DoctorService
     from mulligan.application.merge_service import MergeService
@@ -163,6 +164,23 @@ class Services(Foundation):
         )
 
     @cached_property
+    def corrections(self) -> CorrectionService:
+        """Corrects decisions."""
+        from mulligan.application.correction_service import CorrectionService
+
+        return CorrectionService(
+            database=self.database,
+            claims=self.claims,
+            manager=self._manager,
+            returns=self._returns,
+            undos=self._undos,
+            executor=self.executor,
+            settings=self.settings,
+            ids=self._ids,
+            clock=self._clock,
+        )
+
+    @cached_property
     def library(self) -> CheckpointLibrary:
         """Checkpoints in the hands of a user."""
         from mulligan.adapters.sandboxes.removal import remove_new_tree
@@ -203,14 +221,15 @@ class Services(Foundation):
     @cached_property
     def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalSandboxFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalRepositoryFolders
         from mulligan.application.sweep_service import SweepService
 
         return SweepService(
             database=self.database,
             store=self._store,
             kinds=self._kinds,
-            folders=LocalSandboxFolders(home=self.home / "sandboxes", release=self._release),
+            folders=LocalPlanFolders(home=self.home / "sandboxes"),
+            repositories=LocalRepositoryFolders(home=self.home / "git", release=self._release),
             scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,
@@ -221,12 +240,15 @@ class Services(Foundation):
     def doctor(self) -> DoctorService:
         """Looks the project over."""
         from mulligan.application.doctor_service import DoctorService
+        from mulligan.application.sandbox_repairs import SandboxRepairs
 
         return DoctorService(
             database=self.database,
             store=self._store,
-            kinds=self._kinds,
             locks=self._locks,
+            repairs=SandboxRepairs(
+                database=self.database, store=self._store, kinds=self._kinds, locks=self._locks
+            ),
             toolbox=self.toolbox,
             sweeps=self.sweeps,
         )
@@ -271,6 +293,7 @@ class Services(Foundation):
 
     @cached_property
     def _returns(self) -> ReturnService:
+        from mulligan.application.correction_records import CorrectionRecords
         from mulligan.application.return_service import ReturnService
 
         return ReturnService(
@@ -279,6 +302,8 @@ class Services(Foundation):
             manager=self._manager,
             checkpoints=self._checkpoints,
             undos=self._undos,
+            corrections=CorrectionRecords(checkpoints=self._checkpoints, recorder=self._recorder),
+            settings=self.settings,
             recorder=self._recorder,
             toolbox=self.toolbox,
             ids=self._ids,
@@ -334,6 +359,7 @@ class Services(Foundation):
             database=self.database,
             store=self._store,
             kinds=self._kinds,
+            neighbours=self._neighbours,
             confinement=self._confinement,
             recorder=self._recorder,
             ids=self._ids,

@@ -24,6 +24,7 @@ class EventType(StrEnum):
     CHECKPOINT = "checkpoint"
     PRUNED = "pruned"
     ROLLBACK = "rollback"
+    CORRECTION = "correction"  # a decision was corrected: what followed from it is left behind
     RETURNED = "returned"  # the return after a failed step
     APPLIED = "applied"  # the result is in the real resources
     UNAPPLIED = "unapplied"  # it was taken out of them

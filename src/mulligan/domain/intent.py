@@ -2,11 +2,15 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from mulligan.domain.ids import IntentId, PlanId
 from mulligan.domain.json_value import JsonObject
+
+if TYPE_CHECKING:
+    from mulligan.domain.plan import PlanDefinition
 
 
 class IntentKind(StrEnum):
@@ -17,6 +21,7 @@ class IntentKind(StrEnum):
     RETURN = "return"  # the return after a failed step
     APPLY = "apply"
     UNAPPLY = "unapply"
+    CORRECTION = "correction"  # a return, and what a correction adds to it
 
 
 class Intent(Struct, frozen=True, kw_only=True):
@@ -27,3 +32,4 @@ class Intent(Struct, frozen=True, kw_only=True):
     kind: IntentKind
     data: JsonObject
     created_at: datetime
+    definition: "PlanDefinition | None" = None  # what the plan is once it is done; None: what it was

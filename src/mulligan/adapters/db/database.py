@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mulligan.ports import (
         CheckpointRepository,
         Claim,
+        CorrectionRepository,
         DecisionRepository,
         EventRepository,
         HistoryRepository,
@@ -67,6 +68,13 @@ class SqlTransaction:
     def decisions(self) -> DecisionRepository:
         """Decisions."""
         return SqlDecisionRepository(self._db)
+
+    @property
+    def corrections(self) -> CorrectionRepository:
+        """Corrections."""
+        from mulligan.adapters.db.corrections import SqlCorrectionRepository
+
+        return SqlCorrectionRepository(self._db)
 
     @property
     def checkpoints(self) -> CheckpointRepository:

@@ -60,7 +60,7 @@ class PrivateCopies:
         write(target / "config", as_text(settings))
         borrow(target / "objects", repository.object_folders())
         self._copy_index(copy)
-        for module in _git_dirs_under(repository.git_dir / "modules"):
+        for module in git_dirs_under(repository.git_dir / "modules"):
             self._make_module(module, target / "modules" / module.relative_to(repository.git_dir / "modules"))
         return copy
 
@@ -237,7 +237,7 @@ def _copy_file(source: Path, target: Path, moved: Sequence[tuple[Path, Path]]) -
         shutil.copy2(source, target)
 
 
-def _git_dirs_under(modules: Path) -> Iterator[Path]:
+def git_dirs_under(modules: Path) -> Iterator[Path]:
     """The git directories of submodules; the names of submodules may hold slashes."""
     pending = [modules]
     while pending:

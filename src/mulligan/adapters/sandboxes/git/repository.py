@@ -24,6 +24,7 @@ class Unsuited(Struct, frozen=True):
 
     reason: str
     hint: str
+    lost: bool = False  # there is no git directory, or none that git can open
 
 
 class Repository(Struct, frozen=True, kw_only=True):
@@ -100,7 +101,9 @@ def _no_checkout(git: Git, top: Path) -> Unsuited:
     if (top / "HEAD").is_file() and (top / "objects").is_dir():
         return Unsuited("it is a bare repository, without a working tree", "clone it, and work on the clone")
     return Unsuited(
-        "it is not a git checkout: there is no .git in it", f"make one with `git init`; {_AS_FOLDER}"
+        "it is not a git checkout: there is no .git in it",
+        f"make one with `git init`; {_AS_FOLDER}",
+        lost=True,
     )
 
 
@@ -112,7 +115,8 @@ def _not_opened(top: Path, said: str) -> Unsuited:
         )
     if "refstorage" in said.lower():
         return _reftable()
-    return Unsuited(f"git cannot open it: {said}", f"mend it, and try `git status` there; {_AS_FOLDER}")
+    hint = f"mend it, and try `git status` there; {_AS_FOLDER}"
+    return Unsuited(f"git cannot open it: {said}", hint, lost=True)
 
 
 def _reftable() -> Unsuited:
