@@ -39,9 +39,37 @@ Feature: Looking a project over
     When the user types "doctor"
     Then the doctor finds nothing
 
-  Scenario: a sandbox that is missing, and a damaged store
+  Scenario: a sandbox that someone removed is made anew from the last checkpoint
     Given the plan was executed
     When someone takes the sandbox away
+    And the plan is rolled back to "first"
+    Then it is refused with "sandbox_missing"
+    And the hint says "mulligan doctor"
+    When the user types "doctor"
+    Then it succeeds
+    And the doctor repaired "sandboxes"
+    And the sandbox holds "a.txt b.txt"
+    When the user types "doctor"
+    Then the doctor finds nothing
+    When the plan is rolled back to "first"
+    Then it succeeds
+    And the sandbox holds "a.txt"
+
+  Scenario: commits of checkpoints whose repository someone removed are made anew
+    Given it is a git checkout with one commit
+    When the plan is executed
+    Then each checkpoint is a commit
+    When someone takes the repository of the checkpoints away
+    And the user types "doctor"
+    Then it succeeds
+    And the doctor repaired "sandboxes"
+    And each checkpoint is a commit
+    When the user types "doctor"
+    Then the doctor finds nothing
+
+  Scenario: a sandbox with something else in its place, and a damaged store
+    Given the plan was executed
+    When someone takes the sandbox away and puts a symlink in its place
     And the user types "doctor"
     Then it fails with "project_unwell"
     And the doctor left "sandboxes" wrong, and says what to do

@@ -3,9 +3,11 @@
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.in_place import InPlaceCheckouts
 from mulligan.domain.resource import Sandbox, Strategy

@@ -1,5 +1,6 @@
 """Running a check as an ordinary user, whoever runs the tests."""
 
+import codecs
 import os
 import traceback
 from collections.abc import Callable
@@ -19,6 +20,7 @@ def as_ordinary_user(tmp_path: Path, check: Callable[[Path], None]) -> None:
                 above.chmod(
                     above.stat().st_mode | 0o001
                 )  # pytest's folders are closed; passing through is enough
+    codecs.lookup("ascii")  # the child may not be able to read the interpreter's own files
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:

@@ -48,6 +48,8 @@ BEFORE = {
     "plan resume": "mulligan plan rollback --yes upgrade-api draft",
     "plan unapply": "mulligan plan apply --yes upgrade-api",
 }
+# Examples that name what is different each time.
+NOT_RUN = {"plan correct": "an id is never the same twice; correction.md looks it up"}
 
 
 def commands() -> dict[str, click.Command]:
@@ -86,6 +88,7 @@ def _command_section(words: str, command: click.Command) -> str:
     context = click.Context(command, info_name=f"mulligan {words}")
     usage = " ".join(command.collect_usage_pieces(context))
     needs = f' after="{BEFORE[words]}"' if words in BEFORE else ""
+    needs += f' not-run="{NOT_RUN[words]}"' if words in NOT_RUN else ""
     parts = [f"## {words}", f"`mulligan {words} {usage}`", _prose(command.help or "")]
     options = [p for p in command.params if isinstance(p, click.Option) and p.name not in _EVERYWHERE]
     if options:

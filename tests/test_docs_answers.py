@@ -120,6 +120,13 @@ plan resume upgrade-api
 plan resume upgrade-api                                     # 3
 plan tree --show-superseded
 plan diff
+plan correct --mode revert --guidance "as it is" {decision}   # 3
+plan correct --mode append --guidance more {decision}       # 3
+plan correct --mode revert --guidance "use ply" --choose ply --dry-run {decision}
+plan correct --mode revert --guidance "use ply" --choose ply --yes {decision}
+plan correct --mode revert --guidance again --yes {decision}   # 3
+plan diff --correction {correction}
+plan tree
 plan execute several.yaml
 plan diff several
 plan log several
@@ -198,12 +205,13 @@ class _Answers:
         self.events: list[dict[str, Any]] = []
         self.errors: list[dict[str, Any]] = []
         self.problems: list[str] = []
-        self.checkpoint = ""  # the newest that was shown
+        self.checkpoint = self.decision = self.correction = ""  # the newest that was shown
         self._folder = folder
         self._data = shapes_of_commands()
 
     def ask(self, line: str, code: int) -> None:
-        answer = ask(self._folder, *shlex.split(line.format(checkpoint=self.checkpoint)))
+        shown = {"checkpoint": self.checkpoint, "decision": self.decision, "correction": self.correction}
+        answer = ask(self._folder, *shlex.split(line.format(**shown)))
         assert answer["exit_code"] == code, (line, answer)
         self._hold_against(line, answer, ["the-envelope"])
         if "error" in answer:
@@ -211,6 +219,9 @@ class _Answers:
         if answer["data"] is not None:
             self.run.add(answer["command"])
             self.checkpoint = answer["data"].get("checkpoint_id", self.checkpoint)
+            nodes = answer["data"].get("tree", {}).get("children", [])
+            self.decision = next((n["id"] for n in nodes[::-1] if n["type"] == "decision"), self.decision)
+            self.correction = (answer["data"].get("correction") or {}).get("correction_id", self.correction)
             self._hold_against(line, answer["data"], self._data.get(answer["command"], []))
             self.events += answer["data"].get("events", []) if answer["command"] == "plan log" else []
 

@@ -70,3 +70,16 @@ def _(context, content, path):
 def _(context):
     path = context.world.sandbox()
     path.rename(context.root / "taken")
+
+
+@when("someone takes the sandbox away and puts a symlink in its place")
+def _(context):
+    path = context.world.sandbox()
+    path.rename(context.root / "taken")
+    path.symlink_to(context.root / "taken")
+
+
+@when("someone takes the repository of the checkpoints away")
+def _(context):
+    (repository,) = (context.world.folder / ".mulligan" / "git").glob("*/*")
+    repository.rename(context.root / "taken")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.tools.step_context import StepContext
     from mulligan.application.apply_preparing import Application
     from mulligan.application.checkpoint_queries import CheckpointView
+    from mulligan.application.correction_service import Corrected
     from mulligan.application.prune_service import Pruning
     from mulligan.application.queries import PlanLine, PlanStatus
     from mulligan.application.rollback_service import Rollback
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Application",
     "CheckpointView",
+    "Corrected",
     "Diff",
     "MulliganError",
     "PlanLine",
@@ -45,6 +47,7 @@ __all__ = [
 _HOMES = {
     "Application": "mulligan.application.apply_preparing",
     "CheckpointView": "mulligan.application.checkpoint_queries",
+    "Corrected": "mulligan.application.correction_service",
     "Diff": "mulligan.domain.diff",
     "MulliganError": "mulligan.errors",
     "PlanLine": "mulligan.application.queries",

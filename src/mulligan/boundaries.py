@@ -118,6 +118,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "files as in the target, rows of before: the next claim restores again, and settles",
         "files and rows as in the target",
     ),
+    "correction.settle": (
+        _NONE,
+        "files as in the target, rows of before: the next claim restores again, and settles",
+        "files as in the target, and one attempt more: the guidance with its group, and the plan as corrected",
+    ),
     "return.drop": (_NONE, "an intent to be dropped again", "the plan as it was"),
     "apply.intend": (_NONE, "the plan as it was", "an intent that touched nothing: the next claim drops it"),
     "apply.ready": (

@@ -25,13 +25,15 @@ MulliganError
 │   └── ToolsInvalid            tools of the user's own that contradict themselves or others
 ├── Refused                     exit code 3: a guard said no; nothing was changed
 │   ├── ProjectNotFound · ProjectForeign · ProjectUnusable
-│   ├── NotFound                PlanNotFound · CheckpointNotFound · ConflictUnknown · ToolUnknown · ToolMissing
+│   ├── NotFound                PlanNotFound · CheckpointNotFound · DecisionNotFound · CorrectionNotFound ·
+│   │                           ConflictUnknown · ToolUnknown · ToolMissing
 │   ├── Ambiguous
 │   ├── PlanIsChild             applied and cancelled is its parent
 │   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanNotReady
 │   ├── MarkersLeft             a path cannot be solved while the markers of its conflict stand in it
 │   ├── TransitionIllegal
 │   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
+│   ├── DecisionSuperseded · DecisionOutOfReach · NothingToChoose
 │   ├── RollbackDisabled · SandboxMissing
 │   ├── ApplyUnderWay · LocationChanged · NothingApplied · ChangedMeanwhile · LocationTaken
 │   ├── ConfinementImpossible   `sandbox.isolate: required` where it cannot be
@@ -336,6 +338,20 @@ class ConflictUnknown(NotFound):
     hint: ClassVar[str] = "name one of these paths, or none to mark all of them as solved"
 
 
+class DecisionNotFound(NotFound):
+    """No decision has this id."""
+
+    message: ClassVar[str] = "there is no decision {wanted!r}"
+    hint: ClassVar[str] = "`mulligan plan tree PLAN_ID` shows a plan's decisions with their ids"
+
+
+class CorrectionNotFound(NotFound):
+    """No correction has this id."""
+
+    message: ClassVar[str] = "there is no correction {wanted!r}"
+    hint: ClassVar[str] = "`mulligan plan status PLAN_ID` lists a plan's corrections with their ids"
+
+
 class Ambiguous(Refused):
     """A prefix, name or label that matches more than one."""
 
@@ -445,6 +461,36 @@ class CheckpointsUnlike(Refused):
     hint: ClassVar[str] = "give two checkpoints of one resource; `mulligan checkpoint list` shows them"
 
 
+class DecisionSuperseded(Refused):
+    """The decision is not live: what followed from it was left behind already."""
+
+    message: ClassVar[str] = (
+        "decision {decision_id} of plan {plan_id} was left behind by a rollback or correction"
+    )
+    hint: ClassVar[str] = (
+        "`mulligan plan tree {plan_id}` shows the decisions that stand; a correction that was just finished runs "
+        "on with `mulligan plan resume {plan_id}`"
+    )
+
+
+class DecisionOutOfReach(Refused):
+    """No checkpoint between two steps is left that was taken before the decision."""
+
+    message: ClassVar[str] = "no live checkpoint between two steps before decision {decision_id} is left"
+    hint: ClassVar[str] = (
+        "correct an earlier decision, or choose a checkpoint to go back to: `mulligan checkpoint list {plan_id}`"
+    )
+
+
+class NothingToChoose(Refused):
+    """Another choice was given for a decision that no `decision:` step made."""
+
+    message: ClassVar[str] = (
+        "--choose replaces what a `decision:` step chose, and decision {decision_id} {reason}"
+    )
+    hint: ClassVar[str] = "leave --choose out: the guidance reaches the step"
+
+
 class PlanFileDiffers(Refused):
     """A plan file that a stopped plan cannot go on with."""
 
@@ -466,7 +512,10 @@ class SandboxMissing(Refused):
     """The plan's working copy is not there."""
 
     message: ClassVar[str] = "the sandbox of {resource!r} is missing: {path}"
-    hint: ClassVar[str] = "get the files of a checkpoint with `mulligan checkpoint restore ID --to DIR`"
+    hint: ClassVar[str] = (
+        "`mulligan doctor` makes a copy anew from the plan's last checkpoint, a real folder is yours to put back; "
+        "files alone: `mulligan checkpoint restore ID --to DIR`"
+    )
 
 
 class ResourceUnsuitable(Refused):

@@ -11,6 +11,8 @@ from mulligan.bootstrap.project import Project
 from mulligan.domain.plan import Phase, State
 from mulligan.errors import MulliganError
 
+DECISION = "the decision"  # stands for the id that is in the notes
+_CORRECT = ("plan", "correct", "--mode", "revert")
 _MIB = 1 << 20
 
 MAIN = """\
@@ -41,7 +43,7 @@ steps:
       command: |
         echo gate >> "$PLACE/ran"
         rm -r made; chmod 500 empty; chmod 700 tool; echo > broken; test -e "$PLACE/open"
-  - {name: last, tool: shell, args: {command: 'echo last >> "$PLACE/ran"; echo FIRST > last'}}
+  - {name: last, tool: shell, args: {command: 'echo last >> "$PLACE/ran"; echo FIRST $MULLIGAN_OUTPUT_PICK > last'}}
 """
 IN_PLACE = """\
 name: in-place
@@ -140,6 +142,11 @@ def make_project_folder(folder: Path) -> None:
         (folder / f"{name}.yaml").write_text(SHOWN.replace("NAME", name))
 
 
+def spelled(word: str, folder: Path) -> str:
+    """A word of a command as the program gets it."""
+    return (notes_in(folder) / "decision").read_text() if word == DECISION else word
+
+
 Run = Callable[..., int]  # runs a command to its end; `fault=` lets one strike
 
 
@@ -180,6 +187,19 @@ def _stands_at_the_milestone(project: Project) -> bool:
     status = project.status("main")
     here = [c.checkpoint_id for c in project.checkpoints.list("main") if c.label == "here"]
     return status.state is State.QUEUED and status.last_checkpoint_id in here
+
+
+def _corrected(project: Project) -> bool:
+    status = project.status("main")
+    return (status.state, status.attempt) == (State.QUEUED, 2)
+
+
+def _look_up_the_decision(folder: Path, run: Run) -> None:
+    """Note the id of what was picked: only the project knows it."""
+    with sqlite3.connect(folder / ".mulligan" / "mulligan.db") as rows:
+        ((decision,),) = rows.execute("SELECT decision_id FROM decisions WHERE superseded = 0")
+    rows.close()
+    (notes_in(folder) / "decision").write_text(decision)
 
 
 def _open_the_gate(folder: Path, run: Run) -> None:
@@ -254,6 +274,24 @@ SCENARIO = (
         reached=_stands_at_the_milestone,
     ),
     Command(name="go on", words=("plan", "execute", "main"), reached=_in_state("main", State.COMPLETE)),
+    Command(
+        name="correct",
+        words=(
+            *_CORRECT,
+            "--guidance",
+            "that instead",
+            "--choose",
+            "that",
+            "--yes",
+            "--no-execute",
+            DECISION,
+        ),
+        reached=_corrected,
+        prepare=_look_up_the_decision,
+    ),
+    Command(
+        name="go on corrected", words=("plan", "execute", "main"), reached=_in_state("main", State.COMPLETE)
+    ),
     Command(
         name="prune",
         words=("checkpoint", "prune", "main", "--keep", "3"),

@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 FALLIBLE = [name for name, (errors, _, _) in ACTS.items() if errors]
 STOPPABLE = ("call.run", "group.record", "pack.sync", "restore.place", "rows.commit", "sandbox.record")
 
+IN_A_CORRECTION = ("return.intend", "return.ready", "restore.place")  # beside `correction.settle`
+
 
 @pytest.fixture(scope="module")
 def trials(tmp_path_factory: pytest.TempPathFactory) -> Trials:
@@ -58,6 +60,15 @@ def test_the_scenario_passes_every_act(trials: Trials) -> None:
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_kill(trials: Trials, when: str, act: str, record_property: Callable[[str, object], None]) -> None:
     trials.strike(Fault(command=trials.first(when, act), when=when, act=act, number=1, how="SIGKILL"))
+    record_property("faults survived", 1)
+
+
+@pytest.mark.parametrize("act", IN_A_CORRECTION)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_kill_in_the_middle_of_a_correction(
+    trials: Trials, when: str, act: str, record_property: Callable[[str, object], None]
+) -> None:
+    trials.strike(Fault(command="correct", when=when, act=act, number=1, how="SIGKILL"))
     record_property("faults survived", 1)
 
 

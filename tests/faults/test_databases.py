@@ -12,6 +12,7 @@ import pytest
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
 from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes
 from mulligan.bootstrap.project import Project
+from mulligan.domain.plan import State
 from mulligan.errors import RestoreFailed
 from tests.databases import beside, content, is_sound, rows, run_sql
 from tests.faults.projects import project_in
@@ -129,6 +130,41 @@ def test_gc_keeps_the_sandboxes_and_clears_what_killed_processes_left_beside_the
     assert project_in(folder).gc().sandboxes_removed == (str(left),)
     assert state(folder) == before
     assert not left.exists()
+
+
+@pytest.mark.parametrize("strategy", ["filesystem_copy", "in_place"])
+@pytest.mark.parametrize(
+    "step", ["mkdir -p var/deep", "rm notes; mkdir -p notes var/deep; touch notes/x var/y"]
+)
+def test_a_dry_run_names_folders_that_go_with_the_database_in_them(
+    tmp_path: Path, strategy: str, step: str
+) -> None:
+    app = tmp_path / "app"
+    app.mkdir()
+    (app / "notes").write_text("a file")
+    database = "var/deep/app.db" if "notes" not in step else "notes/app.db"
+    (tmp_path / "plan.yaml").write_text(
+        f"""name: p
+resources:
+  app: {{type: fs-directory, location: app, strategy: {strategy}}}
+  data: {{type: sqlite, location: app/{database}, create: true}}
+steps:
+  - {{name: room, tool: shell, args: {{command: "{step}"}}}}
+  - {{name: fill, tool: sql, resource: data, args: {{statements: ["CREATE TABLE t (a)"]}}}}
+"""
+    )
+    assert project_in(tmp_path).execute(tmp_path / "plan.yaml").state is State.COMPLETE
+    for _ in range(2):  # back, and forward
+        preview = project_in(tmp_path).rollback("p", "first", dry_run=True)
+        back = project_in(tmp_path).rollback("p", "first")
+        assert preview.changes_reverted == back.changes_reverted
+        assert {"data", "app"} == {change.resource for change in back.changes_reverted}
+        there = Path(project_in(tmp_path).status("p").sandboxes[0].path)
+        assert {path.name: path.read_text() for path in there.iterdir()} == {"notes": "a file"}
+        forward = str(back.post_rollback_state.pre_rollback_checkpoint)
+        preview = project_in(tmp_path).rollback("p", forward, dry_run=True)
+        assert preview.changes_reverted == project_in(tmp_path).rollback("p", forward).changes_reverted
+        assert rows(there / database) == []
 
 
 def sandbox_of(project: Project, resource: str) -> Path:

@@ -14,6 +14,7 @@ from mulligan.domain.event import Event, EventType
 from mulligan.domain.plan import State
 from mulligan.errors import ChangedMeanwhile, LocationTaken, SandboxMissing
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
+from tests.git_world import run_git
 
 PLAN = """name: p
 config: {sandbox.strategy: in_place}
@@ -144,6 +145,22 @@ def test_a_copied_project_leaves_the_original_alone(tmp_path: Path, strategy: st
     with pytest.raises(SandboxMissing):
         project_in(tmp_path / "copy").rollback("p", "first")
     assert sorted(path.name for path in sandbox.iterdir()) == before
+
+
+@pytest.mark.parametrize("type_", ["fs-directory", "git-checkout"])
+def test_a_project_that_was_moved_and_swept_can_be_moved_back(tmp_path: Path, type_: str) -> None:
+    home, away = tmp_path / "home", tmp_path / "away"
+    (home / "real").mkdir(parents=True)
+    (home / "real" / "gone").write_text("old")
+    run_git(home / "real", "init", "-q")
+    (home / "plan.yaml").write_text(PLAN.replace("in_place", "auto").replace("fs-directory", type_))
+    project_in(home).execute(home / "plan.yaml")
+    home.rename(away)
+    assert project_in(away).gc().sandboxes_removed == ()
+    assert not project_in(away).doctor().healthy
+    away.rename(home)
+    back = project_in(home).rollback("p", "first")
+    assert {change.file for change in back.changes_reverted} == {"kept", "made", "gone"}
 
 
 def test_what_is_saved_while_undos_run_is_not_overwritten(tmp_path: Path) -> None:

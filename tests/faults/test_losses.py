@@ -36,6 +36,26 @@ def test_a_lost_database_beside_a_full_store_is_no_new_project(tmp_path: Path, h
     assert sorted((tmp_path / ".mulligan" / "store" / "packs").iterdir()) == packs
 
 
+def test_a_step_that_removes_the_database_stops_the_plan_and_its_log_is_not_dropped(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(
+        """name: clean
+config: {sandbox.strategy: in_place}
+steps:
+  - {name: one, tool: shell, args: {command: "rm .mulligan/mulligan.db"}}
+  - {name: two, tool: write_file, args: {path: a, content: "2"}}
+"""
+    )
+    project = project_in(tmp_path)
+    with pytest.raises(DatabaseUnusable, match="removed or replaced while") as stopped:
+        project.execute(tmp_path / "plan.yaml")
+    assert "put " in stopped.value.next_step
+    assert not (tmp_path / "a").exists()
+    log = (tmp_path / ".mulligan" / "mulligan.db-wal").read_bytes()
+    with pytest.raises(DatabaseUnusable, match="holds snapshots"):
+        project_in(tmp_path).plans()
+    assert (tmp_path / ".mulligan" / "mulligan.db-wal").read_bytes() == log
+
+
 def test_a_project_that_was_only_begun_is_not_lost(tmp_path: Path) -> None:
     project_in(tmp_path)
     (tmp_path / ".mulligan" / "mulligan.db").write_bytes(b"")

@@ -26,7 +26,7 @@ from mulligan.domain.plan import State
 from mulligan.domain.step import StepStatus
 from tests.faults.processes import processes_with
 from tests.faults.projects import Watching, nothing, services_of
-from tests.faults.scenario import SCENARIO, Command, make_project_folder, notes_in
+from tests.faults.scenario import SCENARIO, Command, make_project_folder, notes_in, spelled
 from tests.snapshot_world import picture
 
 _WELL = (State.COMPLETE, State.CONSTRAINED)
@@ -113,7 +113,8 @@ class Trials:
 
     def run(self, *words: str, fault: str = "") -> int:
         """Run a command to its end; whatever it says, it is an answer and no trace of ours."""
-        argv = [sys.executable, "-m", "mulligan", *words, "--format", "json"]
+        given_words = [spelled(word, self._folder) for word in words]
+        argv = [sys.executable, "-m", "mulligan", *given_words, "--format", "json"]
         given = {"MULLIGAN_FAULT": fault} if fault else {}
         environment = {
             **os.environ,
@@ -185,6 +186,9 @@ class Trials:
                 with services.database.reading() as db:
                     assert db.intents.list(line.plan_id) == [], "something is unfinished"
                     calls = [c for c in db.tool_calls.list(line.plan_id) if not c.superseded]
+                    end[line.name, "decisions"] = [
+                        d.content() for d in db.decisions.list(line.plan_id) if not d.superseded
+                    ]
                 end[line.name, "calls"] = [(c.step_name, c.tool, c.status, c.output) for c in calls]
             end["restored"] = self._restored(project)
             assert not project.checkpoints.verify().damaged
@@ -220,7 +224,7 @@ def _end_of_plan(project: Project, plan_id: str) -> dict[str, Any]:
         if not (status.state in _WELL and c.checkpoint_type is CheckpointType.ON_ERROR)
     ]
     return {
-        "state": (status.phase, status.state),
+        "state": (status.phase, status.state, status.attempt),
         "steps": [(step.name, step.status) for step in status.steps],
         # What was taken again after a death stands beside what was taken before it, and is the same.
         "groups": [group for group, _ in groupby(sorted(groups, key=str))],

@@ -24,6 +24,8 @@ TABLES = {
     "sandboxes",
     "lines",
     "outputs",
+    "corrections",
+    "earlier_definitions",
 }
 
 

@@ -1,4 +1,4 @@
-"""Whatever sequence of checkpoints, rollbacks and prunes: every checkpoint that is listed restores exactly."""
+"""Whatever sequence of checkpoints, rollbacks, corrections and prunes: every checkpoint listed restores exactly."""
 
 import shutil
 import tempfile
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from mulligan.bootstrap.project import Project
+from mulligan.domain.history_tree import NodeType, TreeNode
 from mulligan.errors import Refused
 from tests.faults.projects import project_in
 from tests.snapshot_world import picture
@@ -89,6 +90,24 @@ class Histories(RuleBasedStateMachine):
         except Refused:
             return  # it is complete
 
+    @rule(choice=CHOICES, choose=st.sampled_from([None, "x", "y"]), execute=st.booleans())
+    def correct(self, choice: int, choose: str | None, execute: bool) -> None:
+        project = self._project
+        decided = _decisions(project.tree("p"))
+        if not decided:
+            return
+        node = decided[choice % len(decided)]
+        chosen = choose if node.about["decision_type"] == "choice" else None
+        attempt = project.status("p").attempt
+        status, corrected = project.correct(node.id, guidance="g", choose=chosen, execute=execute)
+        assert (status.attempt, corrected.correction.attempt) == (attempt + 1, attempt + 1)
+        assert [c.attempt for c in status.corrections] == [*range(2, attempt + 2)]
+        live = {decision.id for decision in _decisions(project.tree("p"))}
+        assert node.id not in live
+        assert corrected.correction.intervention_id in live
+        if not execute:
+            assert picture(self._sandbox) == self._seen[corrected.correction.restored_checkpoint]
+
     @rule(keep=st.integers(2, 5))
     def prune(self, keep: int) -> None:
         self._project.checkpoints.prune("p", keep=keep)
@@ -121,6 +140,11 @@ class Histories(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         shutil.rmtree(self._root)
+
+
+def _decisions(node: TreeNode) -> list[TreeNode]:
+    here = [node] if node.type is NodeType.DECISION else []
+    return [*here, *(found for child in node.children for found in _decisions(child))]
 
 
 TestHistories = Histories.TestCase

@@ -2,7 +2,9 @@
 
 import posixpath
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.merge_service import Merged, MergeRules, MergeService, OnOverlap
 from mulligan.application.run import Run
@@ -19,8 +21,7 @@ from mulligan.errors import ApplyConflicted, MulliganError, UsageWrong
 from mulligan.ports import ApplyOrder, Clock, Composed, SandboxKinds, SnapshotStore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """What is to be brought into one real resource."""
 
     act: IntentKind
@@ -34,8 +35,7 @@ class Wanted:
     included: frozenset[str] | None  # paths in git directories that are taken all the same; None: all
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedResource:
+class AppliedResource(Struct, frozen=True, kw_only=True):
     """What became of one real resource, or would. The fields are named as in the JSON output."""
 
     resource: str
@@ -46,8 +46,7 @@ class AppliedResource:
     uncommitted: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class Prepared(Struct, frozen=True, kw_only=True):
     """What is to be done to all real resources."""
 
     changes: tuple[RealChange, ...]
@@ -58,8 +57,7 @@ class Prepared:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
+class Application(Struct, frozen=True, kw_only=True):
     """What an apply, or taking one back, did to the real resources or would do; or what kept it from that."""
 
     plan_id: PlanId

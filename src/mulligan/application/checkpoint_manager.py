@@ -9,10 +9,10 @@ from typing import Protocol
 from mulligan.application.run import Run
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
+from mulligan.domain.placement import lie_together, sidecars
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange
-from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import MulliganError, RestoreFailed, RestoreIncomplete, SandboxMissing
 from mulligan.ports import SandboxKinds, SnapshotStore
 
@@ -64,9 +64,18 @@ class CheckpointManager:
     def compare(self, run: Run, group: Stored) -> Changes:
         """What a restore would do to each sandbox; everything it needs is read and verified, nothing touched."""
         self.require(run.sandboxes)
-        return {
-            s.resource: self._kinds.of(s).compare(s, group.snapshot_of(s.resource)) for s in run.sandboxes
-        }
+        changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
+        leaving: set[str] = set()
+        for sandbox in sorted(run.sandboxes, key=lambda s: s.type is not ResourceType.SQLITE):
+            snapshot = group.snapshot_of(sandbox.resource)
+            inside = frozenset(
+                posixpath.relpath(path, sandbox.path) for path in leaving if lie_together(path, sandbox.path)
+            )
+            found = self._kinds.of(sandbox).compare(sandbox, snapshot, inside)
+            changes[sandbox.resource] = found
+            if sandbox.type is ResourceType.SQLITE and _goes(found):
+                leaving |= {sandbox.path, *sidecars(sandbox.path)}
+        return changes
 
     def restore(self, run: Run, group: Stored) -> Changes:
         """Make every sandbox exactly what the group holds. Cut off anywhere, running it again completes it."""
@@ -92,8 +101,7 @@ class CheckpointManager:
 
     def _goes(self, database: Sandbox, group: Stored) -> bool:
         snapshot = group.snapshot_of(database.resource)
-        changes = self._kinds.of(database).compare(database, snapshot)
-        return bool(changes) and all(change.action is ChangeAction.REMOVED for change in changes)
+        return _goes(self._kinds.of(database).compare(database, snapshot))
 
     def restore_or_undo(self, run: Run, group: Stored, before: Stored) -> Changes:
         """Restore the group; on any failure bring every sandbox back to `before`, so that it is all or none."""
@@ -128,31 +136,17 @@ class CheckpointManager:
         found: list[str] = []
         for sandbox in run.sandboxes:
             if sandbox.strategy is Strategy.IN_PLACE:
-                present = self._kinds.of(sandbox).capture(sandbox, run.observer).snapshot
-                to_target, to_before = (
-                    self._store.difference(present.roots[0], group.snapshot_of(sandbox.resource).roots[0])
-                    for group in (target, before)
-                )
-                is_file = sandbox.type is ResourceType.SQLITE
-                folder = posixpath.dirname(sandbox.path) if is_file else sandbox.path
-                found += [f"{folder}/{path}" for path in changed_by_others(to_target, to_before)]
-                if sandbox.type is ResourceType.GIT_CHECKOUT:
-                    found += self._moved_by_others(sandbox, present, target, before)
+                to, back = (group.snapshot_of(sandbox.resource) for group in (target, before))
+                found += self._kinds.of(sandbox).changed_by_others(sandbox, to, back, run.observer)
         return tuple(found)
-
-    def _moved_by_others(
-        self, sandbox: Sandbox, present: Snapshot, target: Stored, before: Stored
-    ) -> list[str]:
-        """Where others let a checkout's HEAD or branch stand; its index changes by looking at it."""
-        to_target, to_before = (
-            self._store.difference(present.roots[1], group.snapshot_of(sandbox.resource).roots[1])
-            for group in (target, before)
-        )
-        moved = changed_by_others(to_target, to_before)
-        return [f"{sandbox.path}/.git/{path}" for path in moved if path in ("HEAD", "branch")]
 
     def require(self, sandboxes: Sequence[Sandbox]) -> None:
         """Refuse to work on sandboxes that are not there."""
         for sandbox in sandboxes:
             if not self._kinds.of(sandbox).exists(sandbox):
                 raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
+
+
+def _goes(changes: Sequence[PathChange]) -> bool:
+    """Whether a database is removed, and nothing put in its place."""
+    return bool(changes) and all(change.action is ChangeAction.REMOVED for change in changes)

@@ -1,7 +1,8 @@
 """Takes checkpoint groups: bytes first, rows second, retention as part of it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.recorder import Recorder
@@ -54,13 +55,11 @@ class CheckpointService:
                 unheld = _untold(run, captures)
                 with act("group.record"), self._database.writing_as(run.claim) as db:
                     events = self._recorder.write(db, run.plan, run.pending)
-                    group = self._group(db, run, reason, checkpoints)
-                    db.checkpoints.add(group)
-                    plan = replace(_at(run.progressed(), group), messages=(*run.plan.messages, *unheld))
+                    group, about = self.add_group(db, run, run.progressed(), reason, checkpoints)
+                    plan = replace(at_group(run.progressed(), group), messages=(*run.plan.messages, *unheld))
                     db.plans.save(plan)
-                    pruned = self._retain(db, run)
                     told = [self._told(text) for text in unheld]
-                    events += self._recorder.write(db, plan, [self._entry(group), *told, *pruned, *then])
+                    events += self._recorder.write(db, plan, [*about, *told, *then])
         except PlanTakenOver:
             raise
         except MulliganError as exc:
@@ -90,22 +89,39 @@ class CheckpointService:
             run, reason_for(CheckpointType(trigger), metadata, between_steps=between_steps), ()
         )
 
-    def _group(
-        self, db: Transaction, run: Run, reason: Reason, checkpoints: Sequence[Checkpoint]
-    ) -> CheckpointGroup:
-        return CheckpointGroup(
+    def add_group(
+        self, db: Transaction, run: Run, plan: Plan, reason: Reason, checkpoints: Sequence[Checkpoint]
+    ) -> tuple[CheckpointGroup, list[Record]]:
+        """Record a group of the plan's state inside a transaction, and prune; gives what is to be told of it."""
+        group = CheckpointGroup(
             group_id=GroupId(self._ids.new()),
-            plan_id=run.plan.plan_id,
-            seq=next(db.plans.next_seqs(run.plan.plan_id, 1)),
-            line=run.plan.line,
-            attempt=run.plan.attempt,
+            plan_id=plan.plan_id,
+            seq=next(db.plans.next_seqs(plan.plan_id, 1)),
+            line=plan.line,
+            attempt=plan.attempt,
             reason=reason,
-            parent_group_id=run.plan.current_group_id,
+            parent_group_id=plan.current_group_id,
             superseded=False,
-            state=run.state,
-            state_hash=state_hash(run.state, [(c.resource, c.snapshot) for c in checkpoints]),
+            state=plan.progress,
+            state_hash=state_hash(plan.progress, [(c.resource, c.snapshot) for c in checkpoints]),
             checkpoints=tuple(checkpoints),
             created_at=self._clock.now(),
+        )
+        db.checkpoints.add(group)
+        return group, [self._entry(group), *self._retain(db, run)]
+
+    def checkpoints_again(self, run: Run, group: CheckpointGroup) -> list[Checkpoint]:
+        """What a group holds that was just restored, as checkpoints of their own: nothing is captured."""
+        return [self._again(sandbox, group.checkpoint_of(sandbox.resource)) for sandbox in run.sandboxes]
+
+    def _again(self, sandbox: Sandbox, checkpoint: Checkpoint) -> Checkpoint:
+        new, now = CheckpointId(self._ids.new()), self._clock.now()
+        return replace(
+            checkpoint,
+            checkpoint_id=new,
+            sandbox_ref=self._manager.publish(sandbox, new, checkpoint.snapshot, checkpoint, now),
+            size_bytes=0,
+            modified=False,
         )
 
     def _checkpoints(self, run: Run, captures: Sequence[Capture]) -> list[Checkpoint]:
@@ -189,7 +205,8 @@ def reason_for(type: CheckpointType, metadata: JsonObject, *, between_steps: boo
     )
 
 
-def _at(plan: Plan, group: CheckpointGroup) -> Plan:
+def at_group(plan: Plan, group: CheckpointGroup) -> Plan:
+    """The plan with the group as the one last recorded."""
     if group.reason.type is CheckpointType.PRE_APPLY:
         return replace(
             plan, updated_at=group.created_at

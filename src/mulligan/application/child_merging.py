@@ -1,7 +1,8 @@
 """Brings a child plan's result into its parent's sandboxes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.merge_service import MergeRules, MergeService, OnOverlap
@@ -25,8 +26,7 @@ _TRIES = 5  # a folder that others change is merged as it is when nobody changed
 _GIT_STANDING = ("HEAD", "packed-refs", "refs/")  # what of a git directory tells which commits there are
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergedChild:
+class MergedChild(Struct, frozen=True, kw_only=True):
     """What a merge did to the parent's sandboxes."""
 
     paths: int  # that it touched
@@ -34,16 +34,14 @@ class MergedChild:
     notes: tuple[str, ...]  # what of the child's result is not carried over
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Result:
+class _Result(Struct, frozen=True, kw_only=True):
     """What a sandbox is to become, and what stood in the way."""
 
     snapshot: Snapshot
     conflicts: tuple[Conflict, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Results:
+class _Results(Struct, frozen=True):
     """What all sandboxes are to become."""
 
     by_resource: Mapping[str, _Result]
@@ -53,8 +51,7 @@ class _Results:
         return self.by_resource[resource].snapshot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sides:
+class _Sides(Struct, frozen=True, kw_only=True):
     """What both sides made of one resource."""
 
     sandbox: Sandbox  # the parent's

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from mulligan.application.recorder import Recorder
-from mulligan.application.run import Entry, Run
+from mulligan.application.run import Entry
 from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
@@ -25,17 +25,6 @@ class ChildPlans:
         self._kinds = kinds
         self._locks = locks
         self._recorder = recorder
-
-    def left_behind(
-        self, db: Transaction, run: Run, target: CheckpointGroup, *, unfinished_too: bool
-    ) -> tuple[Child, ...]:
-        """The children that end when the plan goes back to the group, with theirs."""
-        plan_id = run.plan.plan_id
-        segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
-        gone = left_behind(
-            db.children.list(plan_id), segments, db.steps.list(plan_id), unfinished_too=unfinished_too
-        )
-        return with_theirs(db, gone)
 
     def refuse_busy(self, children: Sequence[Child]) -> None:
         """Refuse to end children that somebody works on."""
@@ -67,6 +56,18 @@ class ChildPlans:
         """Remove sandboxes that no row names any more: a crash leaves a folder, never a row without one."""
         for sandbox in sandboxes:
             self._kinds.of(sandbox).remove(sandbox)
+
+
+def children_left_behind(
+    db: Transaction, plan_id: PlanId, target: CheckpointGroup, *, unfinished_too: bool
+) -> tuple[Child, ...]:
+    """The children that end when the plan goes back to the group, with theirs."""
+    children = db.children.list(plan_id)
+    if not children:
+        return ()
+    segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
+    gone = left_behind(children, segments, db.steps.list(plan_id), unfinished_too=unfinished_too)
+    return with_theirs(db, gone)
 
 
 def with_theirs(db: Transaction, children: Sequence[Child]) -> tuple[Child, ...]:

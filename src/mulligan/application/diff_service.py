@@ -6,7 +6,8 @@ from mulligan.application.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
 from mulligan.domain.ids import PlanId
-from mulligan.errors import CheckpointForeign, CheckpointNotFound, CheckpointsUnlike
+from mulligan.domain.plan import Plan
+from mulligan.errors import CheckpointForeign, CheckpointNotFound, CheckpointsUnlike, CorrectionNotFound
 from mulligan.ports import Database, FoundCheckpoint, StoredTrees, Transaction
 
 FIRST, LATEST = "first", "latest"
@@ -34,6 +35,20 @@ class DiffService:
         with self._trees.hold():
             with self._database.reading() as db:
                 sides = _find_in_plan(db, words[0], plan_id), _find_in_plan(db, words[1], plan_id)
+            return self._compare(words, sides, binary=binary)
+
+    def of_correction(self, word: str, plan_id: PlanId | None, *, binary: bool) -> Diff:
+        """Compare the attempt that a correction ended with the one that it began, each as it was last."""
+        with self._trees.hold():
+            with self._database.reading() as db:
+                correction = db.corrections.resolve(word)
+                if plan_id not in (None, correction.plan_id):
+                    raise CorrectionNotFound(
+                        wanted=word, hint=f"it is one of plan {correction.plan_id}: leave PLAN_ID out"
+                    )
+                plan, attempt = db.plans.get(correction.plan_id), correction.attempt
+                sides = _end_of(db, plan, attempt - 1), _end_of(db, plan, attempt)
+            words = f"attempt {attempt - 1}", f"attempt {attempt}"
             return self._compare(words, sides, binary=binary)
 
     def _compare(
@@ -87,6 +102,19 @@ def _find_in_plan(db: Transaction, word: str, plan_id: PlanId) -> FoundCheckpoin
             hint="`mulligan checkpoint diff A B` compares checkpoints of different plans",
         )
     return found
+
+
+def _end_of(db: Transaction, plan: Plan, attempt: int) -> FoundCheckpoint:
+    """Where an attempt was last, or where it is now."""
+    current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
+    if current is None or current.attempt != attempt:
+        current = db.checkpoints.last_of_attempt(plan.plan_id, attempt)
+    if current is None:
+        raise CheckpointNotFound(
+            wanted=f"the last of attempt {attempt}",
+            hint="it was pruned: name two checkpoints that are left with --from and --to",
+        )
+    return FoundCheckpoint(group=current, checkpoint=None)
 
 
 def _pairs(

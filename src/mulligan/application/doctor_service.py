@@ -1,18 +1,19 @@
 """Looks a project over: what is wrong, what of it could be mended at once, and what waits for its user."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
+
+from mulligan.application.sandbox_repairs import SandboxRepairs
 from mulligan.application.sweep_service import SweepService
 from mulligan.domain.ids import PlanId
 from mulligan.domain.plan import Plan, State
 from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import MulliganError, PlanBusy
-from mulligan.ports import Database, Observer, PlanLocks, SandboxKinds, SnapshotStore, Toolbox
+from mulligan.ports import Database, Observer, PlanLocks, SnapshotStore, Toolbox
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One thing that was wrong."""
 
     area: str  # database, store, sandboxes, leftovers or processes
@@ -21,8 +22,7 @@ class Finding:
     remedy: str  # what to do; empty where it is repaired
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True, kw_only=True):
     """What a look at a project found."""
 
     findings: tuple[Finding, ...]
@@ -42,16 +42,16 @@ class DoctorService:
         *,
         database: Database,
         store: SnapshotStore,
-        kinds: SandboxKinds,
         locks: PlanLocks,
+        repairs: SandboxRepairs,
         toolbox: Toolbox,
         sweeps: SweepService,
     ) -> None:
         """Use these collaborators."""
         self._database = database
         self._store = store
-        self._kinds = kinds
         self._locks = locks
+        self._repairs = repairs
         self._toolbox = toolbox
         self._sweeps = sweeps
 
@@ -67,7 +67,7 @@ class DoctorService:
         findings = [_wrong("database", problem, keep) for problem in problems]
         for area, look in (
             ("store", lambda: self._store_findings(observer)),
-            ("sandboxes", lambda: self._sandbox_findings(plans)),
+            ("sandboxes", lambda: self._sandbox_findings(plans, observer)),
             ("processes", lambda: self._process_findings(plans)),
             ("leftovers", self._leftover_findings),
         ):
@@ -116,19 +116,31 @@ class DoctorService:
                     "nothing is wrong with the real resource, but the apply cannot be taken back",
                 )
 
-    def _sandbox_findings(self, plans: Iterable[Plan]) -> Iterator[Finding]:
-        """Working copies that rows name and that are not there."""
-        for plan in plans:
-            with self._database.reading() as db:
-                sandboxes = db.sandboxes.list(plan.plan_id)
-            for sandbox in sandboxes:
-                if not plan.is_final and not self._kinds.of(sandbox).exists(sandbox):
-                    yield _wrong(
-                        "sandboxes",
-                        f"the sandbox of {sandbox.resource} of plan {plan.plan_id} is missing: {sandbox.path}",
-                        "get the files of a checkpoint with `mulligan checkpoint restore ID --to DIR`, and end "
-                        f"the plan with `mulligan plan cancel {plan.plan_id}`",
-                    )
+    def _sandbox_findings(self, plans: Iterable[Plan], observer: Observer) -> Iterator[Finding]:
+        """Working copies that rows name and that are not there, and commits of checkpoints that are lost."""
+        for plan in (plan for plan in plans if not plan.is_final):
+            missing = self._repairs.missing(plan)
+            made = {s.resource: source for s, source in self._repairs.remake(plan, missing, observer)}
+            for sandbox in missing:
+                what = f"the sandbox of {sandbox.resource} of plan {plan.plan_id} is missing: {sandbox.path}"
+                if sandbox.resource in made:
+                    again = f"; it was made anew from {made[sandbox.resource]}, what came after that is gone"
+                    yield Finding(area="sandboxes", what=what + again, repaired=True, remedy="")
+                    continue
+                yield _wrong(
+                    "sandboxes",
+                    what,
+                    "put it back; or get the files of a checkpoint with `mulligan checkpoint restore ID --to DIR`, "
+                    f"and end the plan with `mulligan plan cancel {plan.plan_id}`",
+                )
+            try:
+                published = self._repairs.republish(plan)
+            except MulliganError as exc:  # of one plan: the others are looked at all the same
+                yield _wrong("sandboxes", exc.text, exc.next_step)
+                continue
+            if published:
+                what = f"{published} checkpoints of plan {plan.plan_id} were commits no more; they were made anew"
+                yield Finding(area="sandboxes", what=what, repaired=True, remedy="")
 
     def _process_findings(self, plans: Iterable[Plan]) -> Iterator[Finding]:
         """Processes that steps of killed runs left alive: ended, each while nobody works on its plan."""

@@ -1,9 +1,10 @@
 """Runs one step: the groups around it, its tool call or decision, and what happens inside it."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.failure_service import FailureService

@@ -1,6 +1,6 @@
 """What a failed step leaves behind: kept, and then gone back from, as the rollback policy says."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.recorder import Recorder
@@ -62,6 +62,8 @@ class FailureService:
                 state=State.ERRORED,
                 failure=failure,
                 log={"reason": "a step failed", "step": step.name},
+                correction=None,
+                definition=None,
             )
             self._returns.go(run, wanted, kept if run.in_place else None)
         facts: dict[str, object] = {
@@ -94,6 +96,8 @@ class FailureService:
             state=State.PROCESSING,
             failure=None,
             log={"reason": "a retry", "step": step.name},
+            correction=None,
+            definition=None,
         )
         # What is in a real folder is kept before it is restored, whatever it is; of a sandbox it is a try
         # that failed, and nobody's work.

@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.tree_diff import LARGEST_TEXT
 from mulligan.domain.git_patch import is_binary
@@ -34,8 +36,7 @@ class OnOverlap(StrEnum):
     TAKE_THEIRS = "take_theirs"  # and it is no conflict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeRules:
+class MergeRules(Struct, frozen=True, kw_only=True):
     """How a merge goes."""
 
     names: Labels  # of the two sides, for people
@@ -43,8 +44,7 @@ class MergeRules:
     included: frozenset[str] | None  # paths in git directories that are taken all the same; None: all
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class Merged(Struct, frozen=True, kw_only=True):
     """A merged tree, stored, and what stood in its way."""
 
     files: Root
@@ -79,7 +79,7 @@ class MergeService:
             edits |= {conflict.path: conflict.theirs for conflict in conflicts}
             conflicts = []
         at_ns = self._now_ns()
-        stamped = {path: entry and replace(entry, mtime_ns=at_ns) for path, entry in edits.items()}
+        stamped = {path: entry and _stamped(entry, at_ns) for path, entry in edits.items()}
         return Merged(
             files=self._store.graft(ours, stamped, at_ns) if stamped else ours,
             changed=by_theirs,
@@ -186,6 +186,10 @@ class MergeService:
 
     def _now_ns(self) -> int:
         return int(self._clock.now().timestamp() * 1_000_000) * 1000
+
+
+def _stamped(entry: TreeEntry, at_ns: int) -> TreeEntry:
+    return replace(entry, beside=replace(entry.beside, mtime_ns=at_ns))
 
 
 def _page_size(head: bytes) -> int:

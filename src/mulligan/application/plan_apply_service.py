@@ -1,8 +1,10 @@
 """Applies a plan: merges its sandboxes into the real resources, all at once or not at all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.apply_preparing import (
     Application,
@@ -46,8 +48,7 @@ _READY = ((Phase.EXECUTE, State.COMPLETE), (Phase.APPLY, State.CONSTRAINED))
 _SIDES = Labels(ours="others", theirs="the plan")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyWishes:
+class ApplyWishes(Struct, frozen=True, kw_only=True):
     """How a plan is to be applied."""
 
     commit: bool
@@ -139,6 +140,7 @@ class PlanApplyService:
                 ) from exc
             real = replace(sandbox, strategy=Strategy.IN_PLACE, path=str(location.resolve()))
             self._kinds.of(real).refuse_apply(real, commit=wishes.commit)
+            self._sandboxes.refuse_neighbours(Path(real.path))
             reals.append(real)
         if wishes.message is not None and not any(r.type is ResourceType.GIT_CHECKOUT for r in reals):
             raise UsageWrong(

@@ -1,7 +1,9 @@
 """Executes a plan: claims it, makes or finds its sandboxes, walks its steps, ends in a state."""
 
-from dataclasses import dataclass, replace
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
@@ -16,6 +18,7 @@ from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.sweep_service import SweepService
 from mulligan.boundaries import act
+from mulligan.config import Settings
 from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
@@ -32,8 +35,7 @@ from mulligan.errors import (
 from mulligan.ports import Clock, Database, Observer, StopRequest, Toolbox
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
+class Execution(Struct, frozen=True, kw_only=True):
     """How an execution ended."""
 
     plan_id: PlanId
@@ -90,34 +92,41 @@ class PlanExecutor:
             self._resumes.refuse_where_impossible(run)
             if mended is not None:
                 self._mending.adopt(run, mended)
-            self._sandboxes.refuse_taken(run)
-            check_before_running(run.plan.definition, self._toolbox.declarations())
-            self._sandboxes.check_confinement(run.plan.definition, run.settings)
-            resumed: ResumedFrom | None = None
-            try:
-                is_new = self._start(run)
-                with self._manager.watch(run):
-                    resumed = None if is_new else self._resume(run)
-                    self._walk(run)
-            except KeyboardInterrupt:
-                self._stop(run, State.QUEUED, None)
-                raise Interrupted(
-                    plan_id=plan_id, hint=f"run on with `mulligan plan resume {plan_id}`"
-                ) from None
-            except SubplanConflicts as exc:
-                self._constrain(run, exc)
-                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
-            except StepFailed as exc:
-                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
-            except PlanTakenOver:
-                raise  # this process may write nothing any more
-            except MulliganError as exc:
-                failure = PlanFailure(message=exc.text, step=None, tool=None, checkpoint=None)
-                self._stop(run, State.ERRORED, failure)
-                return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
-            finally:
-                self._toolbox.forget_processes()
-            return Execution(plan_id=plan_id, resumed_from=resumed, error=None, messages=tuple(run.told))
+            self.check(run, run.plan.definition, run.settings)
+            return self.run_on(run)
+
+    def check(self, run: Run, definition: PlanDefinition, settings: Settings) -> None:
+        """Refuse, before anything is changed, to run the claimed plan as these say."""
+        self._sandboxes.refuse_taken(run)
+        check_before_running(definition, self._toolbox.declarations())
+        self._sandboxes.check_confinement(definition, settings)
+
+    def run_on(self, run: Run) -> Execution:
+        """Run the steps of a claimed plan that passed its checks, from the one that comes next."""
+        plan_id = run.plan.plan_id
+        resumed: ResumedFrom | None = None
+        try:
+            is_new = self._start(run)
+            with self._manager.watch(run):
+                resumed = None if is_new else self._resume(run)
+                self._walk(run)
+        except KeyboardInterrupt:
+            self._stop(run, State.QUEUED, None)
+            raise Interrupted(plan_id=plan_id, hint=f"run on with `mulligan plan resume {plan_id}`") from None
+        except SubplanConflicts as exc:
+            self._constrain(run, exc)
+            return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
+        except StepFailed as exc:
+            return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
+        except PlanTakenOver:
+            raise  # this process may write nothing any more
+        except MulliganError as exc:
+            failure = PlanFailure(message=exc.text, step=None, tool=None, checkpoint=None)
+            self._stop(run, State.ERRORED, failure)
+            return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
+        finally:
+            self._toolbox.forget_processes()
+        return Execution(plan_id=plan_id, resumed_from=resumed, error=None, messages=tuple(run.told))
 
     def _start(self, run: Run) -> bool:
         """Make the sandboxes of a plan that has none, which brings it into `processing`; False: it has some."""

@@ -1,13 +1,15 @@
 """Gives a plan that stopped a mended plan file: what is completed stays, what comes next is replaced."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.settings_source import SettingsSource
 from mulligan.boundaries import act
 from mulligan.domain.event import EventType
-from mulligan.domain.plan import PlanDefinition
+from mulligan.domain.plan import Plan, PlanDefinition
 from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.errors import PlanFileDiffers
 from mulligan.ports import Clock, Database
@@ -30,26 +32,35 @@ class PlanMending:
         with self._database.reading() as db:
             start = db.checkpoints.newest_between_steps(run.plan.plan_id)
         completed = start.step_index if start else run.plan.progress.step_index
-        _refuse_another_plan(run, mended, completed)
+        refuse_another_plan(run.plan, mended, completed)
         now = self._clock.now()
         plan = replace(run.plan, definition=mended, updated_at=now)
-        steps = [
-            StepRecord(index=index, name=step.name, status=StepStatus.PENDING, duration_ms=None)
-            for index, step in enumerate(mended.steps)
-            if index >= completed
-        ]
         entry = Entry(type=EventType.PLAN_MENDED, data={"from_step": completed}, at=now)
         with act("plan.mend"), self._database.writing_as(run.claim) as db:
             db.plans.redefine(plan)
-            db.steps.replace(plan.plan_id, completed, steps)
+            db.steps.replace(plan.plan_id, 0, steps_at(mended, db.steps.list(plan.plan_id), completed))
             events = self._recorder.write(db, plan, [*run.pending, entry])
         run.plan, run.pending = plan, []
         run.settings = self._settings.for_plan(mended.config)
         self._recorder.show(run, events)
 
 
-def _refuse_another_plan(run: Run, mended: PlanDefinition, completed: int) -> None:
-    plan_id, recorded = run.plan.plan_id, run.plan.definition
+def steps_at(definition: PlanDefinition, recorded: Sequence[StepRecord], completed: int) -> list[StepRecord]:
+    """The steps of a definition when so many are complete; what is on record of those stays."""
+    took = {(s.index, s.name): s.duration_ms for s in recorded if s.status is StepStatus.DONE}
+    return [
+        StepRecord(
+            index=index, name=step.name, status=StepStatus.DONE, duration_ms=took.get((index, step.name))
+        )
+        if index < completed
+        else StepRecord(index=index, name=step.name, status=StepStatus.PENDING, duration_ms=None)
+        for index, step in enumerate(definition.steps)
+    ]
+
+
+def refuse_another_plan(plan: Plan, mended: PlanDefinition, completed: int) -> None:
+    """Refuse a plan file that is not this plan's, or tells other steps than those that are completed."""
+    plan_id, recorded = plan.plan_id, plan.definition
     if mended.name != recorded.name:
         raise PlanFileDiffers(
             plan_id=plan_id, reason=f"the plan is called {recorded.name!r}, not {mended.name!r}"

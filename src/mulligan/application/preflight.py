@@ -1,7 +1,8 @@
 """What is refused before anything runs, tool and step named."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mulligan.domain.json_value import Json
 from mulligan.domain.plan import PlanDefinition

@@ -6,9 +6,10 @@ The fields are named as in the JSON output.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
 from mulligan.errors import SnapshotDamaged, SystemFailed
@@ -16,17 +17,17 @@ from mulligan.errors import SnapshotDamaged, SystemFailed
 if TYPE_CHECKING:
     from mulligan.application.listing import Listing
     from mulligan.domain.checkpoint import CheckpointGroup
+    from mulligan.domain.correction import Correction, CorrectionMode
     from mulligan.domain.event import Event
     from mulligan.domain.history_tree import TreeNode
-    from mulligan.domain.ids import CheckpointId, PlanId
+    from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
     from mulligan.domain.json_value import JsonObject
     from mulligan.domain.resource import Sandbox, Strategy
     from mulligan.domain.step import StepRecord
     from mulligan.ports import Database, PlanLocks, StoredTrees, Transaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxView:
+class SandboxView(Struct, frozen=True, kw_only=True):
     """Where a plan's working copy is."""
 
     resource: str
@@ -36,8 +37,7 @@ class SandboxView:
     git_dir: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionCounts:
+class ExecutionCounts(Struct, frozen=True, kw_only=True):
     """How much happened on the live line."""
 
     tool_calls: int
@@ -47,8 +47,7 @@ class ExecutionCounts:
     checkpoints: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanErrorView:
+class PlanErrorView(Struct, frozen=True, kw_only=True):
     """Why a plan stands still."""
 
     message: str
@@ -59,16 +58,29 @@ class PlanErrorView:
     hint: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanTiming:
+class PlanTiming(Struct, frozen=True, kw_only=True):
     """When a plan was made and last changed."""
 
     created_at: datetime
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanStatus:
+class CorrectionView(Struct, frozen=True, kw_only=True):
+    """A correction of a plan, done or as it would be done."""
+
+    correction_id: CorrectionId | None  # None, as the next: a dry run
+    intervention_id: DecisionId | None  # the decision that records the guidance
+    mode: CorrectionMode
+    decision_id: DecisionId  # the one that was corrected
+    guidance: str
+    chosen: str | None
+    attempt: int
+    superseded_decisions: tuple[DecisionId, ...]
+    cancelled_child_plans: tuple[PlanId, ...]
+    restored_checkpoint: CheckpointId
+
+
+class PlanStatus(Struct, frozen=True, kw_only=True):
     """Where a plan stands."""
 
     plan_id: PlanId
@@ -81,6 +93,7 @@ class PlanStatus:
     last_checkpoint_id: CheckpointId | None
     sandboxes: tuple[SandboxView, ...]
     resumed_from: ResumedFrom | None
+    corrections: tuple[CorrectionView, ...]  # one for each attempt but the first
     execution: ExecutionCounts
     conflicts: tuple[JsonObject, ...]
     error: PlanErrorView | None
@@ -88,8 +101,7 @@ class PlanStatus:
     messages: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanLine:
+class PlanLine(Struct, frozen=True, kw_only=True):
     """A plan in a list."""
 
     plan_id: PlanId
@@ -128,6 +140,7 @@ class Queries:
             decisions = db.decisions.count_live(plan_id)
             checkpoints = db.checkpoints.count(plan_id, superseded=False)
             children = db.plans.count_children(plan_id)
+            corrections = db.corrections.list(plan_id) if plan.attempt > 1 else ()
             current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
         bases = sandboxes or [change.real for change in applied]  # the sandboxes of an applied plan are gone
         files_modified, hurt = self._files_modified(bases, current)
@@ -142,6 +155,7 @@ class Queries:
             last_checkpoint_id=plan.last_checkpoint_id,
             sandboxes=tuple(_sandbox_view(s) for s in sandboxes),
             resumed_from=resumed_from,
+            corrections=tuple(correction_view(c, dry_run=False) for c in corrections),
             execution=ExecutionCounts(
                 tool_calls=calls,
                 files_modified=files_modified,
@@ -247,14 +261,32 @@ def _tree(db: Transaction, plan: Plan, *, superseded: bool) -> TreeNode:
     """The tree of a plan, with those of its children where they were spawned."""
     from mulligan.domain.history_tree import history_tree
 
-    decisions = [d for d in db.decisions.list(plan.plan_id) if superseded or not d.superseded]
+    plan_id = plan.plan_id
+    decisions = [d for d in db.decisions.list(plan_id) if superseded or not d.superseded]
     children = [
         (child, _tree(db, child.plan, superseded=superseded))
-        for child in db.children.list(plan.plan_id)
+        for child in db.children.list(plan_id)
         if superseded or child.plan.state is not State.CANCELLED or plan.state is State.CANCELLED
     ]
-    groups = db.checkpoints.list(plan.plan_id, superseded=superseded)
-    return history_tree(plan, db.history.lines(plan.plan_id), decisions, groups, children)
+    groups = db.checkpoints.list(plan_id, superseded=superseded)
+    lines, corrections = db.history.lines(plan_id), db.corrections.list(plan_id)
+    return history_tree(plan, lines, decisions, groups, corrections, children)
+
+
+def correction_view(correction: Correction, *, dry_run: bool) -> CorrectionView:
+    """A correction as answers tell it; what was not done has no ids."""
+    return CorrectionView(
+        correction_id=None if dry_run else correction.correction_id,
+        intervention_id=None if dry_run else correction.intervention_id,
+        mode=correction.mode,
+        decision_id=correction.decision_id,
+        guidance=correction.guidance,
+        chosen=correction.chosen,
+        attempt=correction.attempt,
+        superseded_decisions=correction.superseded_decisions,
+        cancelled_child_plans=correction.cancelled_child_plans,
+        restored_checkpoint=correction.restored_checkpoint,
+    )
 
 
 def _sandbox_view(sandbox: Sandbox) -> SandboxView:

@@ -8,8 +8,9 @@ someone else changed in the meantime: those are left alone and named.
 
 import posixpath
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.merge_service import MergeRules, MergeService, OnOverlap

@@ -6,22 +6,30 @@ repeated; whoever claims the plan next finishes what was cut off.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService
-from mulligan.application.child_plans import ChildPlans
+from mulligan.application.child_plans import ChildPlans, children_left_behind
+from mulligan.application.correction_records import CorrectionRecords
+from mulligan.application.plan_mending import steps_at
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
+from mulligan.application.settings_source import SettingsSource
 from mulligan.application.undo_service import UndoService
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import CheckpointGroup, Reason
+from mulligan.domain.correction import Correction, line_left_behind
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import GroupId, IntentId
 from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Phase, PlanFailure, State
+from mulligan.domain.plan import Phase, Plan, PlanDefinition, PlanFailure, State
+from mulligan.domain.resource import Sandbox
 from mulligan.domain.rollback import Line, live_segments
 from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.domain.undoing import Undoing
@@ -38,8 +46,7 @@ from mulligan.errors import (
 from mulligan.ports import Clock, Database, Ids, SnapshotStore, Toolbox, Transaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Return:
+class Return(Struct, frozen=True, kw_only=True):
     """Where a return goes and what the plan is afterwards."""
 
     kind: IntentKind
@@ -49,10 +56,11 @@ class Return:
     state: State
     failure: PlanFailure | None
     log: JsonObject
+    correction: Correction | None  # what is recorded beside it; None: it is no correction
+    definition: PlanDefinition | None  # what the plan is afterwards; None: what it was there
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
+class Returned(Struct, frozen=True, kw_only=True):
     """What a return touched, and the group that keeps what was there before."""
 
     changes: Changes
@@ -72,6 +80,8 @@ class ReturnService:
         checkpoints: CheckpointService,
         undos: UndoService,
         children: ChildPlans,
+        corrections: CorrectionRecords,
+        settings: SettingsSource,
         recorder: Recorder,
         toolbox: Toolbox,
         ids: Ids,
@@ -84,6 +94,8 @@ class ReturnService:
         self._checkpoints = checkpoints
         self._undos = undos
         self._children = children
+        self._corrections = corrections
+        self._settings = settings
         self._recorder = recorder
         self._toolbox = toolbox
         self._ids = ids
@@ -113,6 +125,11 @@ class ReturnService:
         except MulliganError:
             self._give_up(run, intent, ())
             raise
+
+    def definition_at(self, run: Run, target: CheckpointGroup) -> PlanDefinition:
+        """What the plan is after a return to the group, unless the return says otherwise."""
+        with self._database.reading() as db:
+            return self._definition_at(db, run, target)
 
     def undoing(self, run: Run, target: CheckpointGroup) -> Undoing:
         """What a return to the group does to effects outside the sandboxes."""
@@ -178,8 +195,10 @@ class ReturnService:
                 "state": wanted.state.value,
                 "failure": wanted.failure.to_json() if wanted.failure else None,
                 "log": wanted.log,
+                "correction": wanted.correction.to_json() if wanted.correction else None,
             },
             created_at=self._clock.now(),
+            definition=wanted.definition,
         )
         with act("return.intend"), self._database.writing_as(run.claim) as db:
             events = self._recorder.write(db, run.plan, run.pending)
@@ -219,41 +238,72 @@ class ReturnService:
         self._recorder.show(run, events)
 
     def _settle(self, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes) -> None:
+        is_correction = intent.kind is IntentKind.CORRECTION
+        with self._store.hold():  # until rows name what a correction publishes
+            again = self._checkpoints.checkpoints_again(run, target) if is_correction else []
+            settling = act("correction.settle") if is_correction else act("return.settle")
+            with settling, self._database.writing_as(run.claim) as db:
+                sandboxes = self._end_children(db, run, intent, target)
+                plan, stands_at = self._plan_at(db, run, intent, target), target
+                entry = _entry(intent, target, changes, self._clock.now())
+                events = self._recorder.write(db, plan, [*run.pending, entry])
+                if is_correction:
+                    correction = Correction.from_json(cast("JsonObject", intent.data["correction"]))
+                    plan, stands_at, told = self._corrections.write(db, run, plan, correction, again)
+                    events += told
+                db.plans.save(plan)
+                db.intents.close(intent.intent_id)
+        if plan.definition != run.plan.definition:
+            run.settings = self._settings.for_plan(plan.definition.config)
+        run.stands_at(plan, stands_at)
+        self._recorder.show(run, events)
+        self._children.remove(sandboxes)
+
+    def _end_children(
+        self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup
+    ) -> tuple[Sandbox, ...]:
+        """Cancel the children that were spawned since; gives their sandboxes, which no row names any more."""
+        all_of_them = bool(intent.data.get("ends_children"))
+        gone = children_left_behind(db, run.plan.plan_id, target, unfinished_too=all_of_them)
+        self._children.cancel(db, gone, "its parent went back to before it was spawned", self._clock.now())
+        return self._children.forget_sandboxes(db, gone)
+
+    def _plan_at(self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup) -> Plan:
+        """The plan as it stands at the target, on a new line; what it was there comes back with it."""
         data = intent.data
         plan_id = run.plan.plan_id
-        now = self._clock.now()
+        definition = intent.definition or self._definition_at(db, run, target)  # asked while all is live
         failure = cast("JsonObject | None", data["failure"])
         plan = replace(
-            run.plan.moved_to(Phase.EXECUTE, State(str(data["state"])), now),
+            run.plan.moved_to(Phase.EXECUTE, State(str(data["state"])), self._clock.now()),
             progress=target.state,
             current_group_id=target.group_id,
             last_checkpoint_id=target.first_checkpoint_id,
             failure=PlanFailure(**cast("dict[str, str]", failure)) if failure else None,
+            definition=definition,
+            line=self._new_line(db, run, target, data),
         )
-        with act("return.settle"), self._database.writing_as(run.claim) as db:
-            gone = self._children.left_behind(db, run, target, unfinished_too=bool(data.get("ends_children")))
-            self._children.cancel(db, gone, "its parent went back to before it was spawned", now)
-            sandboxes = self._children.forget_sandboxes(db, gone)
-            plan = replace(plan, line=self._new_line(db, run, target, data))
-            for step in _reset(db.steps.list(plan_id), target.step_index, failed=failure is not None):
+        recorded = db.steps.list(plan_id)
+        if plan.definition != run.plan.definition:
+            db.plans.redefine(plan)
+            db.steps.replace(plan_id, 0, steps_at(plan.definition, recorded, target.step_index))
+        else:
+            for step in _reset(recorded, target.step_index, failed=failure is not None):
                 db.steps.save(plan_id, step)
-            db.plans.save(plan)
-            db.intents.close(intent.intent_id)
-            entry = Entry(
-                type=EventType.ROLLBACK if intent.kind is IntentKind.ROLLBACK else EventType.RETURNED,
-                data={
-                    **cast("JsonObject", data["log"]),
-                    "group_id": target.group_id,
-                    "checkpoint_id": target.first_checkpoint_id,
-                    "step_index": target.step_index,
-                    "paths": sum(len(c) for c in changes.values()),
-                },
-                at=now,
-            )
-            events = self._recorder.write(db, plan, [*run.pending, entry])
-        run.stands_at(plan, target)
-        self._recorder.show(run, events)
-        self._children.remove(sandboxes)
+        return plan
+
+    def _definition_at(self, db: Transaction, run: Run, target: CheckpointGroup) -> PlanDefinition:
+        """What the plan was at the target.
+
+        A live group goes with the plan as it is now, since a mended plan file is the same up to there; but
+        what a correction changed that is left behind is left behind with it.
+        """
+        plan_id = run.plan.plan_id
+        if target.superseded:
+            return db.plans.definition_on(plan_id, target.line)
+        corrections = db.corrections.list(plan_id)
+        begun = line_left_behind(corrections, db.decisions.list(plan_id), target.seq) if corrections else None
+        return run.plan.definition if begun is None else db.plans.definition_on(plan_id, begun - 1)
 
     def _new_line(self, db: Transaction, run: Run, target: CheckpointGroup, data: JsonObject) -> int:
         plan_id = run.plan.plan_id
@@ -266,6 +316,22 @@ class ReturnService:
         if data["spare"] is not None:
             db.history.spare(GroupId(str(data["spare"])))
         return number
+
+
+def _entry(intent: Intent, target: CheckpointGroup, changes: Changes, at: datetime) -> Entry:
+    """What the log says of a return that was carried out."""
+    types = {IntentKind.ROLLBACK: EventType.ROLLBACK, IntentKind.CORRECTION: EventType.CORRECTION}
+    return Entry(
+        type=types.get(intent.kind, EventType.RETURNED),
+        data={
+            **cast("JsonObject", intent.data["log"]),
+            "group_id": target.group_id,
+            "checkpoint_id": target.first_checkpoint_id,
+            "step_index": target.step_index,
+            "paths": sum(len(c) for c in changes.values()),
+        },
+        at=at,
+    )
 
 
 def _reset(steps: Sequence[StepRecord], step_index: int, *, failed: bool) -> list[StepRecord]:

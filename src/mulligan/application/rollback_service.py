@@ -1,11 +1,13 @@
 """Rolls a plan back, or forward, to one of its groups."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
-from mulligan.application.child_plans import ChildPlans
+from mulligan.application.child_plans import ChildPlans, children_left_behind
 from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.impact import Impact, RevertedChange, impact_of, reverted
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Run
@@ -15,14 +17,12 @@ from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.plan import Phase, State
 from mulligan.domain.rollback import is_live, live_segments
-from mulligan.domain.store_report import ChangeAction
-from mulligan.domain.undoing import Undoing, described
+from mulligan.domain.undoing import Undoing
 from mulligan.errors import CheckpointForeign, CheckpointNotATarget
 from mulligan.ports import Database, Observer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RollbackSummary:
+class RollbackSummary(Struct, frozen=True, kw_only=True):
     """What a rollback is about."""
 
     plan: str
@@ -31,29 +31,7 @@ class RollbackSummary:
     files_reverted: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevertedChange:
-    """One path that a rollback touches."""
-
-    resource: str
-    file: str
-    action: ChangeAction
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Impact:
-    """What of the plan's history a rollback leaves behind."""
-
-    child_plans_invalidated: int
-    decisions_discarded: int
-    tool_calls_undone: int
-    undo: tuple[str, ...]  # calls that are taken back by their `undo`, in that order
-    undo_failed: tuple[str, ...]  # of these, those whose `undo` failed; in a dry run none yet
-    irreversible: tuple[str, ...]  # calls whose effects outside nothing here takes back
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostRollbackState:
+class PostRollbackState(Struct, frozen=True, kw_only=True):
     """Where the plan stands afterwards."""
 
     phase: Phase
@@ -63,8 +41,7 @@ class PostRollbackState:
     pre_rollback_checkpoint: CheckpointId | None  # None: a dry run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rollback:
+class Rollback(Struct, frozen=True, kw_only=True):
     """A rollback, done or as it would be done."""
 
     plan_id: PlanId
@@ -127,6 +104,8 @@ class RollbackService:
                 state=State.QUEUED,
                 failure=None,
                 log={"reason": "rollback"},
+                correction=None,
+                definition=None,
             )
             returned = self._returns.go(
                 run, wanted, reason_for(CheckpointType.PRE_ROLLBACK, {}, between_steps=False)
@@ -151,25 +130,14 @@ class RollbackService:
         return group
 
     def _impact(self, run: Run, target: CheckpointGroup, undoing: Undoing) -> tuple[Impact, int]:
-        """What becomes superseded, and how many groups stay live, by the same rule that the rows follow."""
+        """What becomes superseded, and how many groups stay live."""
         plan_id = run.plan.plan_id
         with self._database.reading() as db:
             segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
-            decisions = [d for d in db.decisions.list(plan_id) if not d.superseded]
-            calls = [c for c in db.tool_calls.list(plan_id) if not c.superseded]
             groups = db.checkpoints.list(plan_id, superseded=True)
-            children = self._children.left_behind(db, run, target, unfinished_too=True)
+            impact = impact_of(db, plan_id, target, undoing)
+            children = children_left_behind(db, plan_id, target, unfinished_too=True)
         self._children.refuse_busy(children)
-        impact = Impact(
-            child_plans_invalidated=len(children),
-            decisions_discarded=sum(not is_live(segments, d.line, d.seq) for d in decisions),
-            tool_calls_undone=sum(
-                c.done_seq is None or not is_live(segments, c.line, c.done_seq) for c in calls
-            ),
-            undo=tuple(map(described, undoing.undone)),
-            undo_failed=(),
-            irreversible=tuple(map(described, undoing.irreversible)),
-        )
         return impact, sum(is_live(segments, g.line, g.seq) for g in groups)
 
 
@@ -181,11 +149,7 @@ def _answer(
     remaining: int,
     before: CheckpointGroup | None,
 ) -> Rollback:
-    reverted = tuple(
-        RevertedChange(resource=resource, file=change.path, action=change.action)
-        for resource, paths in changes.items()
-        for change in paths
-    )
+    touched = reverted(changes)
     return Rollback(
         plan_id=run.plan.plan_id,
         dry_run=before is None,
@@ -193,9 +157,9 @@ def _answer(
             plan=run.plan.name,
             checkpoint=target.first_checkpoint_id,
             label=target.reason.label,
-            files_reverted=len(reverted),
+            files_reverted=len(touched),
         ),
-        changes_reverted=reverted,
+        changes_reverted=touched,
         impact=impact,
         post_rollback_state=PostRollbackState(
             phase=Phase.EXECUTE,

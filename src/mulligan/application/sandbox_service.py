@@ -2,9 +2,10 @@
 
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_service import what_is_not_held
 from mulligan.application.confinement_service import ConfinementService
@@ -33,6 +34,7 @@ from mulligan.ports import (
     Clock,
     Database,
     Ids,
+    Neighbours,
     SandboxKind,
     SandboxKinds,
     SandboxOrder,
@@ -55,6 +57,7 @@ class SandboxService:
         database: Database,
         store: SnapshotStore,
         kinds: SandboxKinds,
+        neighbours: Neighbours,
         confinement: ConfinementService,
         recorder: Recorder,
         ids: Ids,
@@ -66,6 +69,7 @@ class SandboxService:
         self._database = database
         self._store = store
         self._kinds = kinds
+        self._neighbours = neighbours
         self._confinement = confinement
         self._recorder = recorder
         self._ids = ids
@@ -101,6 +105,8 @@ class SandboxService:
         for location in self._worked_on_in_place(run.plan.definition, run.settings):
             with self._database.reading() as db:
                 refuse_taken(db, run.plan.plan_id, str(location))
+            if not run.sandboxes:  # else the place has been its own since it was started
+                self.refuse_neighbours(location)
 
     def make(self, run: Run) -> None:
         """Copy every resource into its sandbox and start the plan: intent first, rows last."""
@@ -203,20 +209,33 @@ class SandboxService:
         records: list[Record] = [
             Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld
         ]
-        with act("sandbox.record"), self._database.writing_as(run.claim) as db:
-            for sandbox, _ in made:
-                if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
-                    refuse_taken(db, sandbox.plan_id, sandbox.path)
-                db.sandboxes.add(sandbox)
-            db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes name them now
-            db.plans.save(plan)
-            db.intents.close(intent.intent_id)
-            events = self._recorder.write(db, plan, [*run.pending, *records])
+        with self._neighbours.hold(real):
+            for location in real:
+                self.refuse_neighbours(location)
+            with act("sandbox.record"), self._database.writing_as(run.claim) as db:
+                for sandbox, _ in made:
+                    if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
+                        refuse_taken(db, sandbox.plan_id, sandbox.path)
+                    db.sandboxes.add(sandbox)
+                db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes name them now
+                db.plans.save(plan)
+                db.intents.close(intent.intent_id)
+                events = self._recorder.write(db, plan, [*run.pending, *records])
         run.plan = plan
         run.pending = []
         run.sandboxes = tuple(sandbox for sandbox, _ in made)
         run.added_bytes = {sandbox.resource: capture.size_bytes for sandbox, capture in made}
         self._recorder.show(run, events)
+
+    def refuse_neighbours(self, location: Path) -> None:
+        """Refuse to change a real thing where a plan of another project works in place."""
+        if (other := self._neighbours.at_work(location)) is not None:
+            raise LocationTaken(
+                path=other.path,
+                plan_id=other.plan_id,
+                hint=f"it is a plan of another project: apply it, or cancel it with "
+                f"`mulligan --project {other.project} plan cancel {other.plan_id}`, then try again",
+            )
 
     def _sizes(self, resource: Resource, survey: Survey) -> Entry:
         text = f"{resource.name}: {survey.files} files, {survey.size_bytes} bytes to copy"

@@ -1,7 +1,8 @@
 """Runs the child plans of a step and brings their results together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService
@@ -41,8 +42,7 @@ from mulligan.ports import Clock, Crew, Database, Ended, Engine, Ids, SnapshotSt
 _NEVER = 2**62  # a sequence number that no plan comes to
 
 
-@dataclass(slots=True, kw_only=True)
-class _Going:
+class _Going(Struct, kw_only=True):
     """How far the children of one step are."""
 
     step: Step

@@ -7,8 +7,10 @@ So a checkpoint never waits for a sweep of its own, and what is on disk stays in
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
@@ -32,8 +34,7 @@ _AFTER_WORK = (1.2, 256 << 10)  # growth since the last sweep, as a factor and i
 _WHILE_RUNNING = (2.0, 64 << 20)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepReport:
+class SweepReport(Struct, frozen=True, kw_only=True):
     """What a sweep of a project freed, or would free."""
 
     dry_run: bool
@@ -45,7 +46,7 @@ class SweepReport:
     packs_unreadable: int
     bytes_freed: int  # by all of it
     bytes_kept: int  # in packs
-    sandboxes_removed: tuple[str, ...]  # folders that no plan has as its sandbox
+    sandboxes_removed: tuple[str, ...]  # folders that no plan has as its sandbox, or for its commits
     work_folders_removed: int  # of processes that died
     stat_caches_removed: int  # of trees that are no more
     scratch_folders_removed: (
@@ -63,6 +64,7 @@ class SweepService:
         store: SnapshotStore,
         kinds: SandboxKinds,
         folders: PlanFolders,
+        repositories: PlanFolders,
         scratch: PlanFolders,
         locks: PlanLocks,
         recorder: Recorder,
@@ -73,6 +75,7 @@ class SweepService:
         self._store = store
         self._kinds = kinds
         self._folders = folders
+        self._repositories = repositories
         self._scratch = scratch
         self._locks = locks
         self._recorder = recorder
@@ -81,7 +84,7 @@ class SweepService:
     def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
         """Free all that nothing refers to, while plans run; a dry run only counts."""
         self._refuse_foreign_database()
-        orphans = self._remove(self._folders, self._unnamed, dry_run=dry_run)  # folder -> bytes
+        orphans = self._remove_unnamed(dry_run=dry_run)  # folder -> bytes
         scratch = self._remove(self._scratch, self._scratch.list, dry_run=dry_run)
         sandboxes = self._sandboxes()
         if not dry_run:
@@ -110,7 +113,7 @@ class SweepService:
         """Remove what killed processes left behind, and say what it was; the store is not swept."""
         self._refuse_foreign_database()
         folders = [
-            *self._remove(self._folders, self._unnamed, dry_run=False),
+            *self._remove_unnamed(dry_run=False),
             *self._remove(self._scratch, self._scratch.list, dry_run=False),
         ]
         sandboxes = self._sandboxes()
@@ -226,9 +229,30 @@ class SweepService:
             folders.clear_trash()
         return trash
 
+    def _remove_unnamed(self, *, dry_run: bool) -> dict[Path, int]:
+        """Remove sandboxes, and repositories of their checkpoints, that no row names."""
+        folders = self._remove(self._folders, self._unnamed, dry_run=dry_run)
+        return folders | self._remove(self._repositories, self._unnamed_repositories, dry_run=dry_run)
+
+    def _unnamed_repositories(self, plan_id: PlanId) -> list[Path]:
+        """Repositories of checkpoints that no row names: a sandbox in place has no other folder."""
+        folders = self._repositories.list(plan_id)
+        return _without(folders, plan_id, [s.git_dir for s in self._sandboxes_of(plan_id) if s.git_dir])
+
     def _unnamed(self, plan_id: PlanId) -> list[Path]:
         """Sandboxes that no row names."""
         folders = self._folders.list(plan_id)  # before the rows: a folder that a row names by then is none
+        return _without(folders, plan_id, [s.path for s in self._sandboxes_of(plan_id)])
+
+    def _sandboxes_of(self, plan_id: PlanId) -> Sequence[Sandbox]:
         with self._database.reading() as db:
-            paths = [Path(sandbox.path) for sandbox in db.sandboxes.list(plan_id)]
-        return [folder for folder in folders if not any(path.is_relative_to(folder) for path in paths)]
+            return db.sandboxes.list(plan_id)
+
+
+def _without(folders: Sequence[Path], plan_id: PlanId, named: Sequence[str]) -> list[Path]:
+    """Those of a plan's folders that no path leads into, wherever the project was when it was recorded.
+
+    A project that was moved can be moved back: what it has is not swept because of where it stands.
+    """
+    names = {name for path in named for above, name in pairwise(Path(path).parts) if above == plan_id}
+    return [folder for folder in folders if folder.name not in names]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mulligan.application.run import Run
 from mulligan.domain.bounds import Bounds
+from mulligan.domain.correction import guidance_of
 from mulligan.domain.interpolation import RunValues, run_environment
 from mulligan.domain.json_value import Json
 from mulligan.domain.resource import ResourceType
@@ -14,8 +15,11 @@ from mulligan.ports import ToolRequest
 
 def values_of(run: Run) -> RunValues:
     """What references of this run stand for."""
-    # Guidance is empty until a correction gives some.
-    return RunValues(variables=run.plan.definition.variables, outputs=dict(run.outputs), guidance="")
+    return RunValues(
+        variables=run.plan.definition.variables,
+        outputs=dict(run.outputs),
+        guidance=guidance_of(run.decisions),
+    )
 
 
 def tool_request(

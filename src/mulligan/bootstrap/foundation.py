@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from mulligan.adapters import home
 from mulligan.adapters.db.database import SqliteDatabase
@@ -20,11 +21,12 @@ from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
     from mulligan.adapters.engine.threads import Stopping
-    from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
+    from mulligan.adapters.neighbours import LocalNeighbours
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
+    from mulligan.bootstrap.sandbox_kinds import ProjectSandboxes
     from mulligan.bootstrap.surroundings import Surroundings
     from mulligan.config import Entry
     from mulligan.domain.tool import ToolDeclaration
@@ -71,7 +73,8 @@ class Foundation:
     def database(self) -> SqliteDatabase:
         """Where rows are kept. An empty one beside a full store is a loss, not a beginning."""
         files = (self.database_path, Path(f"{self.database_path}-wal"))
-        empty = not any(file.exists() and file.stat().st_size for file in files)
+        # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
+        empty = not files[0].exists() or not any(file.exists() and file.stat().st_size for file in files)
         packs = self.home / "store" / "packs"
         if empty and packs.is_dir() and any(packs.iterdir()):
             raise DatabaseUnusable(
@@ -80,6 +83,11 @@ class Foundation:
                 hint=f"put the database back; to start anew instead, move {self.home} away",
             )
         return SqliteDatabase(self.database_path)
+
+    def close(self) -> None:
+        """Give the database back, if it was opened."""
+        if "database" in self.__dict__:
+            self.database.close()
 
     @property
     def known_tools(self) -> Mapping[str, ToolDeclaration]:
@@ -132,6 +140,15 @@ class Foundation:
         return FilePlanLocks(folder=self.home / "locks", clock=self._clock)
 
     @cached_property
+    def _neighbours(self) -> LocalNeighbours:
+        from mulligan.adapters.neighbours import LocalNeighbours
+
+        def database_of(project: Path) -> Path:
+            return Foundation(folder=project, around=self._around).database_path
+
+        return LocalNeighbours(project=self.folder, database_of=database_of)
+
+    @cached_property
     def _trees(self) -> PackedTrees:
         from mulligan.adapters.snapshots.packed_trees import PackedTrees
 
@@ -144,15 +161,15 @@ class Foundation:
         return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
 
     @cached_property
+    def _sandbox_kinds(self) -> ProjectSandboxes:
+        from mulligan.bootstrap.sandbox_kinds import ProjectSandboxes
+
+        return ProjectSandboxes(store=self._store, project_home=self.home, around=self._around)
+
+    @property
     def _kinds(self) -> LocalSandboxKinds:
-        from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
+        return self._sandbox_kinds.kinds
 
-        return sandbox_kinds(
-            store=self._store, project_home=self.home, git=self._git_sandboxes, around=self._around
-        )
-
-    @cached_property
-    def _git_sandboxes(self) -> GitSandboxes:
-        from mulligan.bootstrap.sandbox_kinds import git_sandboxes
-
-        return git_sandboxes(store=self._store, project_home=self.home, around=self._around)
+    def _release(self, repository: Path) -> None:
+        """Let go of what stands in a user's repository for one of the repositories of checkpoints."""
+        self._sandbox_kinds.repositories.unpin(repository)

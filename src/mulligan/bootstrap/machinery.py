@@ -35,14 +35,15 @@ class Machinery(Foundation):
     @cached_property
     def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalSandboxFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalRepositoryFolders
         from mulligan.application.sweep_service import SweepService
 
         return SweepService(
             database=self.database,
             store=self._store,
             kinds=self._kinds,
-            folders=LocalSandboxFolders(home=self.home / "sandboxes", release=self._git_sandboxes.release),
+            folders=LocalPlanFolders(home=self.home / "sandboxes"),
+            repositories=LocalRepositoryFolders(home=self.home / "git", release=self._release),
             scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,
@@ -82,6 +83,7 @@ class Machinery(Foundation):
 
     @cached_property
     def _returns(self) -> ReturnService:
+        from mulligan.application.correction_records import CorrectionRecords
         from mulligan.application.return_service import ReturnService
 
         return ReturnService(
@@ -91,6 +93,8 @@ class Machinery(Foundation):
             checkpoints=self._checkpoints,
             undos=self._undos,
             children=self._children,
+            corrections=CorrectionRecords(checkpoints=self._checkpoints, recorder=self._recorder),
+            settings=self.settings,
             recorder=self._recorder,
             toolbox=self.toolbox,
             ids=self._ids,
@@ -146,6 +150,7 @@ class Machinery(Foundation):
             database=self.database,
             store=self._store,
             kinds=self._kinds,
+            neighbours=self._neighbours,
             confinement=self._confinement,
             recorder=self._recorder,
             ids=self._ids,

@@ -12,6 +12,7 @@ from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.apply_preparing import Application
+    from mulligan.application.correction_service import Corrected
     from mulligan.application.doctor_service import Diagnosis
     from mulligan.application.listing import Listing
     from mulligan.application.plan_executor import Execution
@@ -64,6 +65,10 @@ class Project:
         from mulligan.bootstrap.tools import Tools
 
         return Tools(toolbox=self._services.toolbox)
+
+    def close(self) -> None:
+        """Give the database back; it is opened again when something is asked of the project."""
+        self._services.close()
 
     def prepare(self) -> None:
         """Open the database, which makes it or brings it up to date."""
@@ -128,6 +133,41 @@ class Project:
     ) -> Diff:
         """What differs between two checkpoints of a plan; unless told its first live group and its newest."""
         return self._services.diffs.of_plan(self._plan_id(plan), old, new, binary=binary)
+
+    def diff_of_correction(self, correction: str, *, plan: str | None = None, binary: bool = False) -> Diff:
+        """What differs between the attempt that a correction ended and the one that it began."""
+        plan_id = None if plan is None else self._plan_id(plan)
+        return self._services.diffs.of_correction(correction, plan_id, binary=binary)
+
+    def correct(
+        self,
+        decision: str,
+        *,
+        guidance: str,
+        choose: str | None = None,
+        mended: Path | None = None,
+        execute: bool = True,
+        dry_run: bool = False,
+    ) -> tuple[PlanStatus, Corrected]:
+        """Take a decision back with all that followed from it, and run on with the guidance.
+
+        `choose` replaces what its `decision:` step chose, `mended` is a plan file whose steps replace those from
+        the restored one on; without `execute` the plan waits to be resumed.
+        """
+        from mulligan.application.correction_service import Wish
+
+        wish = Wish(
+            decision=decision,
+            guidance=guidance,
+            chosen=choose,
+            mended=self._read(mended) if mended is not None else None,
+            execute=execute,
+        )
+        corrections = self._services.corrections
+        act = corrections.preview if dry_run else corrections.revert
+        corrected = act(wish, self._observer)
+        resumed_from = corrected.execution.resumed_from if corrected.execution else None
+        return self._services.queries.status(corrected.plan_id, resumed_from), corrected
 
     def rollback(self, plan: str, checkpoint: str, *, dry_run: bool = False) -> Rollback:
         """Bring a plan back, or forward, to one of its checkpoint groups."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.engine.threads import Stopping
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_queries import CheckpointQueries
+    from mulligan.application.correction_service import CorrectionService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.doctor_service import DoctorService
     from mulligan.application.plan_apply_service import PlanApplyService
@@ -232,6 +233,24 @@ class Services(Machinery):
         )
 
     @cached_property
+    def corrections(self) -> CorrectionService:
+        """Corrects decisions."""
+        from mulligan.application.correction_service import CorrectionService
+
+        return CorrectionService(
+            database=self.database,
+            claims=self.claims,
+            manager=self._manager,
+            returns=self._returns,
+            undos=self._undos,
+            children=self._children,
+            executor=self.executor,
+            settings=self.settings,
+            ids=self._ids,
+            clock=self._clock,
+        )
+
+    @cached_property
     def library(self) -> CheckpointLibrary:
         """Checkpoints in the hands of a user."""
         from mulligan.adapters.sandboxes.removal import remove_new_tree
@@ -273,12 +292,15 @@ class Services(Machinery):
     def doctor(self) -> DoctorService:
         """Looks the project over."""
         from mulligan.application.doctor_service import DoctorService
+        from mulligan.application.sandbox_repairs import SandboxRepairs
 
         return DoctorService(
             database=self.database,
             store=self._store,
-            kinds=self._kinds,
             locks=self._locks,
+            repairs=SandboxRepairs(
+                database=self.database, store=self._store, kinds=self._kinds, locks=self._locks
+            ),
             toolbox=self.toolbox,
             sweeps=self.sweeps,
         )

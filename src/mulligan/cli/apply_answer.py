@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Protocol
 
 from mulligan.cli.answer import Answer, Line, Table
@@ -47,7 +46,7 @@ def apply_answer(status: PlanStatus, done: Application, *, verb: str) -> Answer:
     rows = tuple((f.status.value, f.resource, f.path) for f in (*done.files, *done.folders))
     if rows:
         blocks.append(Table(("CHANGE", "RESOURCE", "PATH"), rows))
-    data = {field.name: getattr(status, field.name) for field in fields(status) if field.name != "messages"}
+    data = {name: getattr(status, name) for name in status.__struct_fields__ if name != "messages"}
     return Answer(
         data={
             **data,

@@ -17,7 +17,10 @@ from mulligan.errors import InternalError, Interrupted, MulliganError, ProjectUn
 
 # Which module declares the commands of each group; loaded when one of them is called.
 _GROUPS = {
-    "plan": ("mulligan.cli.plan_commands", "Create, run, look at, compare, roll back and apply plans."),
+    "plan": (
+        "mulligan.cli.plan_commands",
+        "Create, run, look at, compare, roll back, correct and apply plans.",
+    ),
     "checkpoint": (
         "mulligan.cli.checkpoint_commands",
         "List, show, compare, take, check, restore and prune checkpoints.",
@@ -143,6 +146,7 @@ def run(arguments: Sequence[str]) -> int:
         format = Format.PLAIN
     try:
         render(answer, name, format, started, timedelta(seconds=time.monotonic() - clock))
+        invocation.close()
     except OSError as exc:  # the answer is lost, and a script must not take that for a success
         click.echo(f"error: the answer could not be written: {exc.strerror}", err=True)
         return answer.code or SystemFailed.exit_code

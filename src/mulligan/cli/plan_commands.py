@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mulligan.cli.answer import Answer, Line, Table
+from mulligan.cli.changes_table import changes_table
 from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
@@ -21,18 +21,17 @@ from mulligan.errors import MulliganError, NotBuiltYet, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.queries import PlanStatus
-    from mulligan.application.rollback_service import RevertedChange, Rollback
+    from mulligan.application.rollback_service import Rollback
     from mulligan.cli.invocation import Invocation
     from mulligan.domain.event import Event
 
 _READS = (0, 2, 3)
-_OBJECTS = ".git/objects/"
 
 
 @click.group(cls=SuggestingGroup, name="plan")
 @everywhere
 def group() -> None:
-    """Create, run, look at, compare, roll back and apply plans."""
+    """Create, run, look at, compare, roll back, correct and apply plans."""
 
 
 @command(group, "create", example="mulligan plan create upgrade.yaml", codes=_READS)
@@ -139,21 +138,29 @@ def tree(invocation: Invocation, plan: str, superseded: bool) -> Answer:
 
 
 @command(group, "diff", example="mulligan plan diff upgrade-api --from draft | git apply", codes=(0, 1, 2, 3))
-@click.argument("plan", default="latest", metavar="[PLAN_ID]")
+@click.argument("plan", default=None, required=False, metavar="[PLAN_ID]")
 @click.option("--from", "old", metavar="CP", help="The older side; the first live checkpoint unless given.")
 @click.option("--to", "new", metavar="CP", help="The newer side; the latest checkpoint unless given.")
 @click.option("--binary", is_flag=True, help="Let the patch carry binary files too.")
-@click.option("--correction", metavar="ID", help="What a correction changed (not built yet).")
+@click.option("--correction", metavar="ID", help="The attempts before and after a correction.")
 def diff(
-    invocation: Invocation, plan: str, old: str | None, new: str | None, binary: bool, correction: str | None
+    invocation: Invocation,
+    plan: str | None,
+    old: str | None,
+    new: str | None,
+    binary: bool,
+    correction: str | None,
 ) -> Answer:
     """Show what a plan changed: files, folders, and a patch that `git apply` takes; the newest plan unless named."""
-    if correction is not None:
-        raise NotBuiltYet(
-            feature="the diff of a correction (--correction)",
-            hint="name two checkpoints with --from and --to",
+    project = invocation.project()
+    if correction is None:
+        return diff_answer(project.diff(plan or "latest", old=old, new=new, binary=binary))
+    if old is not None or new is not None:
+        raise UsageWrong(
+            reason="--correction says what is compared: it does not go with --from or --to",
+            hint="leave one of them out",
         )
-    return diff_answer(invocation.project().diff(plan, old=old, new=new, binary=binary))
+    return diff_answer(project.diff_of_correction(correction, plan=plan, binary=binary))
 
 
 @command(
@@ -192,6 +199,72 @@ def resolve(invocation: Invocation, plan: str, paths: tuple[str, ...]) -> Answer
     `plan resume` goes on from there.
     """
     return status_answer(invocation.project().resolve(plan, paths), None)
+
+
+@command(
+    group,
+    "correct",
+    example="mulligan plan correct --mode revert --guidance 'use ply' --choose ply 01JD3V",
+    codes=(0, 1, 2, 3, 130),
+)
+@click.argument("decision", metavar="DECISION_ID")
+@click.option(
+    "--mode",
+    required=True,
+    type=click.Choice(["revert", "append"]),
+    help="Take the decision back with all that followed from it, or append work to it (not built yet).",
+)
+@click.option("--guidance", required=True, metavar="TEXT", help="What the steps shall go by from now on.")
+@click.option("--choose", metavar="TEXT", help="What the decision's `decision:` step shall choose instead.")
+@click.option(
+    "--plan",
+    "mended",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Go on with the steps of this plan file; the completed ones must be the same.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--no-execute", is_flag=True, help="Do not run on; `plan resume` does, with the guidance.")
+def correct(
+    invocation: Invocation,
+    decision: str,
+    mode: str,
+    guidance: str,
+    choose: str | None,
+    mended: Path | None,
+    dry_run: bool,
+    yes: bool,
+    no_execute: bool,
+) -> Answer:
+    """Correct a decision, and run on from there: nothing else of the plan is done again.
+
+    The plan goes back to its last checkpoint between two steps before the decision, and its steps find the
+    guidance in `${{ guidance }}`, `StepContext.guidance` and `MULLIGAN_GUIDANCE`. The earlier attempt is kept:
+    `plan diff --correction` compares the two. DECISION_ID is the id of a decision or a unique prefix of it;
+    `plan tree` shows them.
+    """
+    from mulligan.cli.correction_answer import correction_answer  # here: no other command shows one
+
+    if mode == "append":
+        raise NotBuiltYet(
+            feature="appending work to a decision (--mode append)",
+            hint="--mode revert takes the decision back and runs on with the guidance",
+        )
+    project = invocation.project()
+
+    def carry_out(*, trying: bool) -> Answer:
+        status, corrected = project.correct(
+            decision, guidance=guidance, choose=choose, mended=mended, execute=not no_execute, dry_run=trying
+        )
+        return correction_answer(status, corrected, status_answer)
+
+    if dry_run:
+        return trusting(invocation, project, lambda: carry_out(trying=True))
+    if not yes:
+        invocation.show(trusting(invocation, project, lambda: carry_out(trying=True)))
+        invocation.confirm("Correct the decision?")
+    return trusting(invocation, project, lambda: carry_out(trying=False))
 
 
 @command(group, "apply", example="mulligan plan apply --dry-run upgrade-api", codes=(0, 1, 2, 3, 4, 130))
@@ -269,13 +342,19 @@ def _is_file(word: str) -> bool:
 
 def status_answer(status: PlanStatus, error: MulliganError | None, messages: Sequence[str] = ()) -> Answer:
     """Where a plan stands, and what stopped it."""
-    title = Line(f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}", title=True)
+    attempt = f", attempt {status.attempt}" if status.attempt > 1 else ""
+    title = Line(
+        f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}{attempt}", title=True
+    )
     rows = tuple(
         (str(s.index), s.name, s.status.value, "" if s.duration_ms is None else f"{s.duration_ms} ms")
         for s in status.steps
     )
     blocks: list[Line | Table] = [title, Table(("#", "STEP", "STATUS", "TOOK"), rows)]
     blocks += [Line(f"sandbox of {s.resource}: {s.path}") for s in status.sandboxes]
+    blocks += [
+        Line(f"attempt {c.attempt} by correction {c.correction_id}: {c.guidance}") for c in status.corrections
+    ]
     if status.last_checkpoint_id:
         count = status.execution.checkpoints
         blocks.append(Line(f"last checkpoint {status.last_checkpoint_id} of {count}"))
@@ -310,21 +389,13 @@ def _rollback_answer(rollback: Rollback) -> Answer:
     undone = "to be undone" if rollback.dry_run else "undone"
     blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
     if rollback.changes_reverted:
-        blocks.append(Table(("ACTION", "RESOURCE", "PATH"), _changes(rollback.changes_reverted)))
+        blocks.append(changes_table(rollback.changes_reverted))
     if rollback.dry_run:  # of one that is done the messages tell
         blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
     if after.pre_rollback_checkpoint:
         blocks.append(Line(f"what was there is kept in {after.pre_rollback_checkpoint}"))
         blocks.append(Line(f"run on with `mulligan plan resume {rollback.plan_id}`"))
     return Answer(data=rollback, blocks=blocks, messages=rollback.messages, warn=bool(impact.undo_failed))
-
-
-def _changes(changes: Sequence[RevertedChange]) -> tuple[tuple[str, str, str], ...]:
-    """One row a path; what git stores as objects, which says nothing to people, in one row for all."""
-    rows = [(c.action.value, c.resource, c.file) for c in changes if not c.file.startswith(_OBJECTS)]
-    objects = Counter((c.action.value, c.resource) for c in changes if c.file.startswith(_OBJECTS))
-    rows += [(action, resource, f"{_OBJECTS}... ({n} paths)") for (action, resource), n in objects.items()]
-    return tuple(rows)
 
 
 def _event_text(event: Event) -> str:

@@ -1,9 +1,11 @@
 """The tree of a plan for people: one line a node, set in under what it hangs on."""
 
 from collections.abc import Iterator
+from typing import cast
 
 from mulligan.cli.answer import Answer, Line
 from mulligan.domain.history_tree import NodeType, TreeNode
+from mulligan.domain.json_value import JsonObject
 
 
 def tree_answer(tree: TreeNode) -> Answer:
@@ -22,9 +24,12 @@ def _text(node: TreeNode) -> str:
     about = node.about
     match node.type:
         case NodeType.PLAN:
-            return f"plan {about['name']}, {about['phase']}/{about['state']}"
+            attempt = f", attempt {about['attempt']}" if about["attempt"] != 1 else ""
+            return f"plan {about['name']}, {about['phase']}/{about['state']}{attempt}"
         case NodeType.DECISION:
-            return f"decision in step {about['step']}: {about['question']} -> {about['chosen']}"
+            told = f"in step {about['step']}: {about['question']} -> {about['chosen']}"
+            correction = cast("JsonObject | None", about["correction"])
+            return f"guidance of attempt {correction['attempt']} {told}" if correction else f"decision {told}"
         case NodeType.CHECKPOINT:
             label = f" {about['label']!r}" if about["label"] else ""
             return f"checkpoint {about['checkpoint_type']}{label} at step {about['step_index']}"

@@ -1,7 +1,9 @@
 """What an apply did, or is about to do, to the real resources: all that taking it back needs."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.domain.ids import GroupId
 from mulligan.domain.intent import IntentKind
@@ -13,8 +15,7 @@ from mulligan.domain.tree_difference import TreeDifference, TreeEntry
 _OPENED_UP = 0o700  # what a restore gives a folder while it works in it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RealChange:
+class RealChange(Struct, frozen=True, kw_only=True):
     """What becomes of one real resource."""
 
     act: IntentKind  # apply or unapply
@@ -25,8 +26,7 @@ class RealChange:
     commit: str | None  # git-checkout only
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshots:
+class Snapshots(Struct, frozen=True):
     """A state of several resources that is no group of a plan."""
 
     by_resource: Mapping[str, Snapshot]

@@ -2,10 +2,13 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from mulligan.domain.checkpoint import CheckpointGroup
+from mulligan.domain.correction import Correction
 from mulligan.domain.decision import Decision
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.plan import Plan, State
@@ -21,8 +24,7 @@ class NodeType(StrEnum):
     CHECKPOINT = "checkpoint"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeNode:
+class TreeNode(Struct, frozen=True, kw_only=True):
     """A plan, a decision or a checkpoint group, and what hangs on it, in the order in which it came."""
 
     type: NodeType
@@ -48,12 +50,14 @@ def history_tree(
     lines: Sequence[Line],
     decisions: Sequence[Decision],
     groups: Sequence[CheckpointGroup],
+    corrections: Sequence[Correction],
     children: "Sequence[tuple[Child, TreeNode]]",
 ) -> TreeNode:
     """The tree of a plan. A checkpoint hangs on the decision that was the newest on its line when it was taken.
 
     So does a child plan, given with the tree of its own; one that its parent left behind is superseded.
     """
+    by_intervention = {correction.intervention_id: correction for correction in corrections}
     newest = _NewestDecision(lines, decisions)
     known = {decision.decision_id for decision in decisions}
     hanging: dict[str | None, list[tuple[int, TreeNode]]] = {}
@@ -64,14 +68,20 @@ def history_tree(
         place = newest.at(child.spawn.line, child.spawn.seq)
         hanging.setdefault(place, []).append((child.spawn.seq, replace(tree, superseded=gone)))
     for decision in sorted(decisions, key=lambda d: d.parent_decision_id is None):  # children before parents
-        node = replace(_decision(decision), children=_in_order(hanging.get(decision.decision_id, ())))
+        told = _decision(decision, by_intervention.get(decision.decision_id))
+        node = replace(told, children=_in_order(hanging.get(decision.decision_id, ())))
         parent = decision.parent_decision_id if decision.parent_decision_id in known else None
         hanging.setdefault(parent, []).append((decision.seq, node))
     return TreeNode(
         type=NodeType.PLAN,
         id=plan.plan_id,
         superseded=False,
-        about={"name": plan.name, "phase": plan.phase.value, "state": plan.state.value},
+        about={
+            "name": plan.name,
+            "phase": plan.phase.value,
+            "state": plan.state.value,
+            "attempt": plan.attempt,
+        },
         children=_in_order(hanging.get(None, ())),
     )
 
@@ -98,7 +108,7 @@ class _NewestDecision:
             line, seq = here.parent_line, here.fork_seq
 
 
-def _decision(decision: Decision) -> TreeNode:
+def _decision(decision: Decision, correction: Correction | None) -> TreeNode:
     return TreeNode(
         type=NodeType.DECISION,
         id=decision.decision_id,
@@ -110,9 +120,19 @@ def _decision(decision: Decision) -> TreeNode:
             "chosen": decision.choice.chosen,
             "alternatives": list(decision.choice.alternatives),
             "rationale": decision.choice.rationale,
+            "correction": _correction(correction) if correction else None,
         },
         children=(),
     )
+
+
+def _correction(correction: Correction) -> JsonObject:
+    return {
+        "correction_id": correction.correction_id,
+        "mode": correction.mode.value,
+        "decision_id": correction.decision_id,
+        "attempt": correction.attempt,
+    }
 
 
 def _checkpoint(group: CheckpointGroup) -> TreeNode:
@@ -124,6 +144,7 @@ def _checkpoint(group: CheckpointGroup) -> TreeNode:
             "checkpoint_type": group.reason.type.value,
             "label": group.reason.label,
             "step_index": group.step_index,
+            "attempt": group.attempt,
             "checkpoint_ids": [c.checkpoint_id for c in group.checkpoints],
         },
         children=(),

@@ -9,6 +9,7 @@ CheckpointId = NewType("CheckpointId", str)
 DecisionId = NewType("DecisionId", str)
 CallId = NewType("CallId", str)
 IntentId = NewType("IntentId", str)
+CorrectionId = NewType("CorrectionId", str)
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: no I, L, O, U
 _PREFIX = re.compile(f"[{_ALPHABET}]{{4,26}}")

@@ -1,11 +1,16 @@
 """Intents: what is to be done, recorded before the first byte is touched, until it is done."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from mulligan.domain.ids import IntentId, PlanId
 from mulligan.domain.json_value import JsonObject
+
+if TYPE_CHECKING:
+    from mulligan.domain.plan import PlanDefinition
 
 
 class IntentKind(StrEnum):
@@ -16,10 +21,10 @@ class IntentKind(StrEnum):
     RETURN = "return"  # the return after a failed step
     APPLY = "apply"
     UNAPPLY = "unapply"
+    CORRECTION = "correction"  # a return, and what a correction adds to it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class Intent(Struct, frozen=True, kw_only=True):
     """One operation that is under way or was cut off; whoever claims the plan next finishes or undoes it."""
 
     intent_id: IntentId
@@ -27,3 +32,4 @@ class Intent:
     kind: IntentKind
     data: JsonObject
     created_at: datetime
+    definition: "PlanDefinition | None" = None  # what the plan is once it is done; None: what it was

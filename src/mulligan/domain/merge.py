@@ -7,8 +7,10 @@ one. Whatever would lose a change of either side is a conflict, and leaves our t
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mulligan.domain.text_merge import Labels
 from mulligan.domain.tree_difference import StoredContent, TreeDifference, TreeEntry
@@ -16,8 +18,7 @@ from mulligan.domain.tree_difference import StoredContent, TreeDifference, TreeE
 _Value = TypeVar("_Value")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathConflict:
+class PathConflict(Struct, frozen=True, kw_only=True):
     """A path of which the sides made different things."""
 
     path: str
@@ -25,8 +26,7 @@ class PathConflict:
     theirs: TreeEntry | None  # what they have there
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextToMerge:
+class TextToMerge(Struct, frozen=True, kw_only=True):
     """A file whose content both sides changed: whether that goes together its lines tell."""
 
     path: str
@@ -36,8 +36,7 @@ class TextToMerge:
     moved_from: str | None  # of ours: it is to stand under another name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeMerge:
+class TreeMerge(Struct, frozen=True, kw_only=True):
     """What our tree has to become, and what stands in the way."""
 
     edits: Mapping[str, TreeEntry | None]
@@ -46,8 +45,7 @@ class TreeMerge:
     withheld: tuple[str, ...]  # changes of theirs that are not to be taken
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Renames:
+class Renames(Struct, frozen=True, kw_only=True):
     """Files that one side gave another name and the other side changed, renamed or deleted: old to new."""
 
     ours: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -1,8 +1,10 @@
 """Child plans: where they come from, in which order they are merged, and which of them may start."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.domain.ids import PlanId
 from mulligan.domain.plan import Phase, Plan, PlanDefinition, State
@@ -18,8 +20,7 @@ _COPIED = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spawn:
+class Spawn(Struct, frozen=True, kw_only=True):
     """Where a child plan comes from: a step of its parent, and the moment of the parent's history."""
 
     parent_plan_id: PlanId
@@ -30,8 +31,7 @@ class Spawn:
     seq: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Child:
+class Child(Struct, frozen=True, kw_only=True):
     """A recorded child plan and where it comes from."""
 
     plan: Plan

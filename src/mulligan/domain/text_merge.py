@@ -5,23 +5,22 @@ Changes of the two sides that neither overlap nor touch are both taken, as git h
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.domain.line_diff import Change, changed_lines, lines_of
 
 _MARK = 7  # how often a marker's character is repeated
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(Struct, frozen=True):
     """What stands behind the markers of a conflict."""
 
     ours: str
     theirs: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextMerge:
+class TextMerge(Struct, frozen=True, kw_only=True):
     """A merged text; where the sides overlap it has ours, or both between markers."""
 
     text: bytes
@@ -35,8 +34,7 @@ class TextMerge:
         return f"both sides changed {word} {', '.join(places)}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Region:
+class _Region(Struct, frozen=True):
     """Lines of the base and what each side has in their place; half-open ranges."""
 
     base: tuple[int, int]

@@ -1,8 +1,10 @@
 """What differs between two stored trees, path by path, and what of it a patch cannot carry."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.domain.placement import is_spare_name
 from mulligan.domain.snapshot import ObjectId
@@ -20,16 +22,29 @@ class EntryType(StrEnum):
     SYMLINK = "symlink"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredContent:
+class StoredContent(Struct, frozen=True):
     """The bytes of one file in the store; equal ones are equal values."""
 
     id: ObjectId
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeEntry:
+class Beside(Struct, frozen=True, eq=False):
+    """What is kept of an entry beside its identity: no difference, but it comes back when it is written."""
+
+    mtime_ns: int = 0
+    sparse: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        """Be like any other."""
+        return isinstance(other, Beside)
+
+    def __hash__(self) -> int:
+        """Be like any other."""
+        return 0
+
+
+class TreeEntry(Struct, frozen=True, kw_only=True):
     """What a stored tree has under one path."""
 
     type: EntryType
@@ -39,9 +54,7 @@ class TreeEntry:
     shared_with: bytes  # of a file with several names: the first of their paths, which names the set
     attributes: tuple[tuple[bytes, bytes], ...]  # user.* names and values
     empty: bool  # of a folder: it holds nothing
-    # Kept beside identity: no difference, but comes back when it is written.
-    mtime_ns: int = field(default=0, compare=False)
-    sparse: bool = field(default=False, compare=False)
+    beside: Beside = Beside()
 
     @property
     def is_folder(self) -> bool:
@@ -56,8 +69,7 @@ class TreeEntry:
         return b"100755" if self.mode & 0o100 else b"100644"
 
 
-@dataclass(frozen=True, slots=True)
-class TreeDifference:
+class TreeDifference(Struct, frozen=True):
     """One path under which two trees have something else; None: there is nothing."""
 
     path: str  # relative to the tree, "." for the tree itself; bytes that are not UTF-8 as surrogates

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from mulligan.domain.applying import RealChange
     from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
+    from mulligan.domain.correction import Correction
     from mulligan.domain.decision import Decision
     from mulligan.domain.event import Event
     from mulligan.domain.ids import CallId, CheckpointId, GroupId, IntentId, PlanId
     from mulligan.domain.intent import Intent, IntentKind
-    from mulligan.domain.plan import Plan, State
+    from mulligan.domain.plan import Plan, PlanDefinition, State
     from mulligan.domain.resource import Sandbox
     from mulligan.domain.retention import GroupSummary
     from mulligan.domain.rollback import Line, Segment
@@ -39,7 +41,14 @@ class PlanRepository(Protocol):
         ...
 
     def redefine(self, plan: Plan) -> None:
-        """Record another definition of the plan, and nothing else."""
+        """Record another definition of the plan, and nothing else of it.
+
+        What it was stays on record for the lines of its history before its present one.
+        """
+        ...
+
+    def definition_on(self, plan_id: PlanId, line: int) -> PlanDefinition:
+        """What the plan was at the end of that line; on its present line what it is."""
         ...
 
     def resolve(self, word: str) -> Plan:
@@ -134,9 +143,28 @@ class DecisionRepository(Protocol):
         """The plan's decisions in order, superseded ones too."""
         ...
 
+    def resolve(self, word: str) -> Decision:
+        """The decision of any plan that an id or a unique prefix means; else DecisionNotFound or Ambiguous."""
+        ...
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundCheckpoint:
+
+class CorrectionRepository(Protocol):
+    """Keeps corrections."""
+
+    def add(self, correction: Correction) -> None:
+        """Record a correction that was carried out."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[Correction]:
+        """The plan's corrections in order."""
+        ...
+
+    def resolve(self, word: str) -> Correction:
+        """The correction of any plan that an id or a unique prefix means; else CorrectionNotFound or Ambiguous."""
+        ...
+
+
+class FoundCheckpoint(Struct, frozen=True, kw_only=True):
     """What a user's word for a checkpoint means: a group, or one checkpoint of it."""
 
     group: CheckpointGroup
@@ -172,6 +200,14 @@ class CheckpointRepository(Protocol):
         """The newest live group between two steps."""
         ...
 
+    def newest_before(self, plan_id: PlanId, seq: int) -> CheckpointGroup | None:
+        """The newest live group between two steps that was recorded before that sequence number."""
+        ...
+
+    def last_of_attempt(self, plan_id: PlanId, attempt: int) -> CheckpointGroup | None:
+        """The newest group of an attempt, live or not; None: all of them were pruned."""
+        ...
+
     def first(self, plan_id: PlanId) -> CheckpointGroup | None:
         """The oldest live group of the sandboxes."""
         ...
@@ -198,6 +234,10 @@ class CheckpointRepository(Protocol):
 
     def snapshots(self) -> Sequence[Snapshot]:
         """The snapshots of all checkpoints of all plans, each once."""
+        ...
+
+    def rename(self, names: Mapping[CheckpointId, str]) -> None:
+        """Record the names (`sandbox_ref`) that other programs know checkpoints by from now on."""
         ...
 
     def remove(self, group_ids: Sequence[GroupId]) -> None:
@@ -330,6 +370,11 @@ class Transaction(Protocol):
     @property
     def decisions(self) -> DecisionRepository:
         """Decisions."""
+        ...
+
+    @property
+    def corrections(self) -> CorrectionRepository:
+        """Corrections."""
         ...
 
     @property

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from mulligan.domain.checkpoint import Checkpoint
@@ -19,18 +20,17 @@ if TYPE_CHECKING:
     from mulligan.ports.world import Observer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkingTree:
+class WorkingTree(Struct, frozen=True, kw_only=True):
     """A folder to capture or restore."""
 
     path: Path
     cache_key: str  # names the stat cache of this tree; one tree, one key
     excluded: frozenset[str]  # paths inside it, relative, that are neither captured nor touched
     real: bool  # a user's own: what a restore writes there is durable before it replaces anything
+    leaving: frozenset[str] = frozenset()  # excluded paths that will be gone by the time of a restore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxOrder:
+class SandboxOrder(Struct, frozen=True, kw_only=True):
     """A sandbox that is to be made: of what, and where."""
 
     plan_id: PlanId
@@ -41,8 +41,7 @@ class SandboxOrder:
     include_ignored: bool  # git-checkout only: copy what git ignores too
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyOrder:
+class ApplyOrder(Struct, frozen=True, kw_only=True):
     """What a plan made, to be brought into the real thing: merged already, and not written yet."""
 
     sandbox: Sandbox  # the plan's
@@ -57,14 +56,21 @@ class ApplyOrder:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Composed:
+class Composed(Struct, frozen=True, kw_only=True):
     """What the real thing is to become."""
 
     snapshot: Snapshot  # all roots of it; restoring it is all that is left to do
     commit: str | None  # that it will have checked out; None: no new one
     uncommitted: tuple[str, ...]  # changes that reach the working tree only, each with why
     notes: tuple[str, ...]  # what was made in the sandbox and is not carried over
+
+
+class Publication(Struct, frozen=True, kw_only=True):
+    """A checkpoint of one sandbox that other programs are to find, and when it was taken."""
+
+    checkpoint: Checkpoint
+    after: CheckpointId | None  # the checkpoint that it follows
+    at: datetime
 
 
 class StoredTrees(Protocol):
@@ -225,12 +231,21 @@ class SandboxKind(Protocol):
         """
         ...
 
+    def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
+        """Publish all of them anew, oldest first, if any cannot be found any more; gives the names they have then."""
+        ...
+
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Take back what was published of all checkpoints but those kept, after their rows are gone."""
         ...
 
-    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
-        """What a restore would do, proved possible: all it needs is read and verified; touches nothing."""
+    def compare(
+        self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
+    ) -> tuple[PathChange, ...]:
+        """What a restore would do, proved possible: all it needs is read and verified; touches nothing.
+
+        `leaving` are paths inside it that belong to other resources, and will be gone by then.
+        """
         ...
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
@@ -239,6 +254,19 @@ class SandboxKind(Protocol):
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
         """Tell whether two of its snapshots are the same to whoever uses them: a database by what SQLite reads."""
+        ...
+
+    def changed_by_others(
+        self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
+    ) -> Sequence[str]:
+        """What holds neither snapshot while a return to `target` from `before` lies cut off, by absolute paths.
+
+        What is on the way from one to the other is the return's own doing. In a plan's own copy it is all.
+        """
+        ...
+
+    def remake(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
+        """Make a working copy that is gone anew; SandboxMissing for a real thing, or if something is in its place."""
         ...
 
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
@@ -274,6 +302,26 @@ class SandboxKinds(Protocol):
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource under the setting `sandbox.strategy`; NotBuiltYet or a refusal by name."""
+        ...
+
+
+class Neighbour(Struct, frozen=True, kw_only=True):
+    """A plan of another project that works in place on something."""
+
+    project: Path
+    plan_id: PlanId
+    path: str
+
+
+class Neighbours(Protocol):
+    """The other projects of this user."""
+
+    def at_work(self, location: Path) -> Neighbour | None:
+        """One that works in place on a location, inside it or around it, until its plan is applied or cancelled."""
+        ...
+
+    def hold(self, locations: Iterable[Path]) -> AbstractContextManager[None]:
+        """Let none of them begin to work in place there meanwhile."""
         ...
 
 

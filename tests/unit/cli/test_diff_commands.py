@@ -209,8 +209,10 @@ def test_refusals(project: Path) -> None:
     ambiguous = _json(project, "plan", "diff", "work", "--to", prefix, code=3)["error"]
     assert ambiguous["kind"] == "ambiguous"
     assert _json(project, "plan", "diff", "no-such-plan", code=3)["error"]["kind"] == "plan_not_found"
-    later = _json(project, "plan", "diff", "work", "--correction", "x", code=3)["error"]
-    assert (later["kind"], "--correction" in later["message"]) == ("not_built_yet", True)
+    none = _json(project, "plan", "diff", "work", "--correction", "x", code=3)["error"]
+    assert (none["kind"], none["wanted"]) == ("correction_not_found", "x")
+    both = _json(project, "plan", "diff", "--correction", "x", "--from", "first", code=2)["error"]
+    assert (both["kind"], "--from" in both["message"]) == ("usage_wrong", True)
     assert _json(project, "checkpoint", "diff", "latest", code=2)["error"]["kind"] == "usage_wrong"
 
 

@@ -1,11 +1,11 @@
 """What retention looks at while a plan runs decides as it would by looking at every group."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.domain.ids import GroupId, PlanId

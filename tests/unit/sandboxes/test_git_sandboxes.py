@@ -2,11 +2,14 @@
 
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
+from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import PlanId
 from mulligan.errors import ResourceUnsuitable
@@ -20,7 +23,7 @@ from tests.git_checkouts import (
     submodules,
     worktree_inside,
 )
-from tests.git_world import GitProject, looks, repository_picture, run_git, unlike
+from tests.git_world import GIT_ENVIRONMENT, GitProject, looks, repository_picture, run_git, unlike
 from tests.snapshot_world import Watcher, removed
 
 
@@ -309,13 +312,22 @@ def test_a_fork_has_its_own_repository_and_pins(tmp_path: Path) -> None:
     assert unlike(repository_picture(project.top, pins=True), before) == {}
 
 
-def test_a_folder_that_no_row_names_is_released_with_its_pins(project: GitProject) -> None:
+def test_a_repository_that_no_row_names_goes_with_its_pins(project: GitProject, tmp_path: Path) -> None:
     before = repository_picture(project.top)
     sandbox, _ = project.create()
-    project.kind.release(Path(sandbox.path))
-    assert not Path(str(sandbox.git_dir)).exists()
+    bare = Path(str(sandbox.git_dir))
+    copy = tmp_path / "copy" / "of" / bare.name
+    shutil.copytree(bare, copy)
+    git = CheckpointRepositories(git=Git.within(GIT_ENVIRONMENT, tmp_path), home=tmp_path)
+    repositories = LocalRepositoryFolders(home=tmp_path / "copy", release=git.unpin)
+    assert repositories.list(PlanId("of")) == [copy]
+    repositories.remove(copy)  # that of a copied project: the pins are the original's
+    assert not copy.exists()
+    assert run_git(project.top, "for-each-ref", "refs/mulligan")
+    repositories.remove(bare)
+    assert not bare.exists()
     assert unlike(repository_picture(project.top, pins=True), before) == {}
-    project.kind.release(Path(sandbox.path))
+    repositories.remove(bare)
 
 
 def test_pins_outlive_a_user_who_deletes_branches_and_packs_refs(project: GitProject) -> None:

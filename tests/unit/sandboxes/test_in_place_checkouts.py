@@ -1,14 +1,16 @@
 """Checkouts worked on in place: what of the git directory goes back, whatever state it was in."""
 
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mulligan.domain.plan import State
-from mulligan.errors import ResourceUnsuitable, RestoreFailed
+from mulligan.errors import Interrupted, ResourceUnsuitable, RestoreFailed
 from tests.faults.projects import project_in
-from tests.git_world import run_git
+from tests.git_world import GIT_ENVIRONMENT, run_git
 
 PLAN = """name: p
 config: {sandbox.strategy: in_place, sandbox.writable: ["%s"]}
@@ -163,6 +165,111 @@ def test_a_commit_that_a_checkpoint_stands_on_is_not_pruned(committed: Path) -> 
     run_git(committed, "gc", "-q", "--prune=now")
     project_in(committed).rollback("p", str(back.post_rollback_state.pre_rollback_checkpoint))
     assert _standing(committed) == after
+
+
+def _gc(top: Path) -> None:
+    run_git(top, "reflog", "expire", "--expire=now", "--all")
+    run_git(top, "gc", "-q", "--prune=now")
+
+
+STAGED = {
+    "changed": "echo staged > file; git add file; echo unstaged > file",
+    "new": "echo staged > 'odd :name'; git add .; rm 'odd :name'",
+    "announced": "echo later > later; git add -N later",
+    "unmerged": "git checkout -qb b; echo b > file; git -c user.name=x -c user.email=x@x commit -qam b; "
+    "git checkout -q main; echo m > file; git -c user.name=x -c user.email=x@x commit -qam m; "
+    "git -c user.name=x -c user.email=x@x merge -q b",
+}
+
+
+@pytest.mark.parametrize("how", STAGED)
+def test_what_was_only_staged_outlives_a_prune_by_the_user(committed: Path, how: str) -> None:
+    subprocess.run(["sh", "-c", STAGED[how]], cwd=committed, check=False, env=GIT_ENVIRONMENT)
+    before = (_standing(committed), run_git(committed, "diff", "--cached"))
+    _execute(committed, "git read-tree HEAD; rm -f .git/MERGE_*; echo new > file")
+    _gc(committed)
+    project_in(committed).rollback("p", "first")
+    assert (_standing(committed), run_git(committed, "diff", "--cached")) == before
+    assert run_git(committed, "fsck", "--connectivity-only") == ""
+
+
+def test_what_was_staged_before_the_first_commit_outlives_a_prune(tmp_path: Path) -> None:
+    top = tmp_path / "project"
+    top.mkdir()
+    _staged_before_any_commit(top)
+    before = (_standing(top), run_git(top, "show", ":file"))
+    _execute(top, "git rm -q --cached file; rm file")
+    _gc(top)
+    project_in(top).rollback("p", "first")
+    assert (_standing(top), run_git(top, "show", ":file")) == before
+
+
+LOSSES = (
+    ("rm -rf .git", "true"),
+    ("rm .git/HEAD", "exit 1"),
+    ("echo '[' > .git/config", "true"),
+    ("rm -r .git; echo x > .git", "exit 1"),
+)
+
+
+@pytest.mark.parametrize(("ruin", "ends"), LOSSES)
+def test_a_git_directory_that_is_lost_stops_a_rollback_until_it_is_back(
+    committed: Path, ruin: str, ends: str
+) -> None:
+    before = _standing(committed)
+    shutil.copytree(committed / ".git", committed.parent / "backup")
+    file = committed.parent / "plan.yaml"
+    file.write_text(PLAN % ("/nowhere", f"echo new > file; {ruin}; {ends}"))
+    status = project_in(committed).execute(file)
+    assert status.state is State.ERRORED
+    assert status.error is not None
+    assert "HEAD, branch and index" in status.error.message
+    for dry_run in (True, False):
+        with pytest.raises(ResourceUnsuitable) as stopped:
+            project_in(committed).rollback("p", "first", dry_run=dry_run)
+        assert "put the git directory back" in stopped.value.next_step
+        assert "refs/heads/main" in stopped.value.next_step
+        assert "checkpoint restore ID --to DIR" in stopped.value.next_step
+    assert (committed / "file").read_text() == "new\n"
+    project_in(committed).checkpoints.restore("first", committed.parent / "out")
+    assert (committed.parent / "out" / "workspace" / "file").read_text() == "old\n"
+    if (committed / ".git").is_dir():
+        shutil.rmtree(committed / ".git")
+    (committed / ".git").unlink(missing_ok=True)
+    shutil.copytree(committed.parent / "backup", committed / ".git")
+    project_in(committed).rollback("p", "first")
+    assert _standing(committed) == before
+
+
+def test_a_checkpoint_of_an_index_that_is_broken_can_be_taken_and_left(committed: Path) -> None:
+    before = _standing(committed)
+    _execute(committed, "echo ruined > .git/index")
+    project_in(committed).rollback("p", "first")
+    assert _standing(committed) == before
+
+
+@pytest.mark.parametrize("at", ["pin_head", "Position", "commit_start"])
+def test_what_a_killed_making_left_is_swept(
+    committed: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(f"mulligan.adapters.sandboxes.git.in_place.{at}", _killed)
+        with pytest.raises(Interrupted):
+            _execute(committed, "true")
+    (left,) = (committed / ".mulligan" / "git").glob("*/*")
+    assert project_in(committed).gc(dry_run=True).sandboxes_removed == (str(left),)
+    assert bool(run_git(committed, "for-each-ref", "refs/mulligan")) is (at != "pin_head")
+    assert any(str(left) in finding.what for finding in project_in(committed).doctor().findings)
+    assert not list((committed / ".mulligan" / "git").iterdir())
+    assert run_git(committed, "for-each-ref", "refs/mulligan") == ""
+    project = project_in(committed)
+    assert project.execute("p").state is State.COMPLETE
+    assert project.gc().sandboxes_removed == ()
+    project.rollback("p", "first")
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_git_directory_that_a_step_replaced_comes_back(committed: Path) -> None:

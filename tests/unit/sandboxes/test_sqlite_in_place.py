@@ -1,13 +1,14 @@
 """A real database that is worked on in place goes back without being replaced: others may have it open."""
 
+import dataclasses
 import os
 import sqlite3
 import stat
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
 from mulligan.domain.resource import Sandbox, Strategy
@@ -21,7 +22,7 @@ from tests.snapshot_world import Watcher, removed, restored
 def world(tmp_path: Path) -> DatabaseWorld:
     made = new_world(tmp_path)
     run_sql(made.real, "CREATE TABLE t (a)", "INSERT INTO t VALUES ('base')", "PRAGMA user_version = 5")
-    return replace(made, kind=InPlaceDatabases(made.around))
+    return dataclasses.replace(made, kind=InPlaceDatabases(made.around))
 
 
 def in_place(world: DatabaseWorld, *, create: bool = False) -> Sandbox:
@@ -69,10 +70,6 @@ def test_page_size_journal_mode_and_mode_of_the_file_come_back(
     run_sql(world.real, "PRAGMA journal_mode = delete", "PRAGMA page_size = 1024", "VACUUM")
     run_sql(world.real, f"PRAGMA journal_mode = {then}")
     world.real.chmod(0o600)
-    if then == "wal":
-        with pytest.raises(RestoreFailed, match="readonly"):  # in WAL mode no page size can be changed
-            world.kind.restore(sandbox, sandbox.base, Watcher())
-        run_sql(world.real, "PRAGMA journal_mode = delete")
     world.kind.restore(sandbox, sandbox.base, Watcher())
     assert content(world.real) == before
     assert stat.S_IMODE(world.real.stat().st_mode) == 0o640
@@ -88,6 +85,76 @@ def test_a_journal_mode_that_others_hold_on_to_is_told(world: DatabaseWorld) -> 
             world.kind.restore(sandbox, sandbox.base, Watcher())
     world.kind.restore(sandbox, sandbox.base, Watcher())
     assert rows(world.real) == [("base",)]
+
+
+def test_a_page_size_cannot_go_back_in_wal_mode_while_others_have_it_open(world: DatabaseWorld) -> None:
+    sandbox = in_place(world)
+    run_sql(world.real, "PRAGMA page_size = 1024", "VACUUM", "PRAGMA journal_mode = wal")
+    with closing(sqlite3.connect(world.real, isolation_level=None)) as other:
+        other.execute("SELECT * FROM t").fetchall()
+        with pytest.raises(DatabaseBusy):
+            world.kind.restore(sandbox, sandbox.base, Watcher())
+        assert other.execute("PRAGMA page_size").fetchone() == (1024,)
+    world.kind.restore(sandbox, sandbox.base, Watcher())
+    assert rows(world.real, "PRAGMA page_size") == [(4096,)]
+    assert world.capture(sandbox).snapshot.same_as(sandbox.base)
+
+
+@pytest.mark.parametrize("cut", ["content", "journal mode"])
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_a_restore_that_was_cut_off_is_on_its_way_and_no_change_of_others(
+    world: DatabaseWorld, mode: str, cut: str
+) -> None:
+    run_sql(world.real, f"PRAGMA journal_mode = {mode}")
+    sandbox = in_place(world)
+    other = "delete" if mode == "wal" else "wal"
+    run_sql(world.real, "INSERT INTO t VALUES (2)", f"PRAGMA journal_mode = {other}")
+    world.real.chmod(0o600)
+    before = world.capture(sandbox).snapshot
+    world.kind.export(sandbox.base, world.project / "base", Watcher())
+    with closing(sqlite3.connect(world.project / "base" / "app.db")) as source:  # as far as it came
+        source.execute("PRAGMA journal_mode = delete")
+        with closing(sqlite3.connect(world.real)) as real:
+            source.backup(real)
+    if cut == "journal mode":
+        run_sql(world.real, f"PRAGMA journal_mode = {mode}")
+    assert not any(world.capture(sandbox).snapshot.same_as(s) for s in (before, sandbox.base))
+    assert world.kind.changed_by_others(sandbox, sandbox.base, before, Watcher()) == ()
+    run_sql(world.real, "INSERT INTO t VALUES ('by hand')")
+    assert world.kind.changed_by_others(sandbox, sandbox.base, before, Watcher()) == (str(world.real),)
+    world.real.write_text("ruined by hand")
+    assert world.kind.changed_by_others(sandbox, sandbox.base, before, Watcher()) == (str(world.real),)
+    world.kind.restore(sandbox, sandbox.base, Watcher())
+    assert world.kind.changed_by_others(sandbox, sandbox.base, before, Watcher()) == ()
+    world.real.unlink()
+    assert world.kind.changed_by_others(sandbox, sandbox.base, before, Watcher()) == ()
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+def test_a_symlink_in_the_place_of_a_sidecar_is_neither_followed_nor_in_the_way(
+    world: DatabaseWorld, tmp_path: Path, suffix: str, mode: str
+) -> None:
+    run_sql(world.real, f"PRAGMA journal_mode = {mode}")
+    sandbox = in_place(world)
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"precious")
+    run_sql(world.real, "INSERT INTO t VALUES (2)")
+    beside_it = world.real.with_name(world.real.name + suffix)
+    beside_it.symlink_to(precious)
+    left = world.capture(sandbox)
+    assert [unheld.path for unheld in left.unheld] == ["app.db"]
+    assert suffix in left.unheld[0].reason
+    with pytest.raises(ResourceUnsuitable, match=suffix):
+        world.kind.create(replace(world.order(), path=world.real), Watcher())
+    world.kind.restore(sandbox, sandbox.base, Watcher())
+    assert beside(world.real) == ["app.db"]
+    assert rows(world.real) == [("base",)]
+    world.kind.restore(sandbox, left.snapshot, Watcher())
+    assert beside_it.is_symlink() is (suffix != "-shm")
+    beside_it.unlink(missing_ok=True)
+    assert rows(world.real) == [("base",), (2,)]
+    assert precious.read_bytes() == b"precious"
 
 
 def test_one_that_others_have_locked_is_waited_for_and_then_told(world: DatabaseWorld) -> None:
@@ -144,6 +211,20 @@ def test_a_symlink_is_neither_followed_nor_accepted(world: DatabaseWorld, tmp_pa
     assert not world.real.is_symlink()
     assert rows(world.real) == [("base",)]
     assert rows(precious, "SELECT * FROM mine") == []
+
+
+def test_a_hard_link_to_another_database_is_replaced_and_not_written_through(world: DatabaseWorld) -> None:
+    sandbox = in_place(world)
+    precious = world.project / "precious.db"
+    run_sql(precious, "CREATE TABLE t (a)", "INSERT INTO t VALUES ('precious')")
+    world.real.unlink()
+    world.real.hardlink_to(precious)
+    left = world.capture(sandbox).snapshot
+    world.kind.restore(sandbox, sandbox.base, Watcher())
+    assert rows(world.real) == [("base",)]
+    assert rows(precious) == [("precious",)]
+    world.kind.restore(sandbox, left, Watcher())
+    assert rows(world.real) == rows(precious) == [("precious",)]
 
 
 def test_a_fork_is_a_copy_and_removing_leaves_the_real_one_alone(world: DatabaseWorld) -> None:

@@ -1,14 +1,14 @@
 """Grafting costs what is edited, keeps the times of all else, and refuses what could be no tree."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.snapshots.graft import grafted
 from mulligan.adapters.snapshots.objects import HashingSink, Objects
 from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.tree_difference import EntryType, TreeEntry
+from mulligan.domain.tree_difference import Beside, EntryType, TreeEntry
 from tests.snapshot_world import bring_back, new_store, take
 
 AT_NS = 1_700_000_000_000_000_000
@@ -50,7 +50,7 @@ def test_times_stay_but_of_folders_in_which_a_name_came_or_went(tmp_path: Path) 
         shared_with=b"",
         attributes=(),
         empty=False,
-        mtime_ns=5_000_000_000,
+        beside=Beside(5_000_000_000),
     )
     made = store.graft(root, {"a/b/old": None, "a/b/new": file}, AT_NS)
     bring_back(store, Snapshot((made,)), tmp_path / "other")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import ALL, is_text, json_object, json_text, time_text, time_value
@@ -53,6 +53,10 @@ _BETWEEN_STEPS = """
 SELECT group_id FROM checkpoint_groups
 WHERE plan_id = ? AND superseded = 0 AND between_steps = 1 ORDER BY seq DESC LIMIT 1
 """
+_BETWEEN_STEPS_BEFORE = """
+SELECT group_id FROM checkpoint_groups
+WHERE plan_id = ? AND superseded = 0 AND between_steps = 1 AND seq < ? ORDER BY seq DESC LIMIT 1
+"""
 _LABELLED = """
 SELECT group_id FROM checkpoint_groups
 WHERE plan_id = ? AND superseded = 0 AND label = ? ORDER BY seq LIMIT 10
@@ -89,6 +93,7 @@ _SNAPSHOTS = "SELECT DISTINCT snapshot FROM checkpoints"
 _PARENT = "SELECT parent_group_id FROM checkpoint_groups WHERE group_id = ?"
 _ADOPT_GROUPS = "UPDATE checkpoint_groups SET parent_group_id = ? WHERE parent_group_id = ?"
 _ADOPT_CHECKPOINTS = "UPDATE checkpoints SET parent_group_id = ? WHERE parent_group_id = ?"
+_RENAME = "UPDATE checkpoints SET sandbox_ref = ? WHERE checkpoint_id = ?"
 _REMOVE = "DELETE FROM checkpoint_groups WHERE group_id = ?"
 
 
@@ -191,6 +196,14 @@ class SqlCheckpointRepository:
         """The newest live group between two steps."""
         return self._one(_BETWEEN_STEPS, plan_id)
 
+    def newest_before(self, plan_id: PlanId, seq: int) -> CheckpointGroup | None:
+        """The newest live group between two steps before that sequence number."""
+        return self._one(_BETWEEN_STEPS_BEFORE, plan_id, seq)
+
+    def last_of_attempt(self, plan_id: PlanId, attempt: int) -> CheckpointGroup | None:
+        """The newest group of an attempt, live or not."""
+        return self._one(_LAST_OF_ATTEMPT, plan_id, attempt)
+
     def first(self, plan_id: PlanId) -> CheckpointGroup | None:
         """The oldest live group of the sandboxes."""
         return self._one(_FIRST, plan_id)
@@ -227,6 +240,11 @@ class SqlCheckpointRepository:
         """The snapshots of all checkpoints of all plans, each once."""
         return [Snapshot.from_text(row["snapshot"]) for row in self._db.rows(_SNAPSHOTS)]
 
+    def rename(self, names: Mapping[CheckpointId, str]) -> None:
+        """Record the names that other programs know checkpoints by from now on."""
+        for checkpoint_id, name in names.items():
+            self._db.execute(_RENAME, (name, checkpoint_id))
+
     def remove(self, group_ids: Sequence[GroupId]) -> None:
         """Remove whole groups; their children get their parents."""
         for group_id in group_ids:
@@ -259,8 +277,8 @@ class SqlCheckpointRepository:
             wanted=word, hint=f"that label was left behind by a rollback: name it by its id, {ids}"
         )
 
-    def _one(self, statement: str, plan_id: PlanId) -> CheckpointGroup | None:
-        row = self._db.row(statement, (plan_id,))
+    def _one(self, statement: str, plan_id: PlanId, *more: int) -> CheckpointGroup | None:
+        row = self._db.row(statement, (plan_id, *more))
         return self.get(row["group_id"]) if row else None
 
     def _group(self, row: Row, members: Sequence[Row]) -> CheckpointGroup:

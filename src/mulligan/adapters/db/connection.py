@@ -35,6 +35,7 @@ class Connection:
             self._raw.execute("PRAGMA foreign_keys = ON")
         except sqlite3.Error as exc:
             raise self._unusable(exc) from exc
+        self._identity = self._look()
 
     @property
     def path(self) -> Path:
@@ -74,6 +75,13 @@ class Connection:
         try:
             # Inside: a signal that came while it waited for other writers is raised right after it has begun.
             self.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            if write and self._look() != self._identity:
+                # Else all that is written would be gone when this process ends, and nobody would have been told.
+                raise DatabaseUnusable(
+                    database=str(self._path),
+                    reason="it was removed or replaced while this process had it open",
+                    hint=f"something removed it, perhaps a step that works in place: put {self._path.parent} back",
+                )
             yield
             if write:
                 self._commit()
@@ -83,6 +91,14 @@ class Connection:
             if self._raw.in_transaction:
                 self._raw.rollback()
             raise
+
+    def _look(self) -> tuple[int, int] | None:
+        """Which file it is; None: there is none."""
+        try:
+            st = self._path.stat()
+        except FileNotFoundError:
+            return None
+        return st.st_dev, st.st_ino
 
     def _commit(self) -> None:
         try:

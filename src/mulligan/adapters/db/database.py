@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         CheckpointRepository,
         ChildRepository,
         Claim,
+        CorrectionRepository,
         DecisionRepository,
         EventRepository,
         HistoryRepository,
@@ -68,6 +69,13 @@ class SqlTransaction:
     def decisions(self) -> DecisionRepository:
         """Decisions."""
         return SqlDecisionRepository(self._db)
+
+    @property
+    def corrections(self) -> CorrectionRepository:
+        """Corrections."""
+        from mulligan.adapters.db.corrections import SqlCorrectionRepository
+
+        return SqlCorrectionRepository(self._db)
 
     @property
     def checkpoints(self) -> CheckpointRepository:

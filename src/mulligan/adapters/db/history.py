@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from mulligan.adapters.db.columns import ALL, json_object, json_text, time_text, time_value
+from mulligan.adapters.db.definitions import definition_from_text, definition_to_text
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import GroupId, IntentId, PlanId
 from mulligan.domain.intent import Intent, IntentKind
@@ -35,8 +36,8 @@ _SPARE_CHECKPOINTS = "UPDATE checkpoints SET superseded = 0 WHERE group_id = ?"
 _REST = "UPDATE checkpoint_groups SET between_steps = 1 WHERE group_id = ?"
 
 _ADD_INTENT = """
-INSERT INTO intents (intent_id, plan_id, seq, kind, data_json, created_at)
-VALUES (?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM intents), ?, ?, ?)
+INSERT INTO intents (intent_id, plan_id, seq, kind, data_json, created_at, definition_json)
+VALUES (?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM intents), ?, ?, ?, ?)
 """
 _SAVE_INTENT = "UPDATE intents SET data_json = ? WHERE intent_id = ?"
 _CLOSE_INTENT = "DELETE FROM intents WHERE intent_id = ?"
@@ -102,6 +103,7 @@ class SqlIntentRepository:
                 intent.kind,
                 json_text(intent.data),
                 time_text(intent.created_at),
+                definition_to_text(intent.definition) if intent.definition else None,
             ),
         )
 
@@ -129,6 +131,7 @@ def _intent(row: Row) -> Intent:
         kind=IntentKind(row["kind"]),
         data=json_object(row["data_json"]),
         created_at=time_value(row["created_at"]),
+        definition=definition_from_text(row["definition_json"]) if row["definition_json"] else None,
     )
 
 

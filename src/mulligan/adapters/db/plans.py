@@ -19,7 +19,7 @@ from mulligan.adapters.db.definitions import definition_from_text, definition_to
 from mulligan.adapters.db.states import state_from_text, state_to_text
 from mulligan.domain.ids import CheckpointId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.naming import nearest_word
-from mulligan.domain.plan import Conflict, Phase, Plan, PlanFailure, State
+from mulligan.domain.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
 from mulligan.errors import Ambiguous, PlanNotFound
 
 _ADD = """
@@ -38,6 +38,15 @@ WHERE plan_id = ?
 """
 _REDEFINE = "UPDATE definitions SET definition_json = ? WHERE plan_id = ?"
 _RECOUNT = "UPDATE plans SET steps_total = ?, updated_at = ? WHERE plan_id = ?"
+_KEEP_DEFINITION = """
+INSERT INTO earlier_definitions (plan_id, before_line, definition_json)
+SELECT plan_id, ?, definition_json FROM definitions WHERE plan_id = ?
+ON CONFLICT (plan_id, before_line) DO NOTHING
+"""
+_EARLIER_DEFINITION = """
+SELECT definition_json FROM earlier_definitions
+WHERE plan_id = ? AND before_line > ? ORDER BY before_line LIMIT 1
+"""
 _PLANS = "SELECT plans.*, definition_json FROM plans JOIN definitions ON definitions.plan_id = plans.plan_id"
 _GET = f"{_PLANS} WHERE plans.plan_id = ?"
 _BY_PREFIX = f"{_PLANS} WHERE plans.plan_id LIKE ? ORDER BY ordinal LIMIT 10"
@@ -119,10 +128,18 @@ class SqlPlanRepository:
         )
 
     def redefine(self, plan: Plan) -> None:
-        """Record another definition of the plan."""
+        """Record another definition of the plan; what it was stays with the lines before its present one."""
         definition = plan.definition
+        self._db.execute(_KEEP_DEFINITION, (plan.line, plan.plan_id))
         self._db.execute(_REDEFINE, (definition_to_text(definition), plan.plan_id))
         self._db.execute(_RECOUNT, (len(definition.steps), time_text(plan.updated_at), plan.plan_id))
+
+    def definition_on(self, plan_id: PlanId, line: int) -> PlanDefinition:
+        """What the plan was at the end of that line."""
+        earlier = self._db.row(_EARLIER_DEFINITION, (plan_id, line))
+        if earlier is None:
+            return self.get(plan_id).definition
+        return definition_from_text(earlier["definition_json"])
 
     def resolve(self, word: str) -> Plan:
         """The plan that a user's word means."""

@@ -15,8 +15,9 @@ from mulligan.adapters.db.columns import (
     time_value,
 )
 from mulligan.domain.decision import Choice, Decision, DecisionType
-from mulligan.domain.ids import CallId, DecisionId, PlanId
+from mulligan.domain.ids import CallId, DecisionId, PlanId, as_id_prefix
 from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.errors import Ambiguous, DecisionNotFound
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection, Row
@@ -58,6 +59,7 @@ INSERT INTO decisions (
 """
 _COUNT_DECISIONS = "SELECT COUNT(*) FROM decisions WHERE plan_id = ? AND superseded = 0"
 _DECISIONS = "SELECT * FROM decisions WHERE plan_id = ? ORDER BY seq"
+_DECISIONS_BY_PREFIX = "SELECT * FROM decisions WHERE decision_id LIKE ? ORDER BY decision_id LIMIT 10"
 
 
 class SqlStepRepository:
@@ -201,6 +203,21 @@ class SqlDecisionRepository:
     def list(self, plan_id: PlanId) -> Sequence[Decision]:
         """The plan's decisions in order, superseded ones too."""
         return [_decision(row) for row in self._db.rows(_DECISIONS, (plan_id,))]
+
+    def resolve(self, word: str) -> Decision:
+        """The decision that a user's word means."""
+        prefix = as_id_prefix(word)
+        rows = self._db.rows(_DECISIONS_BY_PREFIX, (prefix + "%",)) if prefix else ()
+        if not rows:
+            raise DecisionNotFound(wanted=word)
+        if len(rows) > 1:
+            raise Ambiguous(
+                wanted=word,
+                count="several decisions",
+                candidates=", ".join(row["decision_id"] for row in rows),
+                hint="name one with more characters of its id",
+            )
+        return _decision(rows[0])
 
 
 def _call(row: Row) -> ToolCall:

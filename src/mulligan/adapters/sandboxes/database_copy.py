@@ -14,9 +14,10 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote_from_bytes
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles, is_settled
 from mulligan.adapters.sandboxes.lock_holders import holders_of
@@ -90,8 +91,7 @@ class DatabaseCopies:
                 time.sleep(_NAP)
 
 
-@dataclass(frozen=True, slots=True)
-class _Copying:
+class _Copying(Struct, frozen=True):
     """One copy of one database."""
 
     files: DatabaseFiles
@@ -118,7 +118,12 @@ class _Copying:
         return found
 
     def _content(self) -> None:
-        wal, shm, journal = sidecars(self.files.name)
+        wal, shm, journal = names = sidecars(self.files.name)
+        if odd := [name for name in names if not self.files.is_plain(name)]:
+            # SQLite would follow a symlink there, and write to what it leads to.
+            raise NoDatabase(
+                f"{odd[0]} is no file, and SQLite keeps what is not written yet in one of that name"
+            )
         head, wal_found = self.files.head(_HEADER), self.files.stat(wal)
         in_wal_mode = head[18:20] == bytes((_WAL, _WAL))
         has_wal = wal_found is not None and wal_found.st_size > 0

@@ -5,8 +5,9 @@ import shutil
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.placement import sidecars
@@ -21,8 +22,7 @@ Stamp = tuple[int, int, int, int, int, int, int]
 Stamps = tuple[Stamp | None, ...]  # of the database, its -wal and its -journal; None: not there
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseFiles:
+class DatabaseFiles(Struct, frozen=True):
     """A database file, by a folder that can be trusted and the way from there."""
 
     root: Path
@@ -48,6 +48,11 @@ class DatabaseFiles:
         """What stands in the database's folder under that name; None for nothing."""
         with self.folder() as fd:
             return _stat(fd, name)
+
+    def is_plain(self, name: str) -> bool:
+        """Whether a file stands there, or nothing."""
+        found = self.stat(name)
+        return found is None or stat.S_ISREG(found.st_mode)
 
     def head(self, size: int) -> bytes:
         """The first bytes of the file."""
@@ -95,14 +100,16 @@ class DatabaseFiles:
             if fd is not None:
                 self._clear(fd, trash)
 
+    def clear_odd(self, trash: Path) -> None:
+        """Remove what stands in the place of a sidecar and is no file."""
+        with self.folder() as fd:
+            for name in sidecars(self.name):
+                if fd is not None and not self.is_plain(name):
+                    _remove(fd, name, trash)
+
     def _clear(self, fd: int, trash: Path) -> None:
         for name in (self.name, *sidecars(self.name)):
-            found = _stat(fd, name)
-            if found is not None and stat.S_ISDIR(found.st_mode):
-                os.rename(name, trash / "in-the-way", src_dir_fd=fd)
-                remove_tree(trash / "in-the-way", trash)
-            elif found is not None:
-                os.unlink(name, dir_fd=fd)
+            _remove(fd, name, trash)
 
     @contextmanager
     def folder(self, *, make: bool = False) -> Generator[int | None]:
@@ -149,6 +156,15 @@ def _stat(folder: int | None, name: str) -> os.stat_result | None:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
+
+
+def _remove(folder: int, name: str, trash: Path) -> None:
+    found = _stat(folder, name)
+    if found is not None and stat.S_ISDIR(found.st_mode):
+        os.rename(name, trash / "in-the-way", src_dir_fd=folder)
+        remove_tree(trash / "in-the-way", trash)
+    elif found is not None:
+        os.unlink(name, dir_fd=folder)
 
 
 def _stamp(folder: int | None, name: str) -> Stamp | None:

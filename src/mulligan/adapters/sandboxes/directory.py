@@ -1,16 +1,16 @@
 """Sandboxes of folders: the folder is captured, and the snapshot restored into a folder of the plan's own."""
 
-from collections.abc import Collection
+import os
 from contextlib import AbstractContextManager
-from datetime import datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.composing import compose_files
 from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.places import unsuitable_place
+from mulligan.adapters.sandboxes.private import Private
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, PathChange, Survey
@@ -18,7 +18,7 @@ from mulligan.errors import ResourceUnsuitable, SandboxMissing
 from mulligan.ports import ApplyOrder, Composed, Observer, SandboxOrder, SnapshotStore, WorkingTree
 
 
-class DirectorySandboxes:
+class DirectorySandboxes(Private):
     """Makes working copies of folders. What a sandbox started from is the base of every later merge."""
 
     type = ResourceType.FS_DIRECTORY
@@ -68,29 +68,25 @@ class DirectorySandboxes:
         self._must_exist(sandbox)
         return self._store.capture(self._tree(sandbox), observer)
 
-    def publish(
-        self,
-        sandbox: Sandbox,
-        checkpoint_id: CheckpointId,
-        snapshot: Snapshot,
-        after: Checkpoint | None,
-        at: datetime,
-    ) -> str:
-        """Nobody else reads the store: the snapshot's own id is its name."""
-        return snapshot.id
-
-    def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
-        """Nothing was published."""
-
-    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+    def compare(
+        self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
+    ) -> tuple[PathChange, ...]:
         """What a restore would do; touches nothing."""
         self._must_exist(sandbox)
-        return self._store.compare(snapshot, self._tree(sandbox))
+        return self._store.compare(snapshot, replace(self._tree(sandbox), leaving=leaving))
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
-        return self._store.restore(snapshot, self._tree(sandbox), observer)
+        return self._restore(sandbox, snapshot, observer)
+
+    def remake(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
+        """Make a working copy that is gone anew."""
+        path = Path(sandbox.path)
+        inside = path.is_relative_to(self._home) and not path.parent.is_symlink()
+        if not inside or os.path.lexists(path):
+            raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
+        self._restore(sandbox, snapshot, observer)
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
         """Files are what their bytes are."""
@@ -115,6 +111,9 @@ class DirectorySandboxes:
         """Remove the working copy; one that is gone already is fine."""
         remove_tree(Path(sandbox.path), self._home)
         self._store.forget_tree(self._tree(sandbox))
+
+    def _restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
+        return self._store.restore(snapshot, self._tree(sandbox), observer)
 
     def _tree(self, sandbox: Sandbox) -> WorkingTree:
         return _copy(sandbox)

@@ -52,16 +52,16 @@ class LocalPlanFolders:
         clear_trash(self._home)
 
 
-class LocalSandboxFolders(LocalPlanFolders):
-    """The folders of sandboxes, for some of which something stands elsewhere."""
+class LocalRepositoryFolders(LocalPlanFolders):
+    """The repositories of checkpoints, for which something stands elsewhere."""
 
     def __init__(self, *, home: Path, release: Callable[[Path], None]) -> None:
-        """`release` lets go of what stands elsewhere for a folder."""
+        """`release` lets go of what stands elsewhere for one."""
         super().__init__(home=home)
         self._release = release
 
     def remove(self, folder: Path) -> None:
-        """Remove a folder, and what stands elsewhere for it first."""
+        """Remove one, and what stands elsewhere for it first: it is what knows of that."""
         self._release(folder)
         super().remove(folder)
 

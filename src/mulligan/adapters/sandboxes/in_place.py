@@ -5,7 +5,10 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes, real_tree, sandbox_of
 from mulligan.domain.resource import Sandbox, Strategy
+from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture
+from mulligan.domain.tree_difference import changed_by_others
+from mulligan.errors import SandboxMissing
 from mulligan.ports import Observer, SandboxOrder, WorkingTree
 
 
@@ -32,6 +35,18 @@ class InPlaceFolders(DirectorySandboxes):
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """The real folder's tree."""
         return (self._tree(sandbox),)
+
+    def changed_by_others(
+        self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
+    ) -> tuple[str, ...]:
+        """The paths that hold what is of neither."""
+        present = self.capture(sandbox, observer).snapshot
+        found = (self._store.difference(present.roots[0], state.roots[0]) for state in (target, before))
+        return tuple(f"{sandbox.path}/{path}" for path in changed_by_others(*found))
+
+    def remake(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
+        """Refuse: the folder is the user's to put back."""
+        raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
 
     def remove(self, sandbox: Sandbox) -> None:
         """Leave the folder alone: it is the user's."""

@@ -18,11 +18,13 @@ from mulligan.adapters.sandboxes.lock_holders import holders_of
 from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes
 from mulligan.domain.resource import Resource, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import DatabaseBusy, ResourceUnsuitable, RestoreFailed
 from mulligan.ports import Observer, SandboxOrder
 
 _NAP = 0.01
-_JOURNAL_MODE = slice(18, 20)  # in the header of a database
+_PAGE_SIZE, _JOURNAL_MODE = slice(16, 18), slice(18, 20)  # in the header of a database
+_ROLLBACK, _WAL = b"\1\1", b"\2\2"
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
@@ -52,6 +54,36 @@ class InPlaceDatabases(SqliteSandboxes):
         """The database itself may be missing; whether the folder around it is there is that resource's matter."""
         return True
 
+    def changed_by_others(
+        self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
+    ) -> tuple[str, ...]:
+        """The database, if it is neither of the two, nor on the way from one to the other."""
+        present = self.capture(sandbox, observer).snapshot
+        known = (target, before)
+        found = changed_by_others(*(self._store.difference(present.roots[0], s.roots[0]) for s in known))
+        if not found or any(self._is_on_the_way_to(sandbox, state, observer) for state in known):
+            return ()
+        return (sandbox.path,)
+
+    def _is_on_the_way_to(self, sandbox: Sandbox, state: Snapshot, observer: Observer) -> bool:
+        """Whether it has the content already, or still, and only not the journal mode or the mode of the file."""
+        with self._staged(sandbox, observer) as staged:
+            copy = staged.tree.path / Path(sandbox.path).name
+            present = self._store.capture(staged.tree, observer).snapshot
+            wanted = [
+                d.new for d in self._store.difference(present.roots[0], state.roots[0]) if d.path == copy.name
+            ]
+            if staged.unheld or not wanted or wanted[0] is None or not _head(copy).startswith(MAGIC):
+                return False
+            copy.chmod(wanted[0].mode)
+            for mode in (_ROLLBACK, _WAL):
+                with copy.open("r+b") as file:
+                    file.seek(_JOURNAL_MODE.start)
+                    file.write(mode)
+                if self._store.capture(staged.tree, observer).snapshot.same_as(state):
+                    return True
+        return False
+
     def remove(self, sandbox: Sandbox) -> None:
         """Leave the database alone: it is the user's."""
         self._memory(sandbox).forget()
@@ -66,14 +98,15 @@ class InPlaceDatabases(SqliteSandboxes):
     def _replace(self, files: DatabaseFiles, new: Path, shop: Path) -> None:
         """Write the new state into the database that is there, or put it where there is none."""
         wanted = new / files.name
-        if not _is_database(files):
-            _sync(wanted)
-            super()._replace(files, new, shop)
-        elif _head(wanted).startswith(MAGIC):
+        files.clear_odd(shop)
+        readable = _head(wanted).startswith(MAGIC) and len(os.listdir(new)) == 1
+        if _is_database(files) and readable and not _has_other_names(files):
             self._write_into(files, wanted)
-        else:
+            return
+        if _is_database(files):
             self._alone(files)
-            super()._replace(files, new, shop)
+        _sync(wanted)
+        super()._replace(files, new, shop)
 
     def _write_into(self, files: DatabaseFiles, wanted: Path) -> None:
         deadline = time.monotonic() + self._around.busy_limit
@@ -82,9 +115,11 @@ class InPlaceDatabases(SqliteSandboxes):
             if status in _BUSY and time.monotonic() > deadline:
                 raise self._busy(files)
 
-        mode = "wal" if _head(wanted)[_JOURNAL_MODE] == b"\2\2" else "delete"
+        mode = "wal" if _head(wanted)[_JOURNAL_MODE] == _WAL else "delete"
         try:
             with closing(_open(files, self._around.busy_limit)) as real:
+                if files.head(_PAGE_SIZE.stop)[_PAGE_SIZE] != _head(wanted)[_PAGE_SIZE]:
+                    real.execute("PRAGMA journal_mode = DELETE")  # in WAL mode no page size can be changed
                 with closing(sqlite3.connect(wanted, isolation_level=None)) as source:
                     source.execute("PRAGMA journal_mode = DELETE")  # or its own -wal would have to be written
                     source.backup(real, pages=-1, sleep=_NAP, progress=progress)
@@ -120,6 +155,12 @@ class InPlaceDatabases(SqliteSandboxes):
 def _is_database(files: DatabaseFiles) -> bool:
     found = files.stat(files.name)
     return found is not None and stat.S_ISREG(found.st_mode) and files.head(len(MAGIC)) == MAGIC
+
+
+def _has_other_names(files: DatabaseFiles) -> bool:
+    """Whether it is a hard link: what is written into it would be written to another file too."""
+    found = files.stat(files.name)
+    return found is not None and found.st_nlink > 1
 
 
 def _head(file: Path) -> bytes:

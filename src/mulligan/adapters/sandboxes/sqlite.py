@@ -7,11 +7,12 @@ What a step made unreadable for SQLite is kept byte for byte instead, so that th
 import os
 import stat
 import time
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.composing import compose_files
 from mulligan.adapters.sandboxes.database_contents import same_contents
@@ -19,9 +20,9 @@ from mulligan.adapters.sandboxes.database_copy import MAGIC, DatabaseCopies, NoD
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles, Stamps, is_settled
 from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.known_states import KnownState
+from mulligan.adapters.sandboxes.private import Private
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId, PlanId
+from mulligan.domain.ids import PlanId
 from mulligan.domain.placement import folder_name, sidecars
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
@@ -42,8 +43,7 @@ _NAP = 0.005
 _LONGEST_NAP = 0.1  # someone may be writing all the time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workplace:
+class Workplace(Struct, frozen=True, kw_only=True):
     """What it takes to work on databases."""
 
     store: SnapshotStore
@@ -54,15 +54,14 @@ class Workplace:
     busy_limit: float  # seconds for which others may keep a database locked
 
 
-@dataclass(frozen=True, slots=True)
-class _Staged:
+class _Staged(Struct, frozen=True):
     """A database as a folder that the store can take."""
 
     tree: WorkingTree
     unheld: tuple[Unheld, ...]
 
 
-class SqliteSandboxes:
+class SqliteSandboxes(Private):
     """Makes working copies of databases, each in a folder of its own or inside another resource's sandbox."""
 
     type = ResourceType.SQLITE
@@ -139,21 +138,9 @@ class SqliteSandboxes:
         self._memory(sandbox).remember(stamps, taken_ns, capture.snapshot)
         return capture
 
-    def publish(
-        self,
-        sandbox: Sandbox,
-        checkpoint_id: CheckpointId,
-        snapshot: Snapshot,
-        after: Checkpoint | None,
-        at: datetime,
-    ) -> str:
-        """Nobody else reads the store: the snapshot's own id is its name."""
-        return snapshot.id
-
-    def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
-        """Nothing was published."""
-
-    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+    def compare(
+        self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
+    ) -> tuple[PathChange, ...]:
         """What a restore would do, in words of the database's own folder; touches nothing."""
         self._must_exist(sandbox)
         return self._changes(sandbox, snapshot)
@@ -165,6 +152,15 @@ class SqliteSandboxes:
         if changes or (not self._others_at_work and self._is_untidy(sandbox)):
             self._put(sandbox, snapshot, observer)
         return changes
+
+    def remake(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
+        """Make a working copy that is gone anew, with the folder around it unless that is another resource's."""
+        path, root = Path(sandbox.path), self._files(sandbox).root
+        if root.is_symlink() or root.parent.is_symlink() or os.path.lexists(path):
+            raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
+        self._memory(sandbox).forget()
+        _make_private(root)
+        self.restore(sandbox, snapshot, observer)
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
         """Tell whether SQLite reads the same in both, however it is laid out in pages."""

@@ -6,7 +6,8 @@ mtime that has to come back is repaired without a word.
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.places import Place, path_of
@@ -29,8 +30,7 @@ from mulligan.errors import RestoreFailed
 from mulligan.ports import WorkingTree
 
 
-@dataclass(frozen=True, slots=True)
-class Clearing:
+class Clearing(Struct, frozen=True):
     """A folder that is not in the target: its files go, and it goes too unless something in it must stay."""
 
     folder: Folder
@@ -38,8 +38,7 @@ class Clearing:
     goes: bool
 
 
-@dataclass(slots=True, eq=False)
-class Work:
+class Work(Struct, eq=False):
     """A folder in which something is to be done. The topmost is the one that the tree's own folder is in."""
 
     name: str
@@ -86,13 +85,16 @@ def compare_trees(
     read: Callable[[bytes], bytes],
 ) -> Difference:
     """Plan a restore; RestoreFailed where the target needs a place that something else must keep."""
-    return _Comparison(inside, read).run(present, snapshot, exclusions_of(tree))
+    return _Comparison(inside, read, tree).run(present, snapshot, exclusions_of(tree))
 
 
 class _Comparison:
-    def __init__(self, inside: Mapping[tuple[int, int], int], read: Callable[[bytes], bytes]) -> None:
+    def __init__(
+        self, inside: Mapping[tuple[int, int], int], read: Callable[[bytes], bytes], tree: WorkingTree
+    ) -> None:
         self._inside = inside
         self._read = read
+        self._tree = tree
         self._touched: set[tuple[int, str]] = set()  # names of the present tree that do not stay as they are
         self._wanted_groups: set[bytes] = set()
 
@@ -194,7 +196,7 @@ class _Comparison:
             return
         staying: set[int] = set()
         for each in reversed(folder.walk()):
-            stays = each.guarded or any(id(child) in staying for child in each.children.values())
+            stays = self._is_guarded(each) or any(id(child) in staying for child in each.children.values())
             names = tuple(name for name in each.records if name not in each.children)
             work.clear.append(Clearing(each, names, goes=not stays))
             if stays:
@@ -204,6 +206,14 @@ class _Comparison:
             for name in names:
                 self._touched.add((id(each), name))
                 difference.note(each, name, ChangeAction.REMOVED)
+
+    def _is_guarded(self, folder: Folder) -> bool:
+        """Whether it holds something that must stay; what others will have taken out by then is none of it."""
+        if not folder.guarded or folder.unheld or not self._tree.leaving:
+            return folder.guarded
+        path = path_of(folder.parent, folder.name) if folder.parent is not None else "."
+        others = set(os.listdir(self._tree.path / path)) - folder.records.keys()
+        return not {f"{path}/{name}" for name in others} <= self._tree.leaving
 
     def _find_kept_links(self, difference: Difference, present: Folder) -> None:
         if not self._wanted_groups:

@@ -1,7 +1,8 @@
 """Grafting: a stored tree with some of its paths replaced, added or removed, as a tree of its own."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from mulligan.adapters.snapshots.objects import Sink
 from mulligan.adapters.snapshots.packs import Kind
@@ -29,8 +30,7 @@ _KINDS = {
 }
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(Struct):
     """What is to be edited at one path and below it."""
 
     edited: bool = False
@@ -133,7 +133,7 @@ def _entry(name: str, entry: TreeEntry) -> Entry:
         target=entry.target,
         group=entry.shared_with,
         attributes=entry.attributes,
-        mtime_ns=entry.mtime_ns,
-        sparse=entry.sparse,
+        mtime_ns=entry.beside.mtime_ns,
+        sparse=entry.beside.sparse,
         address=b"",
     )

@@ -7,8 +7,9 @@ the plan's part alone, neither does, and the change reaches the working tree onl
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.cleaning import Cleaning
 from mulligan.adapters.sandboxes.git.command import Git, GitFailed
@@ -32,8 +33,7 @@ def refuse_included(included: Collection[str]) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """What became of HEAD and the index, and what they could not take."""
 
     commit: str | None

@@ -3,27 +3,32 @@
 import json
 import os
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from mulligan.adapters.sandboxes.git.command import Git, GitFailed
 from mulligan.adapters.sandboxes.git.configuration import as_text, for_checkpoints, read_settings
 from mulligan.adapters.sandboxes.git.packs import OURS, Objects, write_durably
+from mulligan.adapters.sandboxes.git.pins import pinned_trees
 from mulligan.adapters.sandboxes.git.private import borrow, write
 from mulligan.adapters.sandboxes.git.repository import Repository
+from mulligan.domain.ids import CheckpointId
 
 BASE = "refs/mulligan/base"  # the commit of what the sandbox started from
 CHECKPOINTS = "refs/checkpoints"
 _MEMORY = "mulligan.json"
 _SMALL_PACK = 8 << 20
 _MANY_PACKS = 32
+_DURABLE = ("-c", "core.fsync=all")
+_ALONE = ("-c", "pack.compression=1", "pack-objects", "-q", "--window=0", "--no-reuse-delta")
 _WORTH_COLLECTING = 1 << 20  # bytes that were added since the last time, at least
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(Struct, frozen=True, kw_only=True):
     """What is known of a sandbox's repository besides what git keeps."""
 
     object_format: str
@@ -31,6 +36,7 @@ class Memory:
     lenders: tuple[str, ...]  # git directories of the user's that have pins
     links: tuple[str, ...]  # folders of the working tree that are repositories of their own
     collected: int  # bytes of packs after the last collection of garbage
+    path: str  # where it was made: in a copy of the project it knows of the original's pins
 
 
 class BareRepository:
@@ -71,6 +77,26 @@ class BareRepository:
         return (self.path / _MEMORY).is_file()
 
     @property
+    def is_usable(self) -> bool:
+        """Whether commits can be added: it is a repository, with the commit that the sandbox started from."""
+        there = self.is_there and (self.path / "HEAD").is_file() and (self.path / "objects").is_dir()
+        return there and self.git.attempt("cat-file", "-e", f"{BASE}^{{tree}}").returncode == 0
+
+    def holds(self, commits: Mapping[CheckpointId, str]) -> bool:
+        """Whether it has these commits under the checkpoints' names, whole."""
+        if not self.is_usable:
+            return False
+        listed = self.git.attempt(
+            "for-each-ref", "--format=%(refname) %(objectname)", f"{CHECKPOINTS}/"
+        ).stdout
+        found = dict(line.rsplit("/", 1)[1].split(" ") for line in listed.decode().splitlines())
+        if any(found.get(checkpoint_id) != commit for checkpoint_id, commit in commits.items()):
+            return False
+        # What a partial clone has not fetched is missing in ours as well.
+        partial = any(Path(self.memory.lenders[0]).glob("objects/pack/*.promisor"))
+        return partial or self.git.attempt("rev-list", "--objects", "--quiet", "--all").returncode == 0
+
+    @property
     def memory(self) -> Memory:
         """What was remembered."""
         try:
@@ -79,7 +105,7 @@ class BareRepository:
             raise GitFailed(
                 path=str(self.path),
                 reason="the repository of the plan's checkpoints is gone or damaged",
-                hint="put it back; `mulligan checkpoint restore ID --to DIR` needs only the store",
+                hint="`mulligan doctor` makes it anew from the store",
             ) from exc
         return Memory(
             object_format=found["object_format"],
@@ -87,7 +113,13 @@ class BareRepository:
             lenders=tuple(found["lenders"]),
             links=tuple(found["links"]),
             collected=found["collected"],
+            path=found["path"],
         )
+
+    def lent_to_this(self) -> tuple[str, ...]:
+        """The git directories that have pins of this repository, and not of one that it is a copy of."""
+        memory = self.memory
+        return memory.lenders if memory.path == str(self.path) else ()
 
     def remember(self, memory: Memory) -> None:
         """Keep it, durably."""
@@ -120,9 +152,34 @@ class BareRepository:
         self.git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
         memory, size = self.memory, self._size()
         if size > 2 * memory.collected and size > memory.collected + _WORTH_COLLECTING:
-            self.git.run("-c", "core.fsync=all", "repack", "-a", "-d", "-l", "-q")
-            self.git.run("prune", "--expire=now")
+            self._collect(memory)
             self.remember(replace(memory, collected=self._size()))
+
+    def keep(self, names: Collection[bytes]) -> None:
+        """Have objects in a pack of its own, durably, whoever else has them: what is borrowed the user may prune."""
+        if not names:
+            return
+        objects = self.path / "objects"
+        stem = objects / "pack" / OURS.removesuffix("-")
+        self.git.run(*_DURABLE, *_ALONE, str(stem), stdin=b"".join(b"%s\n" % n.hex().encode() for n in names))
+        for name in map(bytes.hex, names):
+            (objects / name[:2] / name[2:]).unlink(missing_ok=True)
+
+    def _collect(self, memory: Memory) -> None:
+        """Put all that is reachable into one pack, but for what pins keep at the lender, and drop the rest.
+
+        Not `git repack`: that would drop its own copy of whatever a pack of the lender's has for the moment.
+        """
+        folder, old = self.path / "objects" / "pack", set(self._packs())
+        # By their trees: a commit that is left out of a pack leaves its tree in.
+        pinned = pinned_trees(self.git, Path(memory.lenders[0]), memory.prefix)
+        borrowed = "".join(f"^{tree}\n" for tree in pinned).encode()
+        words = ("pack-objects", "--all", "--revs", "--non-empty", "-q", "--missing=allow-any")
+        made = self.git.run(*_DURABLE, *words, str(folder / "pack"), stdin=borrowed).decode().strip()
+        for pack in old - {folder / f"pack-{made}.pack"}:
+            for file in (pack.with_suffix(".idx"), *folder.glob(f"{pack.stem}.*")):
+                file.unlink(missing_ok=True)
+        self.git.run("prune", "--expire=now")
 
     def join_packs(self, objects: Objects) -> None:
         """Make one pack of many small ones: git looks into each."""

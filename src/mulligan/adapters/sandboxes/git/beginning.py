@@ -1,7 +1,8 @@
 """The first commit of a sandbox: what git would commit of it, made by git from a copy of its index."""
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.index import IndexFile
@@ -12,8 +13,7 @@ from mulligan.adapters.sandboxes.git.tracked import Tracking
 _GITLINK = 0o160000
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(Struct, frozen=True):
     """The trees a sandbox begins with."""
 
     staged: str  # of the index, as far as it can be a tree

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.bare import CHECKPOINTS, BareRepository
 from mulligan.adapters.sandboxes.git.index import paths_in
@@ -141,6 +142,7 @@ class Commits:
                 if self._objects.size > _PACKFUL:
                     self._objects.write_to(self._pack_folder)
         names = self._tracking.blobs(by_git)
+        self._bare.keep({*names.values()})
         return leaves | {path: (kept[path].git_mode, name) for path, name in names.items()}
 
     def _content(self, content: StoredContent | None, conversion: str | None) -> bytes | None:
@@ -155,6 +157,7 @@ class Commits:
         kinds = {path: standing(self._top, path) for path in came if self._trees.entry(tree, path) is None}
         names = self._tracking.blobs([p for p, kind in kinds.items() if kind in (Kind.FILE, Kind.PROGRAM)])
         names |= self._tracking.link_blobs([p for p, kind in kinds.items() if kind is Kind.SYMLINK])
+        self._bare.keep({*names.values()})
         leaves: dict[bytes, Leaf | None] = {
             path: None for path in went if self._trees.entry(tree, path) is not None
         }

@@ -5,27 +5,37 @@ index. The rest of the git directory is the user's: commits, other branches, sta
 plan makes stay when it goes back.
 """
 
-import os
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.composing import compose_files
 from mulligan.adapters.sandboxes.directory import real_tree, sandbox_of
 from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.git.applying import Applying, refuse_included
-from mulligan.adapters.sandboxes.git.bare import BareRepository, Memory
-from mulligan.adapters.sandboxes.git.beginning import begin, copy_objects
+from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.adapters.sandboxes.git.commits import Commits, start_from
+from mulligan.adapters.sandboxes.git.commits import Commits
 from mulligan.adapters.sandboxes.git.left_behind import left_behind
 from mulligan.adapters.sandboxes.git.making import Making
-from mulligan.adapters.sandboxes.git.pins import pin_head, unpin
-from mulligan.adapters.sandboxes.git.position import BRANCHES, Position, move_on, stamp, standing_in
+from mulligan.adapters.sandboxes.git.pins import pin_head, pinned_trees
+from mulligan.adapters.sandboxes.git.position import (
+    BRANCHES,
+    FILES_ALONE,
+    STAGED,
+    Position,
+    move_on,
+    stamp,
+    standing_in,
+)
+from mulligan.adapters.sandboxes.git.publishing import Publishing
 from mulligan.adapters.sandboxes.git.readiness import refuse_unready
+from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories, pins_of
 from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
+from mulligan.adapters.sandboxes.git.starting import commit_start, make_anew
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoint import Checkpoint
@@ -34,11 +44,13 @@ from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, PathChange, Survey
+from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import NotBuiltYet, ResourceUnsuitable
 from mulligan.ports import (
     ApplyOrder,
     Composed,
     Observer,
+    Publication,
     SandboxOrder,
     SnapshotStore,
     Unobserved,
@@ -66,17 +78,13 @@ class InPlaceCheckouts(InPlaceFolders):
     ) -> None:
         """`git_home` is the folder for the repositories of checkpoints."""
         super().__init__(store=store, home=home, project_home=project_home, user_home=user_home)
-        self._git_home = git_home
         self._git = Git.within(environment, project_home)
+        self._repositories = CheckpointRepositories(git=self._git, home=git_home)
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what is no git checkout, or one that no plan may work on."""
         super().check(resource, location)
-        found = open_repository(self._git, location.resolve())
-        if isinstance(found, Unsuited):
-            raise ResourceUnsuitable(
-                resource=resource.name, path=str(location), reason=found.reason, hint=found.hint
-            )
+        self._opened(resource.name, location.resolve())
 
     def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
         """Count what a checkpoint would hold."""
@@ -84,10 +92,8 @@ class InPlaceCheckouts(InPlaceFolders):
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
         """Keep what the checkout is now, and make the repository of its checkpoints; nothing is copied."""
-        repository = self._repository(order.path)
-        bare = BareRepository(
-            self._git, self._git_home / order.plan_id / f"{folder_name(order.resource.name)}.git"
-        )
+        repository = self._opened(order.resource.name, order.path)
+        bare = self._repositories.of(order.plan_id, order.resource.name)
         making = Making(self._git, bare, "", repository, order)
         sandbox = replace(
             sandbox_of(order, Snapshot(()), Strategy.IN_PLACE),
@@ -96,8 +102,11 @@ class InPlaceCheckouts(InPlaceFolders):
             branch=repository.branch,
             git_dir=str(bare.path),
         )
+        prefix = pins_of(order.plan_id, order.resource.name)
+        make_anew(bare, repository, prefix, (repository.git_dir,))  # where pins will be, before there are any
         capture = self.capture(sandbox, observer)
-        self._begin(bare, repository, f"{order.plan_id}/{folder_name(order.resource.name)}")
+        borrowed = pinned_trees(self._git, repository.git_dir, prefix)
+        commit_start(bare, repository, repository.top, repository.git_dir / "index", borrowed)
         return replace(sandbox, base=capture.snapshot), capture
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
@@ -112,11 +121,10 @@ class InPlaceCheckouts(InPlaceFolders):
         files = super().capture(sandbox, observer)
         if self._bare(
             sandbox
-        ).is_there:  # else no checkpoints stand on it, and nobody would take the pin away
-            prefix = f"{sandbox.plan_id}/{folder_name(sandbox.resource)}"
-            pin_head(
-                self._git, self._repository(Path(sandbox.path)), prefix
-            )  # no prune takes what is named here
+        ).is_there:  # else no checkpoint stands on it, and nobody would take the pin away
+            # No prune takes what is named here.
+            pins = pins_of(sandbox.plan_id, sandbox.resource)
+            pin_head(self._git, self._repository_of(sandbox), pins)
         with self._position(sandbox) as (staged, _):
             standing = self._store.capture(staged, observer)
         return replace(
@@ -134,31 +142,57 @@ class InPlaceCheckouts(InPlaceFolders):
         at: datetime,
     ) -> str:
         """Commit the checkpoint's files in a repository of the plan's own; the commit is its name."""
-        repository = self._repository(Path(sandbox.path))
-        commits = Commits(
-            self._bare(sandbox),
-            sandbox,
-            self._store,
-            index=repository.git_dir / "index",
-            rules=repository.common_dir / "info",
-        )
-        try:
-            return commits.publish(checkpoint_id, snapshot, after, at)
-        finally:
-            commits.close()
+        repository = self._repository_of(sandbox)
+
+        def commit() -> str:
+            commits = Commits(
+                self._bare(sandbox),
+                sandbox,
+                self._store,
+                index=repository.git_dir / "index",
+                rules=_rules(repository),
+            )
+            try:
+                return commits.publish(checkpoint_id, snapshot, after, at)
+            finally:
+                commits.close()
+
+        return self._publishing(sandbox).mended(commit, lambda: repository)
+
+    def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
+        """Make all commits anew if one of them is lost."""
+        publishing = self._publishing(sandbox)
+        return publishing.republish(publications, lambda: self._repository_of(sandbox), _rules)
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Drop the commits of all checkpoints but those kept."""
-        bare = self._bare(sandbox)
-        if bare.is_there:
-            bare.retire(kept)
+        self._repositories.retire(sandbox, kept)
 
-    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+    def compare(
+        self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
+    ) -> tuple[PathChange, ...]:
         """What a restore would do; touches nothing."""
-        changes = super().compare(sandbox, Snapshot(snapshot.roots[:1]))
-        with self._position(sandbox) as (staged, _):
-            moved = self._store.compare(Snapshot(snapshot.roots[1:]), staged)
+        changes = super().compare(sandbox, Snapshot(snapshot.roots[:1]), leaving)
+        with self._position(sandbox) as (staged, position):
+            moved = self._store.compare(wanted := Snapshot(snapshot.roots[1:]), staged)
+            if moved:
+                self._store.restore(wanted, staged, Unobserved())
+                position.require(staged.path)
         return (*_inside(moved), *changes)
+
+    def changed_by_others(
+        self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
+    ) -> tuple[str, ...]:
+        """The paths that hold what is of neither, and HEAD or its branch; the index changes by looking at it."""
+        present = self.capture(sandbox, observer).snapshot
+        files, position = (
+            changed_by_others(
+                *(self._store.difference(present.roots[r], s.roots[r]) for s in (target, before))
+            )
+            for r in (0, 1)
+        )
+        moved = (f"{_GIT}/{path}" for path in position if path in ("HEAD", "branch"))
+        return tuple(f"{sandbox.path}/{path}" for path in (*files, *moved))
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working tree, HEAD, its branch and the index exactly what the snapshot holds; idempotent."""
@@ -171,7 +205,7 @@ class InPlaceCheckouts(InPlaceFolders):
 
     def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
         """Refuse a checkout in which something is half done or, where a commit is to be made, none can be."""
-        refuse_unready(self._git, self._repository(Path(real.path)), commit=commit)
+        refuse_unready(self._git, self._repository_of(real), commit=commit)
 
     def compose(self, order: ApplyOrder) -> Composed:
         """The merged files and, on top of the commit that is checked out, one that holds what the plan changed.
@@ -179,7 +213,7 @@ class InPlaceCheckouts(InPlaceFolders):
         The commit is in the repository already, with no ref: restoring the snapshot moves the branch to it.
         """
         refuse_included(order.included)
-        repository = self._repository(Path(order.real.path))
+        repository = self._repository_of(order.real)
         there = self._git.on(repository.git_dir, GIT_DIR=repository.git_dir)
         notes = left_behind(self._store, order, there)
         if order.message is None:
@@ -210,49 +244,17 @@ class InPlaceCheckouts(InPlaceFolders):
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the repository of the checkpoints and its pins; the checkout is the user's."""
-        bare = self._bare(sandbox)
-        if bare.is_there:
-            memory = bare.memory
-            for lender in memory.lenders:
-                unpin(self._git, Path(lender), memory.prefix)
-        found = open_repository(self._git, Path(sandbox.path))
-        if not isinstance(found, Unsuited):  # looking at it pins, also where there is no sandbox any more
-            unpin(self._git, found.git_dir, f"{sandbox.plan_id}/{folder_name(sandbox.resource)}")
-        if bare.path.is_dir():
-            remove_tree(bare.path, self._git_home)
+        self._repositories.release(sandbox)
 
     def _tree(self, sandbox: Sandbox) -> WorkingTree:
         return real_tree(Path(sandbox.path), frozenset({_GIT, *sandbox.excluded}))
-
-    def _begin(self, bare: BareRepository, repository: Repository, prefix: str) -> None:
-        """Make the commit of what the plan starts from, and pin the one that it borrows from."""
-        bare.make(repository)
-        bare.remember(
-            Memory(
-                object_format=repository.object_format,
-                prefix=prefix,
-                lenders=(str(repository.git_dir),),
-                links=(),
-                collected=0,
-            )
-        )
-        head = pin_head(self._git, repository, prefix)
-        index = bare.path / "index"
-        if (repository.git_dir / "index").exists():
-            index.write_bytes((repository.git_dir / "index").read_bytes())
-        started = begin(bare.git, repository, repository.top, index)
-        index.unlink(missing_ok=True)
-        had = (f"{head}^{{tree}}",) if head else ()
-        copy_objects(bare.git, (started.tree,), had, bare.path / "objects")
-        bare.remember(replace(bare.memory, links=tuple(map(os.fsdecode, started.links))))
-        start_from(bare, bytes.fromhex(started.tree))
 
     @contextmanager
     def _position(self, sandbox: Sandbox) -> Generator[tuple[WorkingTree, Position]]:
         """Where the checkout stands now, as a folder that the store can take."""
         with self._stage(sandbox) as shop:
             tree = self._folder(shop / "position")
-            position = Position(self._git, self._repository(Path(sandbox.path)))
+            position = Position(self._git, self._repository_of(sandbox))
             position.write_down(tree.path)
             try:
                 yield tree, position
@@ -274,18 +276,39 @@ class InPlaceCheckouts(InPlaceFolders):
         path.mkdir(mode=0o700)
         return WorkingTree(path=path, cache_key=f"position {path}", excluded=frozenset(), real=False)
 
-    def _repository(self, top: Path) -> Repository:
+    def _opened(self, resource: str, top: Path) -> Repository:
         found = open_repository(self._git, top)
         if isinstance(found, Unsuited):
-            raise ResourceUnsuitable(resource=str(top), path=str(top), reason=found.reason, hint=found.hint)
+            raise ResourceUnsuitable(resource=resource, path=str(top), reason=found.reason, hint=found.hint)
         return found
 
+    def _repository_of(self, sandbox: Sandbox) -> Repository:
+        """The user's repository. What a plan does to it is the plan's: there is no way back for one that is gone."""
+        found = open_repository(self._git, Path(sandbox.path))
+        if isinstance(found, Unsuited) and found.lost:
+            head = f"; where HEAD alone is damaged, write `ref: refs/heads/{sandbox.branch}` into it"
+            raise ResourceUnsuitable(
+                resource=sandbox.resource,
+                path=sandbox.path,
+                reason=f"{found.reason}; of a git directory a checkpoint holds only where HEAD, branch and index stand",
+                hint="put the git directory back, from a backup or a clone, then try again"
+                f"{head if sandbox.branch else ''}; {FILES_ALONE}",
+            )
+        return self._opened(sandbox.resource, Path(sandbox.path))
+
+    def _publishing(self, sandbox: Sandbox) -> Publishing:
+        return Publishing(self._git, self._store, self._bare(sandbox), sandbox, self._home)
+
     def _bare(self, sandbox: Sandbox) -> BareRepository:
-        assert sandbox.git_dir is not None
-        return BareRepository(self._git, Path(sandbox.git_dir))
+        return self._repositories.of(sandbox.plan_id, sandbox.resource)
+
+
+def _rules(repository: Repository) -> Path:
+    """Where the user says what is ignored and filtered besides the working tree's own rules."""
+    return repository.common_dir / "info"
 
 
 def _inside(changes: tuple[PathChange, ...]) -> tuple[PathChange, ...]:
     """What is put back of the git directory, in its own words; notes of other branches are not."""
-    shown = (change for change in changes if change.path not in (".", BRANCHES))
+    shown = (change for change in changes if change.path not in (".", BRANCHES, STAGED))
     return tuple(replace(change, path=f"{_GIT}/{change.path}") for change in shown)

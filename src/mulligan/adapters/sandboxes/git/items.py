@@ -1,7 +1,8 @@
 """What a plan changed in a checkout, file by file, and what one side of the user's repository makes of it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.leaves import CannotMerge, merge_leaves
 from mulligan.adapters.sandboxes.git.trees import Leaf
@@ -11,8 +12,7 @@ Changes = dict[bytes, Leaf | None]
 Lookup = Callable[[bytes], Leaf | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One file that came, went, changed or was renamed; a side where it is not has neither path nor leaf."""
 
     old: bytes | None

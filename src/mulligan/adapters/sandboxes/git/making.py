@@ -2,8 +2,9 @@
 
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.bare import BareRepository, Memory
 from mulligan.adapters.sandboxes.git.beginning import begin, copy_objects, tree_of_head
@@ -95,6 +96,7 @@ class Making:
                 lenders=tuple(dict.fromkeys(str(c.repository.git_dir) for c in self._copies.made)),
                 links=(),
                 collected=0,
+                path=str(self._bare.path),
             )
         )
         for copy in self._copies.made:
@@ -126,7 +128,7 @@ def make_fork(
     parent_bare, parent_path = parent
     bare.make_like(parent_bare)
     memory = bare.memory
-    bare.remember(replace(memory, prefix=prefix))
+    bare.remember(replace(memory, prefix=prefix, path=str(bare.path)))
     for lender in memory.lenders:
         copy_pins(git, Path(lender), memory.prefix, prefix)
     for config in (path / ".git" / "config", *(path / ".git").glob("modules/**/config")):

@@ -35,10 +35,19 @@ def pin_head(git: Git, repository: Repository, prefix: str) -> str | None:
     return head or None
 
 
+def pinned_trees(git: Git, git_dir: Path, prefix: str) -> tuple[str, ...]:
+    """The trees of what is kept; none where the repository is gone."""
+    if not (git_dir / "HEAD").exists():
+        return ()
+    tips = "".join(f"{tip}^{{tree}}\n" for tip in _pins_in(git, git_dir, prefix)).encode()
+    asked = _in(git, git_dir).run("cat-file", "--batch-check=%(objectname)", stdin=tips).decode()
+    return tuple(sorted({line for line in asked.splitlines() if not line.endswith(" missing")}))
+
+
 def copy_pins(git: Git, git_dir: Path, old: str, new: str) -> None:
     """Keep for another sandbox what is kept for this one."""
     there = _in(git, git_dir)
-    tips = there.run("for-each-ref", "--format=%(objectname)", f"{PINS}/{old}/").decode().split()
+    tips = _pins_in(git, git_dir, old)
     commands = "".join(f"update {PINS}/{new}/{tip} {tip}\n" for tip in tips)
     there.run("update-ref", "--stdin", stdin=commands.encode())
 
@@ -60,6 +69,11 @@ def unpin(git: Git, git_dir: Path, prefix: str) -> None:
     for each in (folder, *folder.parents[:2]):  # git leaves these empty; another plan's pins keep theirs
         with suppress(OSError):
             each.rmdir()
+
+
+def _pins_in(git: Git, git_dir: Path, prefix: str) -> list[str]:
+    asked = _in(git, git_dir).run("for-each-ref", "--format=%(objectname)", f"{PINS}/{prefix}/")
+    return asked.decode().split()
 
 
 def _in(git: Git, git_dir: Path) -> Git:

@@ -9,9 +9,12 @@ from pathlib import Path
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.index_lock import index_locked
 from mulligan.adapters.sandboxes.git.repository import Repository
+from mulligan.adapters.sandboxes.git.staged import keep_staged
 from mulligan.errors import RestoreFailed
 
 BRANCHES = "branches"  # where all of them stood: the one that HEAD is moved away from goes back as well
+STAGED = "staged.pack"  # what the index names and HEAD has not: no ref keeps it
+FILES_ALONE = "the files of a checkpoint: `mulligan checkpoint restore ID --to DIR`"
 _STAMP_NS = 0
 _ON, _BACK = "mulligan", "mulligan: going back"  # in reflogs
 
@@ -41,16 +44,18 @@ class Position:
             (folder / "index").write_bytes(index.read_bytes())
             # Git tells files that changed right after the index was written by its time.
             os.utime(folder / "index", ns=(st.st_mtime_ns, st.st_mtime_ns))
+            keep_staged(self._there, commit, folder / STAGED)
         stamp(folder)
 
     def put_back(self, folder: Path) -> None:
         """Make it what is written there; repeatable. Nothing is moved that others moved since `write_down`."""
+        self.require(folder)
         name, commit = standing_in(folder)
         left, _ = self._seen  # the branch that is left goes back to where it was too, if it is another
         noted_then = _branches(folder / BRANCHES)
-        for needed in filter(None, (commit, noted_then.get(left or ""))):
-            self._require(needed)
         try:
+            if (folder / STAGED).exists():
+                self._write("unpack-objects", "-q", stdin=(folder / STAGED).read_bytes())
             with index_locked(self._repository.git_dir):
                 draft = self._draft_index(folder / "index")
                 if left and left != name and left in noted_then:
@@ -60,6 +65,13 @@ class Position:
         except OSError as exc:
             reason = exc.strerror or str(exc)
             raise RestoreFailed(path=str(self._repository.git_dir), reason=reason) from exc
+
+    def require(self, folder: Path) -> None:
+        """Refuse to go where a commit is needed that the repository has no longer; touches nothing."""
+        left, _ = self._branch()
+        for needed in (standing_in(folder)[1], _branches(folder / BRANCHES).get(left or "")):
+            if needed is not None:
+                self._require(needed)
 
     def _move_head(self, name: str | None, commit: str | None) -> None:
         """Let HEAD name a branch, and that one a commit; or a commit by itself."""
@@ -101,14 +113,15 @@ class Position:
             raise RestoreFailed(
                 path=str(self._repository.git_dir),
                 reason=f"the commit {commit} is no longer in the repository",
+                hint=f"fetch it, or put it back, then try again; {FILES_ALONE}",
             )
 
-    def _write(self, *words: str) -> None:
+    def _write(self, *words: str, stdin: bytes = b"") -> None:
         # These are the user's own: they outlast a power cut, and are logged wherever logs are kept.
         unborn = self._seen[1] is None
         logs = (self._repository.git_dir / "logs" / "HEAD").exists() or unborn
         logging = ("-c", f"core.logAllRefUpdates={'true' if logs else 'false'}")
-        self._there.run("-c", "core.fsync=all", *logging, *words)
+        self._there.run("-c", "core.fsync=all", *logging, *words, stdin=stdin)
 
     def _branch(self) -> tuple[str | None, str | None]:
         asked = self._there.attempt("symbolic-ref", "-q", "HEAD")

@@ -5,8 +5,9 @@ import shutil
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.configuration import Setting, as_text, for_sandbox, read_settings
@@ -28,8 +29,7 @@ _OWN_REFS = ("refs/bisect", "refs/worktree", "refs/rewritten", "logs/HEAD", "inf
 _OURS = (PINS, f"logs/{PINS}")
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """A git directory of the user's, and the private one made of it."""
 
     repository: Repository
@@ -60,7 +60,7 @@ class PrivateCopies:
         write(target / "config", as_text(settings))
         borrow(target / "objects", repository.object_folders())
         self._copy_index(copy)
-        for module in _git_dirs_under(repository.git_dir / "modules"):
+        for module in git_dirs_under(repository.git_dir / "modules"):
             self._make_module(module, target / "modules" / module.relative_to(repository.git_dir / "modules"))
         return copy
 
@@ -237,7 +237,7 @@ def _copy_file(source: Path, target: Path, moved: Sequence[tuple[Path, Path]]) -
         shutil.copy2(source, target)
 
 
-def _git_dirs_under(modules: Path) -> Iterator[Path]:
+def git_dirs_under(modules: Path) -> Iterator[Path]:
     """The git directories of submodules; the names of submodules may hold slashes."""
     pending = [modules]
     while pending:

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.index_lock import release_dead_lock
@@ -18,16 +19,15 @@ _QUESTIONS = (
 _AS_FOLDER = "to work on it as a plain folder use `type: fs-directory, strategy: filesystem_copy`"
 
 
-@dataclass(frozen=True, slots=True)
-class Unsuited:
+class Unsuited(Struct, frozen=True):
     """Why no sandbox can be made of something, and what to do."""
 
     reason: str
     hint: str
+    lost: bool = False  # there is no git directory, or none that git can open
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
+class Repository(Struct, frozen=True, kw_only=True):
     """A repository with the working tree that belongs to one of its git directories."""
 
     top: Path  # of the working tree
@@ -101,7 +101,9 @@ def _no_checkout(git: Git, top: Path) -> Unsuited:
     if (top / "HEAD").is_file() and (top / "objects").is_dir():
         return Unsuited("it is a bare repository, without a working tree", "clone it, and work on the clone")
     return Unsuited(
-        "it is not a git checkout: there is no .git in it", f"make one with `git init`; {_AS_FOLDER}"
+        "it is not a git checkout: there is no .git in it",
+        f"make one with `git init`; {_AS_FOLDER}",
+        lost=True,
     )
 
 
@@ -113,7 +115,8 @@ def _not_opened(top: Path, said: str) -> Unsuited:
         )
     if "refstorage" in said.lower():
         return _reftable()
-    return Unsuited(f"git cannot open it: {said}", f"mend it, and try `git status` there; {_AS_FOLDER}")
+    hint = f"mend it, and try `git status` there; {_AS_FOLDER}"
+    return Unsuited(f"git cannot open it: {said}", hint, lost=True)
 
 
 def _reftable() -> Unsuited:

@@ -1,34 +1,35 @@
 """Sandboxes of git checkouts: a working tree that looks as the user's does, with a git directory of its own."""
 
 import os
-from collections.abc import Collection, Generator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from mulligan.adapters.sandboxes.composing import compose_files
-from mulligan.adapters.sandboxes.directory import real_tree
+from msgspec.structs import replace
+
+from mulligan.adapters.sandboxes.directory import DirectorySandboxes, real_tree
+from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits
 from mulligan.adapters.sandboxes.git.making import Making, make_fork
-from mulligan.adapters.sandboxes.git.pins import unpin
+from mulligan.adapters.sandboxes.git.publishing import Publishing
+from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories, pins_of
 from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
-from mulligan.adapters.sandboxes.places import unsuitable_place
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId, PlanId
+from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
-from mulligan.errors import ResourceUnsuitable, SandboxMissing, TargetExists
-from mulligan.ports import ApplyOrder, Composed, Observer, SandboxOrder, SnapshotStore, WorkingTree
+from mulligan.errors import ResourceUnsuitable
+from mulligan.ports import Observer, Publication, SandboxOrder, SnapshotStore, WorkingTree
 
 _GIT = ".git"
 
 
-class GitSandboxes:
+class GitSandboxes(DirectorySandboxes):
     """Makes working copies of git checkouts; a snapshot has two roots, the files and the git directory."""
 
     type = ResourceType.GIT_CHECKOUT
@@ -45,12 +46,9 @@ class GitSandboxes:
         environment: Mapping[str, str],
     ) -> None:
         """`home` is the folder for sandboxes, `git_home` that for the repositories of their checkpoints."""
-        self._store = store
-        self._home = home
-        self._git_home = git_home
-        self._project_home = project_home
-        self._user_home = user_home
+        super().__init__(store=store, home=home, project_home=project_home, user_home=user_home)
         self._git = Git.within(environment, project_home)
+        self._repositories = CheckpointRepositories(git=self._git, home=git_home)
         self._watched: list[str] = []  # paths of sandboxes
         self._open: dict[str, Commits] = {}  # by the path of the sandbox, while it is watched
 
@@ -97,7 +95,7 @@ class GitSandboxes:
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
         """Make a working copy of one of the parent's snapshots, with a repository and pins of its own."""
-        bare = self._bare(order.path)
+        bare = self._repositories.of(order.plan_id, order.resource.name)
         sandbox = replace(
             parent,
             plan_id=order.plan_id,
@@ -107,23 +105,15 @@ class GitSandboxes:
             git_dir=str(bare.path),
         )
         self._restore(sandbox, snapshot, observer)
-        origin = self._bare(Path(parent.path))
-        make_fork(
-            self._git, bare, _prefix(order.plan_id, order.path), order.path, (origin, Path(parent.path))
-        )
+        origin = self._repository_of(parent)
+        prefix = pins_of(order.plan_id, order.resource.name)
+        make_fork(self._git, bare, prefix, order.path, (origin, Path(parent.path)))
         commits = self._commits(bare, sandbox)
         try:
             commits.start(snapshot, parent.base, origin.base())
         finally:
             commits.close()
         return sandbox
-
-    def exists(self, sandbox: Sandbox) -> bool:
-        """Tell whether the working copy is there, and not a symlink in its place or in that of the plan's folder."""
-        path = Path(sandbox.path)
-        if not path.is_relative_to(self._home):
-            return False  # a project that was copied: the sandbox is that of the original
-        return path.is_dir() and not path.is_symlink() and not path.parent.is_symlink()
 
     @contextmanager
     def watch(self, sandbox: Sandbox) -> Generator[None]:
@@ -159,12 +149,29 @@ class GitSandboxes:
         at: datetime,
     ) -> str:
         """Commit the checkpoint's files; the commit is its name."""
+        return self._publishing(sandbox).mended(
+            lambda: self._commit(sandbox, checkpoint_id, snapshot, after, at), lambda: self._lender(sandbox)
+        )
+
+    def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
+        """Make all commits anew if one of them is lost."""
+        publishing = self._publishing(sandbox)
+        return publishing.republish(publications, lambda: self._lender(sandbox), lambda _: None)
+
+    def _commit(
+        self,
+        sandbox: Sandbox,
+        checkpoint_id: CheckpointId,
+        snapshot: Snapshot,
+        after: Checkpoint | None,
+        at: datetime,
+    ) -> str:
         commits = self._open.pop(sandbox.path, None)
         if commits is not None and _is_replaced(sandbox):
             commits.close()
             commits = None
         if commits is None:
-            commits = self._commits(self._bare(Path(sandbox.path)), sandbox)
+            commits = self._commits(self._repository_of(sandbox), sandbox)
         try:
             commit = commits.publish(checkpoint_id, snapshot, after, at)
             if sandbox.path in self._watched and not _is_replaced(sandbox):
@@ -176,69 +183,35 @@ class GitSandboxes:
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Drop the commits of all checkpoints but those kept."""
-        bare = self._bare(Path(sandbox.path))
-        if bare.is_there:
-            bare.retire(kept)
+        self._repositories.retire(sandbox, kept)
 
-    def compare(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+    def compare(
+        self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
+    ) -> tuple[PathChange, ...]:
         """What a restore would do; touches nothing."""
         self._must_exist(sandbox)
-        changes = [*self._store.compare(_only(snapshot, 0), _files(sandbox))]
+        changes = [*self._store.compare(_only(snapshot, 0), replace(_files(sandbox), leaving=leaving))]
         if len(snapshot.roots) > 1:
             changes += _inside(self._store.compare(_only(snapshot, 1), _git_directory(sandbox)))
         elif _is_replaced(sandbox):
             changes.append(PathChange(_GIT, ChangeAction.REMOVED))
         return _sorted(changes)
 
-    def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
-        """Make the working copy and its git directory exactly what the snapshot holds; idempotent."""
-        self._must_exist(sandbox)
-        return self._restore(sandbox, snapshot, observer)
-
-    def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
-        """Files are what their bytes are."""
-        return one.same_as(other)
-
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """The working copy's trees, and the real checkout's."""
         real = real_tree(Path(sandbox.location), frozenset({_GIT, *sandbox.excluded}))
         return (_files(sandbox), _git_directory(sandbox), real)
 
-    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
-        """Any sandbox can take the changes of another."""
-
-    def compose(self, order: ApplyOrder) -> Composed:
-        """The merged files; its git directory stays as it is."""
-        return compose_files(order)
-
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder, without the git directory."""
-        if target.exists() or target.is_symlink():
-            raise TargetExists(path=str(target))
-        tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset(), real=False)
-        try:
-            self._store.restore(_only(snapshot, 0), tree, observer)
-        finally:
-            self._store.forget_tree(tree)
+        export_files(self._store, _only(snapshot, 0), target, observer)
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy, its commits, and the pins in the user's repository; what is gone is fine."""
-        self.release(Path(sandbox.path))
+        self._repositories.release(sandbox)
         remove_tree(Path(sandbox.path), self._home)
         self._store.forget_tree(_files(sandbox))
         self._store.forget_tree(_git_directory(sandbox))
-
-    def release(self, path: Path) -> None:
-        """Remove what stands elsewhere for a sandbox at this path: commits and pins."""
-        bare = self._bare(path)
-        if bare.is_there:
-            memory = bare.memory
-            for lender in memory.lenders:
-                unpin(self._git, Path(lender), memory.prefix)
-        if bare.path.is_dir():
-            remove_tree(bare.path, self._git_home)
-            with suppress(OSError):
-                bare.path.parent.rmdir()
 
     def _restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         place = Path(sandbox.path) / _GIT
@@ -262,22 +235,24 @@ class GitSandboxes:
             base=Snapshot(()),
             excluded=tuple(sorted(making.left_out())),
             branch=repository.branch if revision is None else making.branch_named(revision),
-            git_dir=str(self._bare(order.path).path),
+            git_dir=str(self._repositories.of(order.plan_id, order.resource.name).path),
         )
 
     def _making(self, order: SandboxOrder, repository: Repository) -> Making:
-        bare = self._bare(order.path)
-        return Making(self._git, bare, _prefix(order.plan_id, order.path), repository, order)
+        bare = self._repositories.of(order.plan_id, order.resource.name)
+        prefix = pins_of(order.plan_id, order.resource.name)
+        return Making(self._git, bare, prefix, repository, order)
 
     def _repository(self, resource: Resource, location: Path) -> Repository:
         """The user's repository, or a refusal."""
-        reason = unsuitable_place(location, user_home=self._user_home, project_home=self._project_home)
-        if reason:
-            raise ResourceUnsuitable(resource=resource.name, path=str(location), reason=reason)
+        super().check(resource, location)
+        return self._opened(resource.name, location)
+
+    def _opened(self, resource: str, location: Path) -> Repository:
         found = open_repository(self._git, location.resolve())
         if isinstance(found, Unsuited):
             raise ResourceUnsuitable(
-                resource=resource.name, path=str(location), reason=found.reason, hint=found.hint
+                resource=resource, path=str(location), reason=found.reason, hint=found.hint
             )
         return found
 
@@ -294,21 +269,20 @@ class GitSandboxes:
             )
         return asked.stdout.decode().strip()
 
-    def _bare(self, path: Path) -> BareRepository:
-        """Where the commits of the sandbox at this path are."""
-        return BareRepository(self._git, self._git_home / path.parent.name / f"{path.name}.git")
+    def _lender(self, sandbox: Sandbox) -> Repository:
+        """The repository that a sandbox was made of."""
+        return self._opened(sandbox.resource, Path(sandbox.location))
+
+    def _publishing(self, sandbox: Sandbox) -> Publishing:
+        return Publishing(self._git, self._store, self._repository_of(sandbox), sandbox, self._home)
+
+    def _repository_of(self, sandbox: Sandbox) -> BareRepository:
+        """Where the commits of its checkpoints are."""
+        return self._repositories.of(sandbox.plan_id, sandbox.resource)
 
     def _commits(self, bare: BareRepository, sandbox: Sandbox) -> Commits:
         own = bare.path / "nothing" if _is_replaced(sandbox) else Path(sandbox.path) / _GIT
         return Commits(bare, sandbox, self._store, index=own / "index", rules=own / "info")
-
-    def _must_exist(self, sandbox: Sandbox) -> None:
-        if not self.exists(sandbox):
-            raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
-
-
-def _prefix(plan_id: PlanId, path: Path) -> str:
-    return f"{plan_id}/{path.name}"
 
 
 def _files(sandbox: Sandbox) -> WorkingTree:

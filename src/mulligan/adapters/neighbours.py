@@ -1,0 +1,106 @@
+"""Other projects around and inside a folder: who of them works in place there.
+
+A plan keeps what it works on in place from its first step until it is applied or cancelled, across processes. So
+nothing is marked or locked for that long: the rows of the other project say so, as long as it and its plan last.
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote_from_bytes
+
+from mulligan.domain.ids import PlanId
+from mulligan.domain.placement import PROJECT_HOME
+from mulligan.errors import DatabaseUnusable
+from mulligan.ports import Neighbour
+
+_AT_WORK = """
+SELECT sandboxes.plan_id, sandboxes.path FROM sandboxes JOIN plans ON plans.plan_id = sandboxes.plan_id
+WHERE sandboxes.strategy = 'in_place' AND plans.state NOT IN ('applied', 'cancelled') ORDER BY sandboxes.plan_id
+"""
+_PATIENCE = 10.0  # seconds for a writer to finish
+
+
+class LocalNeighbours:
+    """The projects whose folders lie around a location, or inside it: no other can have to do with it."""
+
+    def __init__(self, *, project: Path, database_of: Callable[[Path], Path]) -> None:
+        """`project` is the folder of this one, `database_of` tells where that of a project is."""
+        self._project = project.resolve()
+        self._database_of = database_of
+
+    def at_work(self, location: Path) -> Neighbour | None:
+        """A plan of another project that works in place there, on a folder inside, or on one around."""
+        for project in (*_around(location), *_inside(location)):
+            if project != self._project and _is_own(project):
+                for plan_id, path in self._in_place(project):
+                    if _lie_together(location, Path(path)):
+                        return Neighbour(project=project, plan_id=PlanId(plan_id), path=path)
+        return None
+
+    @contextmanager
+    def hold(self, locations: Iterable[Path]) -> Generator[None]:
+        """Keep those who may come to work there from starting meanwhile: of any two one lies around the other."""
+        projects = {project for location in locations for project in _around(location) if _is_own(project)}
+        with ExitStack() as held:
+            for project in sorted(projects, key=lambda each: len(each.parts)):  # all in the same order
+                fd = os.open(project / PROJECT_HOME, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                held.callback(os.close, fd)
+                fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+
+    def _in_place(self, project: Path) -> list[tuple[str, str]]:
+        database = self._database_of(project)
+        if not database.is_file():
+            return []
+        address = f"file:{quote_from_bytes(os.fsencode(database))}?mode=ro"
+        try:
+            with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as reader:
+                return [(str(plan_id), str(path)) for plan_id, path in reader.execute(_AT_WORK)]
+        except sqlite3.DatabaseError as exc:
+            raise DatabaseUnusable(
+                database=str(database),
+                reason=f"nobody can tell what its plans work on in place: {exc}",
+                hint=f"see `mulligan doctor` in {project}; or move its {PROJECT_HOME} away",
+            ) from exc
+
+
+def _around(location: Path) -> list[Path]:
+    return [folder for folder in (location, *location.parents) if (folder / PROJECT_HOME).is_dir()]
+
+
+def _inside(location: Path) -> Iterator[Path]:
+    """Projects in folders below; no symlink is followed."""
+    pending = [str(location)]
+    while pending:
+        with suppress(OSError), os.scandir(pending.pop()) as entries:  # what may not be read is not restored
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False):
+                    continue
+                if entry.name != PROJECT_HOME:
+                    pending.append(entry.path)
+                elif (folder := Path(entry.path).parent) != location:
+                    yield folder
+
+
+def _is_own(project: Path) -> bool:
+    """Whether it is this user's: no other's can be looked into."""
+    return (project / PROJECT_HOME).stat().st_uid == os.geteuid()
+
+
+def _lie_together(one: Path, other: Path) -> bool:
+    """Whether one is the other, or lies inside it, by whatever names: a folder may be mounted twice."""
+    first, second = _identities(one), _identities(other)
+    return bool(first and second) and (first[0] in second or second[0] in first)
+
+
+def _identities(path: Path) -> list[tuple[int, int]]:
+    """The device and inode of a place and of all folders around it; none where it is gone."""
+    try:
+        stats = [each.lstat() for each in (path, *path.parents)]
+    except OSError:
+        return []
+    return [(st.st_dev, st.st_ino) for st in stats]

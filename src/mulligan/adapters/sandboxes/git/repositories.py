@@ -1,0 +1,55 @@
+"""The repositories in which checkpoints are commits: one for each sandbox of a git checkout, in the project home."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
+from mulligan.adapters.sandboxes.git.bare import BareRepository
+from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.pins import unpin
+from mulligan.adapters.sandboxes.git.private import git_dirs_under, named_git_dir
+from mulligan.domain.ids import CheckpointId, PlanId
+from mulligan.domain.placement import folder_name
+from mulligan.domain.resource import Sandbox
+
+
+class CheckpointRepositories:
+    """All of them, and the pins in users' repositories that go away with them."""
+
+    def __init__(self, *, git: Git, home: Path) -> None:
+        """`home` is the folder for them."""
+        self._git = git
+        self._home = home
+        self._folders = LocalRepositoryFolders(home=home, release=self.unpin)
+
+    def of(self, plan_id: PlanId, resource: str) -> BareRepository:
+        """The one of a plan's resource, whether it is there or not."""
+        return BareRepository(self._git, self._home / plan_id / f"{folder_name(resource)}.git")
+
+    def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
+        """Drop the commits of all checkpoints but those kept."""
+        bare = self.of(sandbox.plan_id, sandbox.resource)
+        if bare.is_there:
+            bare.retire(kept)
+
+    def release(self, sandbox: Sandbox) -> None:
+        """Remove a sandbox's repository and pins; where it is gone already, what it would know is looked up."""
+        bare = self.of(sandbox.plan_id, sandbox.resource)
+        original = sandbox.git_dir == str(bare.path)  # in a copy of the project the pins are another's
+        lender = named_git_dir(Path(sandbox.location))
+        if original and not bare.is_there and lender is not None:
+            for each in (lender, *git_dirs_under(lender / "modules")):
+                unpin(self._git, each, pins_of(sandbox.plan_id, sandbox.resource))
+        self._folders.remove(bare.path)
+
+    def unpin(self, folder: Path) -> None:
+        """Let go of what is pinned for one of them."""
+        bare = BareRepository(self._git, folder)
+        if bare.is_there:
+            for lender in bare.lent_to_this():
+                unpin(self._git, Path(lender), bare.memory.prefix)
+
+
+def pins_of(plan_id: PlanId, resource: str) -> str:
+    """What the names of a sandbox's pins begin with."""
+    return f"{plan_id}/{folder_name(resource)}"

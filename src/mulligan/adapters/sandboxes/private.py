@@ -1,0 +1,38 @@
+"""What sandboxes have in common whose checkpoints only the store knows, and that nobody but the plan works in."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from mulligan.domain.checkpoint import Checkpoint
+from mulligan.domain.ids import CheckpointId
+from mulligan.domain.resource import Sandbox
+from mulligan.domain.snapshot import Snapshot
+from mulligan.ports import Observer, Publication
+
+
+class Private:
+    """A kind of sandbox that is the plan's alone, in which nothing is published."""
+
+    def publish(
+        self,
+        sandbox: Sandbox,
+        checkpoint_id: CheckpointId,
+        snapshot: Snapshot,
+        after: Checkpoint | None,
+        at: datetime,
+    ) -> str:
+        """Nobody else reads the store: the snapshot's own id is its name."""
+        return snapshot.id
+
+    def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
+        """Nothing was published."""
+        return {}
+
+    def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
+        """Nothing was published."""
+
+    def changed_by_others(
+        self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
+    ) -> tuple[str, ...]:
+        """Nothing: there are no others."""
+        return ()

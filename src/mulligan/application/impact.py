@@ -1,0 +1,62 @@
+"""What a return leaves behind and touches, as answers tell it: by the same rules that the rows follow."""
+
+from msgspec import Struct
+
+from mulligan.application.checkpoint_manager import Changes
+from mulligan.application.child_plans import children_left_behind
+from mulligan.domain.checkpoint import CheckpointGroup
+from mulligan.domain.decision import Decision
+from mulligan.domain.ids import PlanId
+from mulligan.domain.rollback import is_live, live_segments
+from mulligan.domain.store_report import ChangeAction
+from mulligan.domain.undoing import Undoing, described
+from mulligan.ports import Transaction
+
+
+class RevertedChange(Struct, frozen=True, kw_only=True):
+    """One path that a return touches."""
+
+    resource: str
+    file: str
+    action: ChangeAction
+
+
+class Impact(Struct, frozen=True, kw_only=True):
+    """What of the plan's history a return leaves behind."""
+
+    child_plans_invalidated: int
+    decisions_discarded: int
+    tool_calls_undone: int
+    undo: tuple[str, ...]  # calls that are taken back by their `undo`, in that order
+    undo_failed: tuple[str, ...]  # of these, those whose `undo` failed; in a dry run none yet
+    irreversible: tuple[str, ...]  # calls whose effects outside nothing here takes back
+
+
+def reverted(changes: Changes) -> tuple[RevertedChange, ...]:
+    """What a restore touches, or would, path by path."""
+    return tuple(
+        RevertedChange(resource=resource, file=change.path, action=change.action)
+        for resource, paths in changes.items()
+        for change in paths
+    )
+
+
+def impact_of(db: Transaction, plan_id: PlanId, target: CheckpointGroup, undoing: Undoing) -> Impact:
+    """What becomes superseded by a return to the group, and what of its effects outside can be taken back."""
+    segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
+    calls = [c for c in db.tool_calls.list(plan_id) if not c.superseded]
+    return Impact(
+        child_plans_invalidated=len(children_left_behind(db, plan_id, target, unfinished_too=True)),
+        decisions_discarded=len(decisions_left_behind(db, plan_id, target)),
+        tool_calls_undone=sum(c.done_seq is None or not is_live(segments, c.line, c.done_seq) for c in calls),
+        undo=tuple(map(described, undoing.undone)),
+        undo_failed=(),
+        irreversible=tuple(map(described, undoing.irreversible)),
+    )
+
+
+def decisions_left_behind(db: Transaction, plan_id: PlanId, target: CheckpointGroup) -> list[Decision]:
+    """The live decisions that a return to the group supersedes, in order."""
+    segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
+    live = [d for d in db.decisions.list(plan_id) if not d.superseded]
+    return [d for d in live if not is_live(segments, d.line, d.seq)]

@@ -1,0 +1,67 @@
+"""How a correction is shown: what it took back, and where the plan stands then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from mulligan.cli.answer import Answer, Line, Table
+from mulligan.cli.changes_table import changes_table
+
+if TYPE_CHECKING:
+    from mulligan.application.correction_service import Corrected
+    from mulligan.application.queries import PlanStatus
+    from mulligan.errors import MulliganError
+
+StatusAnswer = Callable[["PlanStatus", "MulliganError | None", Sequence[str]], Answer]
+
+
+def correction_answer(status: PlanStatus, corrected: Corrected, status_answer: StatusAnswer) -> Answer:
+    """The answer of `plan execute`, and what the correction did or would do."""
+    error = corrected.execution.error if corrected.execution else None
+    standing = status_answer(status, error, corrected.messages)
+    data = {name: getattr(status, name) for name in status.__struct_fields__}
+    data |= {
+        "dry_run": corrected.dry_run,
+        "correction": corrected.correction,
+        "changes_reverted": corrected.changes_reverted,
+        "impact": corrected.impact,
+        "pre_rollback_checkpoint": corrected.pre_rollback_checkpoint,
+    }
+    blocks = [*_blocks(status, corrected), *(() if corrected.dry_run else standing.blocks)]
+    if corrected.pre_rollback_checkpoint and corrected.execution is None:
+        blocks.append(Line(f"run on with `mulligan plan resume {corrected.plan_id}`"))
+    return Answer(
+        data=data,
+        blocks=blocks,
+        messages=standing.messages,
+        error=error,
+        warn=bool(corrected.impact.undo_failed),
+    )
+
+
+def _blocks(status: PlanStatus, corrected: Corrected) -> list[Line | Table]:
+    correction, impact = corrected.correction, corrected.impact
+    verb, be = ("would go", "to be ") if corrected.dry_run else ("went", "")
+    by = f" by correction {correction.correction_id}" if correction.correction_id else ""
+    blocks: list[Line | Table] = [
+        Line(
+            f"plan {status.name} {verb} back to {correction.restored_checkpoint} "
+            f"for attempt {correction.attempt}{by}",
+            title=True,
+        ),
+        Line(
+            f"{len(corrected.changes_reverted)} paths, {impact.tool_calls_undone} tool calls, "
+            f"{impact.decisions_discarded} decisions taken back"
+        ),
+    ]
+    blocks += [Line(f"{be}superseded: {decision}") for decision in corrected.superseded]
+    blocks += [Line(f"{be}cancelled: child plan {plan_id}") for plan_id in correction.cancelled_child_plans]
+    blocks += [Line(f"{be}undone: {call}") for call in impact.undo if call not in impact.undo_failed]
+    if corrected.changes_reverted:
+        blocks.append(changes_table(corrected.changes_reverted))
+    if corrected.dry_run:  # of one that is done the messages tell
+        blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
+    if corrected.pre_rollback_checkpoint:
+        blocks.append(Line(f"the earlier attempt is kept in {corrected.pre_rollback_checkpoint}"))
+    return blocks

@@ -1,0 +1,88 @@
+"""Projects inside one another: of two that would work in place on the same files, one is refused."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mulligan.application.queries import PlanStatus
+from mulligan.domain.event import Event
+from mulligan.domain.plan import State
+from mulligan.errors import DatabaseUnusable, LocationTaken
+from tests.faults.projects import project_in
+
+PLAN = """name: p
+resources: {here: {type: fs-directory, location: %s, strategy: in_place}}
+steps:
+  - {name: edit, tool: write_file, args: {path: file, content: "%s"}}
+"""
+
+
+@pytest.fixture
+def projects(tmp_path: Path) -> tuple[Path, Path]:
+    """A project, and another inside it."""
+    outer, inner = tmp_path / "outer", tmp_path / "outer" / "deep" / "inner"
+    (inner / "data").mkdir(parents=True)
+    (outer / "beside").mkdir()
+    return outer, inner
+
+
+def _execute(project: Path, location: str) -> PlanStatus:
+    (project / "plan.yaml").write_text(PLAN % (location, project.name))
+    return project_in(project).execute(project / "plan.yaml")
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+@pytest.mark.parametrize(("around", "inside"), [(".", "."), ("deep/inner/data", "."), ("deep", "data")])
+def test_a_plan_of_another_project_on_the_same_files_is_refused(
+    projects: tuple[Path, Path], turn: int, around: str, inside: str
+) -> None:
+    pairs = list(zip(projects, (around, inside), strict=True))
+    (first, its), (second, other) = pairs[::turn]
+    status = _execute(first, its)
+    with pytest.raises(LocationTaken) as refused:
+        _execute(second, other)
+    assert refused.value.facts["plan_id"] == status.plan_id
+    assert f"mulligan --project {first} plan cancel {status.plan_id}" in refused.value.next_step
+    assert project_in(second).status("p").state is State.COMPLETE, "it has not begun"
+    project_in(first).cancel("p")
+    assert project_in(second).execute("p").state is State.COMPLETE
+    project_in(second).rollback("p", "first")  # and its place is its own from then on
+
+
+def test_other_folders_and_projects_that_are_gone_are_in_nobodys_way(projects: tuple[Path, Path]) -> None:
+    outer, inner = projects
+    _execute(inner, "data")
+    assert _execute(outer, "beside").state is State.COMPLETE
+    shutil.rmtree(inner / ".mulligan")
+    (inner / ".mulligan").mkdir()  # none that was ever used
+    project_in(outer).cancel("p")
+    (outer / ".mulligan" / "config.toml").unlink(missing_ok=True)
+    assert _execute(outer, ".").state is State.COMPLETE
+
+
+def test_of_two_projects_that_start_at_once_one_is_refused(projects: tuple[Path, Path]) -> None:
+    outer, inner = projects
+    raced: list[PlanStatus] = []
+
+    def be_faster(event: Event) -> None:
+        if "to copy" in str(event.data) and not raced:  # it has looked, and has not recorded anything yet
+            raced.append(_execute(inner, "."))
+
+    (outer / "plan.yaml").write_text(PLAN % (".", "outer"))
+    status = project_in(outer, be_faster).execute(outer / "plan.yaml")
+    assert raced[0].state is State.COMPLETE
+    assert status.state is State.ERRORED
+    assert status.error is not None
+    assert str(raced[0].plan_id) in status.error.message
+    assert (inner / "file").read_text() == "inner"
+
+
+def test_a_project_inside_that_nobody_can_ask_is_named(projects: tuple[Path, Path]) -> None:
+    outer, inner = projects
+    _execute(inner, "data")
+    for file in (inner / ".mulligan").glob("mulligan.db*"):
+        file.write_bytes(b"nonsense" * 1000)
+    with pytest.raises(DatabaseUnusable, match="in place") as refused:
+        _execute(outer, ".")
+    assert str(inner) in refused.value.next_step

@@ -1,0 +1,121 @@
+"""Corrections as rules: what steps are told, what is recorded, what the plan is afterwards."""
+
+from msgspec.structs import replace
+
+from mulligan.domain.correction import (
+    Correction,
+    CorrectionMode,
+    choosing,
+    guidance_of,
+    intervention,
+    line_left_behind,
+)
+from mulligan.domain.decision import Choice, Decision, DecisionType
+from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
+from mulligan.domain.step import Milestone
+from tests.unit.examples import NOON, a_definition, a_step
+
+CHOICE = Choice(question="Which?", chosen="lark", alternatives=("ply", "own"), rationale="messages")
+CORRECTION = Correction(
+    correction_id=CorrectionId("c"),
+    plan_id=PlanId("p"),
+    mode=CorrectionMode.REVERT,
+    decision_id=DecisionId("d"),
+    intervention_id=DecisionId("i"),
+    guidance="use ply",
+    chosen="ply",
+    redefines=True,
+    attempt=2,
+    superseded_decisions=(DecisionId("d"), DecisionId("e")),
+    cancelled_child_plans=(PlanId("child"),),
+    restored_checkpoint=CheckpointId("k"),
+    created_at=NOON,
+)
+
+
+def a_decision(type: DecisionType, chosen: str) -> Decision:
+    return Decision(
+        decision_id=DecisionId("d"),
+        plan_id=PlanId("p"),
+        seq=7,
+        line=1,
+        parent_decision_id=None,
+        type=type,
+        step_index=3,
+        step_name="choose",
+        choice=replace(CHOICE, chosen=chosen),
+        superseded=True,
+        created_at=NOON,
+    )
+
+
+def test_guidance_is_what_users_said_in_order() -> None:
+    said = [
+        a_decision(DecisionType.USER_INTERVENTION, "one").content(),
+        a_decision(DecisionType.CHOICE, "no guidance").content(),
+        a_decision(DecisionType.USER_INTERVENTION, "two\nlines").content(),
+    ]
+    assert guidance_of(said) == "one\ntwo\nlines"
+    assert guidance_of([]) == guidance_of(said[1:2]) == ""
+
+
+def test_the_guidance_answers_the_question_that_was_decided_wrongly() -> None:
+    made = intervention(CORRECTION, a_decision(DecisionType.CHOICE, "lark"), line=5)
+    assert (made.decision_id, made.type, made.line) == ("i", DecisionType.USER_INTERVENTION, 5)
+    assert (made.step_index, made.step_name, made.superseded) == (3, "choose", False)
+    assert made.choice == Choice(question="Which?", chosen="use ply", alternatives=("lark",), rationale=None)
+    assert guidance_of([made.content()]) == "use ply"
+
+
+def test_a_correction_is_read_back_as_it_was_intended() -> None:
+    for correction in (CORRECTION, replace(CORRECTION, chosen=None, superseded_decisions=())):
+        assert Correction.from_json(correction.to_json()) == correction
+
+
+def test_another_choice_changes_its_step_and_nothing_else() -> None:
+    plan = replace(
+        a_definition(), steps=(a_step("before"), a_step("choose", CHOICE), a_step("after", Milestone()))
+    )
+    chosen = choosing(plan, "choose", "own", "its licence")
+    assert chosen is not None
+    assert chosen.steps[1].action == Choice(
+        question="Which?", chosen="own", alternatives=("lark", "ply"), rationale="its licence"
+    )
+    assert replace(chosen, steps=plan.steps) == plan
+    assert (chosen.steps[0], chosen.steps[2]) == (plan.steps[0], plan.steps[2])
+
+
+def test_what_was_chosen_may_be_new_or_the_same() -> None:
+    plan = replace(a_definition(), steps=(a_step("choose", CHOICE),))
+    new, same = choosing(plan, "choose", "antlr", "why"), choosing(plan, "choose", "lark", "why")
+    assert new is not None
+    assert new.steps[0].action == replace(
+        CHOICE, chosen="antlr", alternatives=("lark", "ply", "own"), rationale="why"
+    )
+    assert same is not None
+    assert same.steps[0].action == replace(CHOICE, rationale="why")
+
+
+def test_only_a_decision_step_can_choose() -> None:
+    plan = replace(a_definition(), steps=(a_step("tool"), a_step("choose", CHOICE)))
+    assert choosing(plan, "tool", "ply", "why") is None
+    assert choosing(plan, "gone", "ply", "why") is None
+
+
+def test_a_return_takes_back_the_earliest_change_of_the_steps_that_it_goes_past() -> None:
+    def guidance(name: str, line: int, *, superseded: bool = False) -> Decision:
+        made = a_decision(DecisionType.USER_INTERVENTION, name)
+        return replace(made, decision_id=DecisionId(name), line=line, seq=line * 10, superseded=superseded)
+
+    decisions = [
+        guidance("words", 2),
+        guidance("choice", 3),
+        guidance("file", 4),
+        guidance("gone", 5, superseded=True),
+    ]
+    corrections = [
+        replace(CORRECTION, intervention_id=d.decision_id, redefines=d.decision_id != "words")
+        for d in decisions
+    ]
+    lines = {seq: line_left_behind(corrections, decisions, seq) for seq in (0, 25, 30, 40, 49)}
+    assert lines == {0: 3, 25: 3, 30: 4, 40: None, 49: None}
