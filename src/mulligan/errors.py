@@ -34,7 +34,7 @@ MulliganError
 │   ├── TransitionIllegal
 │   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
 │   ├── DecisionSuperseded · DecisionOutOfReach · NothingToChoose
-│   ├── RollbackDisabled · SandboxMissing
+│   ├── RollbackDisabled · NothingToUndo · SandboxMissing
 │   ├── ApplyUnderWay · LocationChanged · NothingApplied · ChangedMeanwhile · LocationTaken
 │   ├── ConfinementImpossible   `sandbox.isolate: required` where it cannot be
 │   ├── ResourceUnsuitable · CheckoutUnready · PathEscapes · PathReserved · TargetExists
@@ -506,6 +506,13 @@ class RollbackDisabled(Refused):
 
     message: ClassVar[str] = "plan {plan_id} has no way back: its rollback_policy is disabled"
     hint: ClassVar[str] = "set `rollback_policy: {{enabled: true}}` in the plan file and execute it anew"
+
+
+class NothingToUndo(Refused):
+    """There is no step of the plan to undo, or no checkpoint of the state before it."""
+
+    message: ClassVar[str] = "plan {plan_id} has nothing to undo: {reason}"
+    hint: ClassVar[str] = "`mulligan plan log {plan_id}` shows what happened to it; undo another plan by its id"
 
 
 class SandboxMissing(Refused):
