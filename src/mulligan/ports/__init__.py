@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         SandboxRepository,
         StepRepository,
         ToolCallRepository,
-        Transaction,
     )
     from mulligan.ports.storage import (
         ApplyOrder,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
         WorkingTree,
     )
     from mulligan.ports.tooling import Confinement, StepHost, Tool, Toolbox, ToolRequest
+    from mulligan.ports.transaction import Transaction
     from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
 __all__ = [
@@ -104,7 +104,6 @@ _ROOMS = {
         "SandboxRepository",
         "StepRepository",
         "ToolCallRepository",
-        "Transaction",
     ),
     "storage": (
         "ApplyOrder",
@@ -121,6 +120,7 @@ _ROOMS = {
         "WorkingTree",
     ),
     "tooling": ("Confinement", "StepHost", "Tool", "Toolbox", "ToolRequest"),
+    "transaction": ("Transaction",),
     "world": ("Clock", "Ids", "Observer", "Unobserved"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
