@@ -512,7 +512,9 @@ class NothingToUndo(Refused):
     """There is no step of the plan to undo, or no checkpoint of the state before it."""
 
     message: ClassVar[str] = "plan {plan_id} has nothing to undo: {reason}"
-    hint: ClassVar[str] = "`mulligan plan log {plan_id}` shows what happened to it; undo another plan by its id"
+    hint: ClassVar[str] = (
+        "`mulligan plan log {plan_id}` shows what happened to it; undo another plan by its id"
+    )
 
 
 class SandboxMissing(Refused):
@@ -544,7 +546,7 @@ class LocationTaken(Refused):
 
     message: ClassVar[str] = "plan {plan_id} works in place on {path}"
     hint: ClassVar[str] = (
-        "apply that plan, or cancel it with `mulligan plan cancel {plan_id}`, then try again"
+        "end it with `mulligan plan apply {plan_id}`, which keeps what it did, or `mulligan plan cancel {plan_id}`"
     )
 
 

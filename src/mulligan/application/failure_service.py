@@ -16,7 +16,7 @@ from mulligan.domain.trigger import Trigger
 from mulligan.errors import MulliganError, RollbackDisabled, StepFailed
 from mulligan.ports import Clock, Database
 
-_HANDED_ON = ("exit_status", "stopped_write")  # facts of a call that are facts of its step
+_HANDED_ON = ("errno", "exit_status", "stopped_write")  # facts of a call that are facts of its step
 
 
 class FailureService:

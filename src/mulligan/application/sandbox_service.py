@@ -102,9 +102,15 @@ class SandboxService:
 
     def refuse_taken(self, run: Run) -> None:
         """Refuse to work in place where another plan does, from its start until it is applied or cancelled."""
-        for location in self._worked_on_in_place(run.plan.definition, run.settings):
+        self.refuse_taken_locations(run.plan.definition, run.settings, run.plan.plan_id)
+
+    def refuse_taken_locations(
+        self, definition: PlanDefinition, settings: Settings, plan_id: PlanId | None
+    ) -> None:
+        """Refuse what another plan than this one, which may not be recorded yet, works on in place."""
+        for location in self._worked_on_in_place(definition, settings):
             with self._database.reading() as db:
-                refuse_taken(db, run.plan.plan_id, str(location))
+                refuse_taken(db, plan_id, str(location))
             if not run.sandboxes:  # else the place has been its own since it was started
                 self.refuse_neighbours(location)
 
@@ -260,7 +266,7 @@ class SandboxService:
         return self._project / resource.location
 
 
-def refuse_taken(db: Transaction, plan_id: PlanId, path: str) -> None:
+def refuse_taken(db: Transaction, plan_id: PlanId | None, path: str) -> None:
     """Refuse a real thing that another plan works on in place."""
     for other in db.sandboxes.all():
         in_the_way = other.strategy is Strategy.IN_PLACE and lie_together(path, other.path)

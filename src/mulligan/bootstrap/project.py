@@ -105,7 +105,7 @@ class Project:
 
         where = resource or self._services.default_resource
         definition = command_plan(words, resource=where, folder=folder, name=name)
-        return self._execute(self._services.plans.create(definition), None)
+        return self._execute(self._services.plans.create_to_run(definition), None)
 
     def resume(
         self, plan: str, *, mended: Path | None = None, take_over: bool = False

@@ -2,10 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from mulligan.cli.answer import Answer, Line, Patch, Table
+from mulligan.cli.answer import Answer, Block, Line, Patch, Table
 
 if TYPE_CHECKING:
     from mulligan.domain.diff import Diff, FileDiff
+
+_SHORT_PATCH = 30  # lines
+_SHORT_TABLE = 10  # rows
 
 
 def diff_answer(diff: "Diff") -> Answer:
@@ -21,6 +24,21 @@ def diff_answer(diff: "Diff") -> Answer:
         "patch": diff.patch,
     }
     return Answer(data=data, blocks=[Patch(diff.patch, _summary(diff))], messages=messages)
+
+
+def short_diff(diff: "Diff", plan_id: str) -> tuple[Block, ...]:
+    """A difference for a glance: the patch where it is short, else the first paths and where to see all."""
+    if not diff.files and not diff.folders:
+        return (Line("nothing differs"),)
+    if diff.patch and diff.patch.count(b"\n") <= _SHORT_PATCH:
+        return (Patch(diff.patch, _summary(diff)),)
+    table, count = _summary(diff)
+    assert isinstance(table, Table)
+    left_out = len(table.rows) - _SHORT_TABLE
+    blocks: list[Block] = [Table(table.columns, table.rows[:_SHORT_TABLE]), count]
+    more = f"{left_out} more paths, and " if left_out > 0 else ""
+    blocks.append(Line(f"{more}all lines: mulligan plan diff {plan_id}"))
+    return tuple(blocks)
 
 
 def _summary(diff: "Diff") -> tuple[Line | Table, ...]:

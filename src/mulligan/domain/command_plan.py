@@ -10,6 +10,7 @@ from mulligan.domain.naming import name_problem, plan_name_problem
 from mulligan.domain.plan import PlanDefinition, RollbackPolicy
 from mulligan.domain.resource import Resource
 from mulligan.domain.step import Step, ToolUse
+from mulligan.errors import UsageWrong
 
 _LONGEST = 60  # characters of a command as the name of its plan and step
 
@@ -22,6 +23,7 @@ def command_plan(
     A word that holds what would be replaced in an argument is handed over as a variable: what a variable holds is not
     looked at again.
     """
+    _refuse_unfit(words, name)
     title, variables = _title(words), dict[str, str]()
 
     def literal(text: str) -> str:
@@ -51,6 +53,13 @@ def command_plan(
             ),
         ),
     )
+
+
+def _refuse_unfit(words: Sequence[str], name: str | None) -> None:
+    if not words or not words[0]:
+        raise UsageWrong(reason="the command is empty", hint="`mulligan run -- make test` runs `make test`")
+    if name is not None and (problem := plan_name_problem(name)):
+        raise UsageWrong(reason=f"the name {name!r} {problem}", hint="give another --name, or none")
 
 
 def _title(words: Sequence[str]) -> str:
