@@ -102,16 +102,17 @@ class SandboxService:
 
     def refuse_taken(self, run: Run) -> None:
         """Refuse to work in place where another plan does, from its start until it is applied or cancelled."""
-        self.refuse_taken_locations(run.plan.definition, run.settings, run.plan.plan_id)
+        started = run.plan.plan_id if run.sandboxes else None
+        self.refuse_taken_locations(run.plan.definition, run.settings, started)
 
     def refuse_taken_locations(
-        self, definition: PlanDefinition, settings: Settings, plan_id: PlanId | None
+        self, definition: PlanDefinition, settings: Settings, started: PlanId | None
     ) -> None:
-        """Refuse what another plan than this one, which may not be recorded yet, works on in place."""
+        """The same for a plan that may not be recorded yet; one that was started has had its places since."""
         for location in self._worked_on_in_place(definition, settings):
             with self._database.reading() as db:
-                refuse_taken(db, plan_id, str(location))
-            if not run.sandboxes:  # else the place has been its own since it was started
+                refuse_taken(db, started, str(location))
+            if started is None:
                 self.refuse_neighbours(location)
 
     def make(self, run: Run) -> None:
