@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from mulligan.cli.answer import Answer, Block, Line
 from mulligan.cli.commands import command
+from mulligan.cli.encode import harmless
 from mulligan.cli.plan_commands import status_answer
 from mulligan.domain.resource import Strategy
 from mulligan.errors import Interrupted, MulliganError, StepFailed
@@ -55,6 +56,9 @@ def run(
 
     place = command_place(invocation.around, invocation.project_option, resource, in_place=in_place)
     project, new = invocation.new_project(str(place.project))
+    told = [f"made a project: {project.folder}/.mulligan keeps plans and checkpoints"] if new else []
+    if told and not invocation.format.is_document:  # now: what comes last shall be what to do next
+        click.echo(f"note: {harmless(told.pop())}", err=True)
     try:
         status, execution = project.run_command(
             words, resource=place.resource, folder=place.folder, name=name
@@ -62,7 +66,6 @@ def run(
     except Interrupted as exc:
         raise _interrupted(exc) from exc
     error = execution.error
-    told = [f"made a project: {project.folder}/.mulligan keeps plans and checkpoints"] if new else []
     told += execution.messages
     if error is not None:
         answer = status_answer(status, _with_next(error, words, status.plan_id), told)

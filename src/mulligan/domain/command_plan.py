@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mulligan.domain.interpolation import OPENING
 from mulligan.domain.json_value import Json
-from mulligan.domain.naming import name_problem, plan_name_problem
+from mulligan.domain.naming import plan_name_problem
 from mulligan.domain.plan import PlanDefinition, RollbackPolicy
 from mulligan.domain.resource import Resource
 from mulligan.domain.step import Step, ToolUse
@@ -35,10 +35,11 @@ def command_plan(
     args: dict[str, Json] = {"argv": [literal(word) for word in words]}
     if folder != ".":
         args["cwd"] = literal(folder)
+    called = name or (title if plan_name_problem(title) is None else f"run {title}")
     whole = _shown(shlex.join(words))
     return PlanDefinition(
-        name=name or (title if plan_name_problem(title) is None else f"run {title}"),
-        description="" if whole in (name, title) else whole,
+        name=called,
+        description="" if whole == called else whole,
         resources=(resource,),
         config={},
         rollback_policy=RollbackPolicy(),
@@ -65,8 +66,7 @@ def _refuse_unfit(words: Sequence[str], name: str | None) -> None:
 def _title(words: Sequence[str]) -> str:
     """The command as a name: what cannot be seen is left out, and so is what is too long to be read."""
     text = _shown(shlex.join(words))
-    title = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
-    return title if name_problem(title) is None else "command"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
 
 
 def _shown(text: str) -> str:
