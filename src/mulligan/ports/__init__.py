@@ -6,6 +6,7 @@ Their docstrings are the contract that `tests/contracts` runs against every adap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mulligan.ports.applying import ApplyOrder, Composed, RealChangeRepository
     from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
     from mulligan.ports.rows import (
         CheckpointRepository,
@@ -16,15 +17,12 @@ if TYPE_CHECKING:
         HistoryRepository,
         IntentRepository,
         PlanRepository,
-        RealChangeRepository,
         SandboxRepository,
         StepRepository,
         ToolCallRepository,
         Transaction,
     )
     from mulligan.ports.storage import (
-        ApplyOrder,
-        Composed,
         Neighbour,
         Neighbours,
         PlanFolders,
@@ -81,6 +79,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "applying": ("ApplyOrder", "Composed", "RealChangeRepository"),
     "claims": ("Claim", "Database", "LockHolder", "PlanLocks"),
     "rows": (
         "CheckpointRepository",
@@ -91,15 +90,12 @@ _ROOMS = {
         "HistoryRepository",
         "IntentRepository",
         "PlanRepository",
-        "RealChangeRepository",
         "SandboxRepository",
         "StepRepository",
         "ToolCallRepository",
         "Transaction",
     ),
     "storage": (
-        "ApplyOrder",
-        "Composed",
         "Neighbour",
         "Neighbours",
         "PlanFolders",
