@@ -6,6 +6,7 @@ Their docstrings are the contract that `tests/contracts` runs against every adap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mulligan.ports.applying import ApplyOrder, Composed, RealChangeRepository
     from mulligan.ports.children import ChildRepository
     from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
     from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
@@ -18,14 +19,11 @@ if TYPE_CHECKING:
         HistoryRepository,
         IntentRepository,
         PlanRepository,
-        RealChangeRepository,
         SandboxRepository,
         StepRepository,
         ToolCallRepository,
     )
     from mulligan.ports.storage import (
-        ApplyOrder,
-        Composed,
         Neighbour,
         Neighbours,
         PlanFolders,
@@ -88,6 +86,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "applying": ("ApplyOrder", "Composed", "RealChangeRepository"),
     "children": ("ChildRepository",),
     "claims": ("Claim", "Database", "LockHolder", "PlanLocks"),
     "engine": ("Crew", "Ended", "Engine", "StopRequest"),
@@ -100,14 +99,11 @@ _ROOMS = {
         "HistoryRepository",
         "IntentRepository",
         "PlanRepository",
-        "RealChangeRepository",
         "SandboxRepository",
         "StepRepository",
         "ToolCallRepository",
     ),
     "storage": (
-        "ApplyOrder",
-        "Composed",
         "Neighbour",
         "Neighbours",
         "PlanFolders",

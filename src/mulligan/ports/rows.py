@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from mulligan.domain.applying import RealChange
     from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
     from mulligan.domain.correction import Correction
     from mulligan.domain.decision import Decision
@@ -325,24 +324,4 @@ class SandboxRepository(Protocol):
 
     def remove(self, plan_id: PlanId, resource: str) -> None:
         """The sandbox is no more."""
-        ...
-
-
-class RealChangeRepository(Protocol):
-    """Keeps what applying plans did, or is about to do, to the real resources."""
-
-    def add(self, change: RealChange) -> None:
-        """Record what is about to be done."""
-        ...
-
-    def list(self, plan_id: PlanId) -> Sequence[RealChange]:
-        """All of a plan, in the order of its resources."""
-        ...
-
-    def snapshots(self) -> Sequence[Snapshot]:
-        """All snapshots that they name, of all plans."""
-        ...
-
-    def remove(self, plan_id: PlanId, act: IntentKind) -> None:
-        """It was taken back, or can be no more."""
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from mulligan.ports.applying import RealChangeRepository
     from mulligan.ports.children import ChildRepository
     from mulligan.ports.rows import (
         CheckpointRepository,
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
         HistoryRepository,
         IntentRepository,
         PlanRepository,
-        RealChangeRepository,
         SandboxRepository,
         StepRepository,
         ToolCallRepository,
