@@ -6,12 +6,13 @@ Feature: One command with a way back
       | path  | content |
       | a.txt | one\n   |
     And the real folder is remembered
-    When the user types "run --name quick -- sh -c 'echo two >> a.txt; echo ${{ x }} > b.txt'"
+    When the user types "run --name quick -- sh -c 'echo two >> a.txt; echo $1 > b.txt' - '${{ x }}'"
     Then it succeeds
     And the command ended with exit status 0
     And the folder has become a project
     And the plan run last is "execute/complete"
     And in the sandbox "a.txt" reads "one\ntwo\n"
+    And in the sandbox "b.txt" reads "${{ x }}\n"
     And in the real folder "a.txt" reads "one\n"
     When the user types "undo --yes"
     Then it succeeds
@@ -56,7 +57,7 @@ Feature: One command with a way back
       | path  | content |
       | a.txt | one\n   |
     And the command "echo half > a.txt; tally once; hold" runs and holds
-    When it gets SIGINT
+    When its process gets SIGINT
     Then it is interrupted
     And the plan run last is "execute/queued"
     When the user types "undo --yes"

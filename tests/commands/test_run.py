@@ -2,18 +2,16 @@
 
 import json
 import os
-import pty
-import select
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.commands.program import ask, data_of
+from tests.commands.running import on_a_terminal, sandbox, script
 from tests.git_checkouts import plain
 from tests.git_world import GIT_ENVIRONMENT, repository_picture, run_git, unlike
 
-PATIENCE = 60  # seconds
 PATIENT = """\
 import time
 try:
@@ -54,34 +52,6 @@ def folder(tmp_path: Path) -> Path:
     (made / "sub").mkdir(parents=True)
     (made / "a.txt").write_text("one\n")
     return made
-
-
-def script(words: str) -> list[str]:
-    return ["run", "--", "sh", "-c", words]
-
-
-def sandbox(data: dict[str, object]) -> Path:
-    (one,) = data["sandboxes"]  # type: ignore[misc]
-    return Path(one["path"])  # type: ignore[index]
-
-
-def on_a_terminal(folder: Path, *words: str, typed: tuple[bytes, bytes] = (b"", b"")) -> tuple[int, str]:
-    """Run a command on a terminal; type the second of two words when the first is shown. Gives all that was shown."""
-    child, terminal = pty.fork()
-    if child == 0:  # pragma: no cover - another program in a moment
-        os.chdir(folder)
-        os.execve(sys.executable, [sys.executable, "-m", "mulligan", *words], {**os.environ, "TERM": "xterm"})
-    shown, (cue, answer) = b"", typed
-    while select.select([terminal], [], [], PATIENCE)[0]:
-        try:
-            shown += os.read(terminal, 4096)
-        except OSError:
-            break  # the other side is closed
-        if cue and cue in shown:
-            cue, _ = b"", os.write(terminal, answer)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    os.close(terminal)
-    return code, shown.decode().replace("\r\n", "\n")
 
 
 # --- what it runs, and where -------------------------------------------------------------------------------
@@ -338,108 +308,3 @@ def test_ctrl_c_reaches_the_command_and_leaves_a_plan_that_can_go_on(folder: Pat
     back = data_of(folder, "undo", "--yes")
     assert [(c["file"], c["action"]) for c in back["changes_reverted"]] == [("half", "removed")]
     assert ask(folder, "undo", "--yes")["error"]["kind"] == "nothing_to_undo"
-
-
-def test_undo_asks_on_a_terminal(folder: Path) -> None:
-    data = data_of(folder, "run", "touch", "new")
-    code, shown = on_a_terminal(folder, "undo", typed=(b"[y/N]", b"n\n"))
-    assert code == 3
-    assert "Undo? [y/N]" in shown
-    assert (sandbox(data) / "new").exists()
-    code, shown = on_a_terminal(folder, "undo", typed=(b"[y/N]", b"y\n"))
-    assert code == 0
-    assert not (sandbox(data) / "new").exists()
-
-
-# --- undo --------------------------------------------------------------------------------------------------
-
-
-def plan(folder: Path, *steps: str, **more: object) -> dict[str, object]:
-    """Run a plan of shell steps; gives the answer."""
-    listed = [{"name": f"s{n}", "tool": "shell", "args": {"command": c}} for n, c in enumerate(steps)]
-    (folder / "plan.yaml").write_text(json.dumps({"name": "several", "steps": listed, **more}))
-    return ask(folder, "plan", "execute", "plan.yaml")
-
-
-def test_undo_goes_back_one_step_at_a_time(folder: Path) -> None:
-    made = sandbox(plan(folder, "touch one", "touch two", "touch three")["data"])  # type: ignore[arg-type]
-    for left, index in (({"one", "two"}, 2), ({"one"}, 1), (set[str](), 0)):
-        back = data_of(folder, "undo", "--yes")
-        assert {path.name for path in made.iterdir()} & {"one", "two", "three"} == left
-        assert back["post_rollback_state"]["step_index"] == index
-        assert back["post_rollback_state"]["pre_rollback_checkpoint"]
-    answer = ask(folder, "undo", "--yes")
-    assert (answer["exit_code"], answer["error"]["kind"]) == (3, "nothing_to_undo")
-    assert "before its first step" in answer["error"]["message"]
-    data_of(folder, "plan", "resume", "several")
-    assert {"one", "two", "three"} <= {path.name for path in made.iterdir()}
-
-
-def test_an_undo_that_was_rolled_back_can_be_undone_again(folder: Path) -> None:
-    made = sandbox(plan(folder, "touch one", "touch two")["data"])  # type: ignore[arg-type]
-    kept = data_of(folder, "undo", "--yes")["post_rollback_state"]["pre_rollback_checkpoint"]
-    data_of(folder, "plan", "rollback", "--yes", "several", kept)
-    assert (made / "two").exists()
-    assert data_of(folder, "undo", "--yes")["post_rollback_state"]["step_index"] == 1
-    assert not (made / "two").exists()
-
-
-def test_undo_takes_back_what_keep_left_before_what_was_completed(folder: Path) -> None:
-    answer = plan(folder, "touch one", "touch mess; false", rollback_policy={"on_failure": "keep"})
-    made = sandbox(answer["data"])  # type: ignore[arg-type]
-    assert (made / "mess").exists()
-    assert data_of(folder, "undo", "--yes")["post_rollback_state"]["step_index"] == 1
-    assert not (made / "mess").exists()
-    assert data_of(folder, "undo", "--yes")["post_rollback_state"]["step_index"] == 0
-    assert not (made / "one").exists()
-
-
-def test_undo_of_a_failure_that_was_taken_back_goes_before_the_step_that_was_completed(folder: Path) -> None:
-    made = sandbox(plan(folder, "touch one", "touch mess; false")["data"])  # type: ignore[arg-type]
-    data_of(folder, "undo", "--yes")
-    assert not (made / "one").exists()
-    answer = ask(folder, *script("touch mess; exit 2"))
-    refused = ask(folder, "undo", "--yes")
-    assert refused["error"]["kind"] == "nothing_to_undo"
-    assert answer["error"]["checkpoint"] in refused["error"]["hint"]
-
-
-def test_undo_names_a_plan_and_asks_without_a_terminal_for_a_yes(folder: Path) -> None:
-    first = data_of(folder, "run", "--name", "first", "touch", "one")
-    data_of(folder, "run", "touch", "two")
-    answer = ask(folder, "undo", "first")
-    assert (answer["exit_code"], answer["error"]["kind"]) == (3, "confirmation_missing")
-    assert f"mulligan plan rollback --dry-run {first['plan_id']}" in answer["error"]["hint"]
-    assert "--yes" in answer["error"]["hint"]
-    assert data_of(folder, "undo", "--yes", "first")["plan_id"] == first["plan_id"]
-    assert not (sandbox(first) / "one").exists()
-
-
-def test_undo_refuses_to_go_further_back_than_asked(folder: Path) -> None:
-    plan(folder, "touch one", "touch two", config={"sandbox.checkpoint.auto-create-on": []})
-    answer = ask(folder, "undo", "--yes")
-    assert answer["error"]["kind"] == "nothing_to_undo"
-    assert "right before the step 's1'" in answer["error"]["message"]
-    first = data_of(folder, "checkpoint", "list")["checkpoints"][0]["checkpoint_id"]
-    assert (
-        f"mulligan plan rollback several {first}".replace("several", answer["error"]["plan_id"])
-        in (answer["error"]["hint"])
-    )
-
-
-@pytest.mark.parametrize(
-    ("before", "kind"),
-    [
-        (["plan", "create", "plan.yaml"], "nothing_to_undo"),
-        (["plan", "cancel", "several"], "plan_cancelled"),
-    ],
-)
-def test_undo_of_what_never_ran_or_is_over_is_refused(folder: Path, before: list[str], kind: str) -> None:
-    plan(folder, "touch one")
-    data_of(folder, *before)
-    assert ask(folder, "undo", "--yes")["error"]["kind"] == kind
-
-
-def test_undo_without_checkpoints_is_refused(folder: Path) -> None:
-    plan(folder, "touch one", rollback_policy={"enabled": False})
-    assert ask(folder, "undo", "--yes")["error"]["kind"] == "rollback_disabled"
