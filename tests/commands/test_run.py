@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -252,6 +253,42 @@ def test_an_apply_that_is_refused_leaves_a_plan_to_be_applied(tmp_path: Path) ->
     assert (answer["exit_code"], answer["error"]["kind"]) == (3, "checkout_unready")
     assert (answer["data"]["state"], answer["data"]["exit_status"]) == ("complete", 0)
     assert not (top / "new").exists()
+
+
+def test_a_conflict_of_an_apply_is_told_with_the_plan(folder: Path) -> None:
+    line = f"echo mine > a.txt; echo yours > {folder}/a.txt"
+    answer = ask(folder, "-c", "sandbox.isolate=off", "run", "--apply", "--", "sh", "-c", line)
+    assert (answer["exit_code"], answer["data"]["state"]) == (4, "constrained")
+    assert [conflict["path"] for conflict in answer["data"]["conflicts"]] == ["a.txt"]
+    assert (folder / "a.txt").read_text() == "yours\n"
+
+
+def test_a_checkpoint_that_fails_stops_it_like_any_plan(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MULLIGAN_FAULT", "before:pack.sync:2:ENOSPC")
+    shown = subprocess.run(
+        [sys.executable, "-m", "mulligan", "--format", "json", "run", "sh", "-c", "seq 9 > new"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    answer = json.loads(shown.stdout)
+    assert (answer["exit_code"], answer["data"]["state"], answer["data"]["exit_status"]) == (
+        1,
+        "errored",
+        None,
+    )
+    assert answer["error"]["kind"] != "step_failed"
+
+
+def test_what_can_be_taken_back_again_is_told(folder: Path) -> None:
+    """In place applying merges nothing: there is no unapply to name."""
+    _, shown = on_a_terminal(folder, "run", "--apply", "touch", "one")
+    assert f"undo it:   mulligan plan unapply {data_of(folder, 'plan', 'status')['plan_id']}" in shown
+    _, shown = on_a_terminal(folder, "run", "--apply", "--in-place", "touch", "two")
+    assert "unapply" not in shown
+    assert (folder / "two").exists()
 
 
 def test_in_place_the_real_folder_is_worked_on_and_brought_back(folder: Path) -> None:

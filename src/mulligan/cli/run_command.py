@@ -98,13 +98,13 @@ def _applied(project: Project, status: PlanStatus, told: Sequence[str]) -> Answe
     from mulligan.cli.apply_answer import apply_answer
 
     try:
-        answer = apply_answer(*project.apply(status.plan_id), verb="apply")
+        applied, done = project.apply(status.plan_id)
     except MulliganError as exc:
-        answer = status_answer(project.status(status.plan_id), exc)
-    if answer.error is None:
-        back = Line(f"undo it:   mulligan plan unapply {status.plan_id}")
-        answer = replace(answer, blocks=[*answer.blocks, back])
-    return replace(answer, messages=[*told, *answer.messages])
+        return status_answer(project.status(status.plan_id), exc, told)
+    answer = apply_answer(applied, done, verb="apply")
+    # In place nothing was merged, and there is nothing for unapply to take back.
+    back = [Line(f"undo it:   mulligan plan unapply {status.plan_id}")] if done.applied else []
+    return replace(answer, blocks=[*answer.blocks, *back], messages=[*told, *answer.messages])
 
 
 def _with_next(error: MulliganError, words: Sequence[str], plan_id: str) -> MulliganError:
@@ -124,10 +124,8 @@ def _with_next(error: MulliganError, words: Sequence[str], plan_id: str) -> Mull
 
 
 def _interrupted(exc: Interrupted) -> Interrupted:
-    """The error of Ctrl-C with both ways on, where there is a plan yet."""
-    plan_id = exc.facts.get("plan_id")
-    if plan_id is None:
-        return exc
+    """The error of Ctrl-C with both ways on."""
+    plan_id = exc.facts["plan_id"]
     hint = f"`mulligan plan resume {plan_id}` runs it again, `mulligan undo` takes back what it did"
     return Interrupted(plan_id=plan_id, hint=hint)
 
