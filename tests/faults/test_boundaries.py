@@ -3,7 +3,6 @@
 Each is struck once here, at its first passing; `every_passing.py` is the full product (`nox -s faults`).
 """
 
-import ast
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +10,24 @@ from pathlib import Path
 import pytest
 
 from mulligan.boundaries import ACTS
+from tests.faults.durable_calls import named_acts, outside_of_acts
 from tests.faults.trials import Fault, Trials
 
 ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "src" / "mulligan"
+WATCHERS = ("boundaries.py", "bootstrap/faults.py")
+# What makes something last or moves it outside of every act, by file and function, and why it may.
+OUTSIDE = {
+    "adapters/db/connection.py transaction": "the end of a transaction that only read",
+    "adapters/db/connection.py copy_to": "a draft; `rows.copy` gives it its name",
+    "adapters/sandboxes/database_copy.py _backup": "into a folder that is removed again",
+    "adapters/sandboxes/git/position.py _branch": "git is only asked",
+    "adapters/sandboxes/removal.py _empty": "moves inside of what is thrown away",
+    "adapters/snapshots/durable.py sync_filesystem": "the call itself: whoever calls it stands in an act",
+    "adapters/tools/contents.py replace": "inside of `call.run`, in a process of its own",
+    "adapters/tools/files.py call": "inside of `call.run`, in a process of its own",
+    "adapters/tools/sql_process.py run": "inside of `call.run`, in a process of its own",
+}
 FALLIBLE = [name for name, (errors, _, _) in ACTS.items() if errors]
 STOPPABLE = ("call.run", "group.record", "pack.sync", "restore.place", "rows.commit", "sandbox.record")
 
@@ -24,15 +38,24 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Trials:
 
 
 def test_the_list_and_the_code_name_the_same_acts() -> None:
-    named: set[str] = set()
-    for file in (ROOT / "src").rglob("*.py"):
+    assert {name for file in SOURCES.rglob("*.py") for name in named_acts(file)} == set(ACTS)
+
+
+def test_boundaries_are_passed_by_one_name_only() -> None:
+    for file in SOURCES.rglob("*.py"):
         text = file.read_text("utf-8")
-        for node in ast.walk(ast.parse(text)) if "from mulligan.boundaries import act\n" in text else ():
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "act":
-                (name,) = node.args
-                assert isinstance(name, ast.Constant), file
-                named.add(str(name.value))
-    assert named == set(ACTS)
+        if "boundaries" in text and file.relative_to(SOURCES).as_posix() not in WATCHERS:
+            assert "from mulligan.boundaries import act\n" in text, file
+            assert text.count("boundaries") == 1, file
+
+
+def test_nothing_is_made_to_last_outside_of_an_act() -> None:
+    found = {
+        f"{file.relative_to(SOURCES).as_posix()} {call.partition(':')[0]}"
+        for file in SOURCES.rglob("*.py")
+        for call in outside_of_acts(file)
+    }
+    assert found == set(OUTSIDE)
 
 
 def test_the_page_names_every_act_with_what_a_crash_leaves() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.boundaries import act
 from mulligan.domain.placement import sidecars
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -87,7 +88,10 @@ class DatabaseFiles:
             assert fd is not None, "it was made"
             self._clear(fd, trash)
             for path in sorted(new.iterdir(), key=lambda each: each.name == self.name):
-                os.rename(path, path.name, dst_dir_fd=fd)
+                with act("database.place"):
+                    os.rename(path, path.name, dst_dir_fd=fd)
+            with act("database.sync"):
+                os.fsync(fd)
 
     def remove(self, trash: Path) -> None:
         """Remove the database and its sidecars; what is not there is fine."""
@@ -99,10 +103,12 @@ class DatabaseFiles:
         for name in (self.name, *sidecars(self.name)):
             found = _stat(fd, name)
             if found is not None and stat.S_ISDIR(found.st_mode):
-                os.rename(name, trash / "in-the-way", src_dir_fd=fd)
+                with act("database.remove"):
+                    os.rename(name, trash / "in-the-way", src_dir_fd=fd)
                 remove_tree(trash / "in-the-way", trash)
             elif found is not None:
-                os.unlink(name, dir_fd=fd)
+                with act("database.remove"):
+                    os.unlink(name, dir_fd=fd)
 
     @contextmanager
     def folder(self, *, make: bool = False) -> Generator[int | None]:

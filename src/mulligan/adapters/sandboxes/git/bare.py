@@ -10,9 +10,10 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git, GitFailed
 from mulligan.adapters.sandboxes.git.configuration import as_text, for_checkpoints, read_settings
-from mulligan.adapters.sandboxes.git.packs import OURS, Objects, write_durably
+from mulligan.adapters.sandboxes.git.packs import OURS, Objects, remove_pack, write_durably
 from mulligan.adapters.sandboxes.git.private import borrow, write
 from mulligan.adapters.sandboxes.git.repository import Repository
+from mulligan.boundaries import act
 
 BASE = "refs/mulligan/base"  # the commit of what the sandbox started from
 CHECKPOINTS = "refs/checkpoints"
@@ -117,19 +118,25 @@ class BareRepository:
         shallow = self.path / "shallow"
         cut |= {line for line in _lines(shallow) if line in staying}
         write_durably([(shallow, "".join(f"{commit}\n" for commit in sorted(cut)).encode())])
-        self.git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
+        with act("git.retire"):
+            self.git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
         memory, size = self.memory, self._size()
         if size > 2 * memory.collected and size > memory.collected + _WORTH_COLLECTING:
-            self.git.run("-c", "core.fsync=all", "repack", "-a", "-d", "-l", "-q")
-            self.git.run("prune", "--expire=now")
+            with act("git.collect"):
+                self.git.run("-c", "core.fsync=all", "repack", "-a", "-d", "-l", "-q")
+                self.git.run("prune", "--expire=now")
             self.remember(replace(memory, collected=self._size()))
 
     def join_packs(self, objects: Objects) -> None:
         """Make one pack of many small ones: git looks into each."""
-        ours = (self.path / "objects" / "pack").glob(f"{OURS}*.pack")
-        small = sorted(pack for pack in ours if pack.stat().st_size < _SMALL_PACK)
+        ours = sorted((self.path / "objects" / "pack").glob(f"{OURS}*.pack"))
+        # A process that was killed between the two leaves a pack without an index: nobody sees what is in it.
+        complete = [pack for pack in ours if pack.with_suffix(".idx").exists()]
+        small = [pack for pack in complete if pack.stat().st_size < _SMALL_PACK]
         if len(small) >= _MANY_PACKS:
             objects.join(small)
+            for pack in set(ours) - set(complete):
+                remove_pack(pack)
 
     def _size(self) -> int:
         return sum(pack.stat().st_size for pack in self._packs())

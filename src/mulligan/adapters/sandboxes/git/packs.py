@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from mulligan.boundaries import act
+from mulligan.errors import SystemFailed
+
 _TYPES = {"commit": 1, "tree": 2, "blob": 3}
 OURS = "pack-mulligan-"  # in these every object stands by itself: none is a difference to another
 _QUICK = 1  # level of compression: these objects are many and short-lived
@@ -59,8 +62,7 @@ class Objects:
         write_durably([(Path(f"{stem}.pack"), joined), (Path(f"{stem}.idx"), index)])
         for pack in packs:
             if pack.stem != stem.name:
-                pack.with_suffix(".idx").unlink()
-                pack.unlink()
+                remove_pack(pack)
 
     def _entries_of(self, pack: Path) -> dict[bytes, bytes]:
         index, data = pack.with_suffix(".idx").read_bytes(), pack.read_bytes()
@@ -103,18 +105,33 @@ class Objects:
         return body + self._hash(body).digest()
 
 
+def remove_pack(pack: Path) -> None:
+    """Remove a pack of ours; without its index it is none already, so that goes first."""
+    try:
+        with act("git.join"):
+            pack.with_suffix(".idx").unlink(missing_ok=True)
+            pack.unlink()
+    except OSError as exc:
+        raise SystemFailed(path=str(pack), reason=exc.strerror or str(exc)) from exc
+
+
 def write_durably(files: Sequence[tuple[Path, bytes]]) -> None:
     """Write files under their names, in this order, each whole or not there; when it returns they last."""
     drafts = [(path.with_name(f"tmp-{path.name}"), path, data) for path, data in files]
-    for draft, _, data in drafts:
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    for draft, path, _ in drafts:
-        draft.replace(path)
-    for folder in dict.fromkeys(path.parent for path, _ in files):
-        _sync(folder)
+    try:
+        for draft, _, data in drafts:
+            with draft.open("wb") as file:
+                file.write(data)
+                file.flush()
+                with act("git.sync"):
+                    os.fsync(file.fileno())
+        for draft, path, _ in drafts:
+            with act("git.name"):
+                draft.replace(path)
+        for folder in dict.fromkeys(path.parent for path, _ in files):
+            _sync(folder)
+    except OSError as exc:
+        raise SystemFailed(path=str(files[0][0].parent), reason=exc.strerror or str(exc)) from exc
 
 
 def tree_entries(data: bytes, id_size: int) -> dict[bytes, tuple[bytes, bytes]]:
@@ -150,6 +167,7 @@ def _entry_header(kind: int, size: int) -> bytes:
 def _sync(path: Path) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        with act("git.keep"):
+            os.fsync(fd)
     finally:
         os.close(fd)
