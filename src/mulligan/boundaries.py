@@ -5,7 +5,8 @@ told right before the act and right after it, and may end the process or let the
 between any two of them (docs/reference/durability.md).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeAlias
 
@@ -75,6 +76,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a plan in processing with all its sandboxes",
     ),
     "sandbox.undo": (_NONE, "the intent of making sandboxes, undone again", "a plan without sandboxes"),
+    "sandbox.renew": (
+        _NONE,
+        "a copy of a sandbox beside it, after a plan was taken from a process that lives on; gc removes it",
+        "the copy in the sandbox's place, and the old one beside it; gc removes it",
+    ),
     "sandbox.remove": (
         _NAMES,
         "a folder that no row names; gc removes it",
@@ -201,7 +207,9 @@ class _Unwatched:
     __slots__ = ()
 
     def __enter__(self) -> None:
-        """Go on."""
+        """Go on, if this process still may."""
+        for check in _guards:
+            check()
 
     def __exit__(self, *_: object) -> None:
         """Go on."""
@@ -218,6 +226,8 @@ class _Watched:
 
     def __enter__(self) -> None:
         self._watcher("before", self._name)
+        for check in _guards:
+            check()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -227,12 +237,23 @@ class _Watched:
 
 
 _UNWATCHED = _Unwatched()
+_guards: list[Callable[[], None]] = []
 _watcher: Watcher | None = None
 
 
 def act(name: str) -> _Unwatched | _Watched:
     """Stand around one act that is durable when it is done."""
     return _UNWATCHED if _watcher is None else _Watched(name, _watcher)
+
+
+@contextmanager
+def guarded(check: Callable[[], None]) -> Generator[None]:
+    """Ask this before every act of this process, as long as it is open; it raises what ends the work."""
+    _guards.append(check)
+    try:
+        yield
+    finally:
+        _guards.remove(check)
 
 
 def watch(watcher: Watcher | None) -> None:

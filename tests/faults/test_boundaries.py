@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from mulligan.boundaries import ACTS
+from tests.faults.both import BothTrials
 from tests.faults.durable_calls import named_acts, outside_of_acts
-from tests.faults.trials import Fault, Trials
+from tests.faults.trials import Fault
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "mulligan"
@@ -33,8 +34,8 @@ STOPPABLE = ("call.run", "group.record", "pack.sync", "restore.place", "rows.com
 
 
 @pytest.fixture(scope="module")
-def trials(tmp_path_factory: pytest.TempPathFactory) -> Trials:
-    return Trials(tmp_path_factory.mktemp("trials"))
+def trials(tmp_path_factory: pytest.TempPathFactory) -> BothTrials:
+    return BothTrials(tmp_path_factory.mktemp("trials"))
 
 
 def test_the_list_and_the_code_name_the_same_acts() -> None:
@@ -72,26 +73,32 @@ def test_every_act_belongs_to_an_operation_of_the_page() -> None:
     assert named == set(ACTS)
 
 
-def test_the_scenario_passes_every_act(trials: Trials) -> None:
+def test_the_scenario_passes_every_act(trials: BothTrials) -> None:
     passed = {act for command in trials.passed.values() for _, act in command}
     assert passed == set(ACTS)
 
 
 @pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_kill(trials: Trials, when: str, act: str, record_property: Callable[[str, object], None]) -> None:
+def test_a_kill(
+    trials: BothTrials, when: str, act: str, record_property: Callable[[str, object], None]
+) -> None:
     trials.strike(Fault(command=trials.first(when, act), when=when, act=act, number=1, how="SIGKILL"))
     record_property("faults survived", 1)
 
 
 @pytest.mark.parametrize("act", FALLIBLE)
-def test_an_act_that_fails(trials: Trials, act: str, record_property: Callable[[str, object], None]) -> None:
+def test_an_act_that_fails(
+    trials: BothTrials, act: str, record_property: Callable[[str, object], None]
+) -> None:
     how, *_ = ACTS[act][0].split()
     trials.strike(Fault(command=trials.first("before", act), when="before", act=act, number=1, how=how))
     record_property("faults survived", 1)
 
 
 @pytest.mark.parametrize("act", STOPPABLE)
-def test_a_request_to_stop(trials: Trials, act: str, record_property: Callable[[str, object], None]) -> None:
+def test_a_request_to_stop(
+    trials: BothTrials, act: str, record_property: Callable[[str, object], None]
+) -> None:
     trials.strike(Fault(command="execute", when="before", act=act, number=1, how="SIGTERM"))
     record_property("faults survived", 1)

@@ -12,6 +12,7 @@ from mulligan.application.queries import Queries
 from mulligan.bootstrap.foundation import Foundation
 
 if TYPE_CHECKING:
+    from mulligan.adapters.sandboxes.folders import LocalSandboxFolders
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoint_queries import CheckpointQueries
@@ -165,19 +166,25 @@ class Services(Foundation):
     @cached_property
     def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalSandboxFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
         from mulligan.application.sweep_service import SweepService
 
         return SweepService(
             database=self.database,
             store=self._store,
             kinds=self._kinds,
-            folders=LocalSandboxFolders(home=self.home / "sandboxes", release=self._git_sandboxes.release),
+            folders=self._sandbox_folders,
             scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
             recorder=self._recorder,
             clock=self._clock,
         )
+
+    @cached_property
+    def _sandbox_folders(self) -> LocalSandboxFolders:
+        from mulligan.adapters.sandboxes.folders import LocalSandboxFolders
+
+        return LocalSandboxFolders(home=self.home / "sandboxes", release=self._git_sandboxes.release)
 
     @cached_property
     def doctor(self) -> DoctorService:
@@ -279,6 +286,7 @@ class Services(Foundation):
     def claims(self) -> PlanClaims:
         """Opens plans to be worked on."""
         from mulligan.application.plan_claims import PlanClaims
+        from mulligan.application.sandbox_renewal import SandboxRenewal
 
         return PlanClaims(
             database=self.database,
@@ -288,5 +296,6 @@ class Services(Foundation):
             returns=self._returns,
             sandboxes=self._sandboxes,
             sweeps=self.sweeps,
+            renewal=SandboxRenewal(kinds=self._kinds, store=self._store, folders=self._sandbox_folders),
             clock=self._clock,
         )
