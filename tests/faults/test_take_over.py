@@ -119,23 +119,32 @@ steps:
   - {name: change, tool: shell, args: {command: "rm gone; echo new > kept; mkdir made; echo 1 > made/file"}}
   - {name: rows, tool: sql, resource: rows, args: {statements: [INSERT INTO t VALUES (2)]}}
 """
-# The program; without its guard a process is as one that was stopped in the middle of a call, past every check.
-UNGUARDED = """\
-import contextlib, sys
-from mulligan.adapters import locks
-locks.guarded = lambda _: contextlib.nullcontext()
+# The program, stopped right after it looked whether it may: the call that comes next is under way.
+LATE = """\
+from mulligan import boundaries
 from mulligan.__main__ import main
+
+
+def enter(self):
+    for check in boundaries._guards:
+        check()
+    self._watcher("before", self._name)
+
+
+boundaries._Watched.__enter__ = enter
 main()
 """
-WAYS = {"guarded": ["-m", "mulligan"], "past every check": ["-c", UNGUARDED]}
+WAYS = {"before it looks": ["-m", "mulligan"], "after it looked": ["-c", LATE]}
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    "moment",
+    ("moment", "way"),
     [
-        *("before:restore.stage", "before:restore.remove", "before:restore.place", "before:restore.finish"),
-        *("after:restore.place", "before:database.remove", "before:database.place"),
+        ("before:restore.stage", "before it looks"),
+        ("after:restore.place", "before it looks"),
+        ("before:restore.remove", "after it looked"),
+        ("before:restore.place", "after it looked"),
+        ("before:database.place", "after it looked"),
     ],
 )
 def test_one_stopped_inside_of_a_restore_restores_nothing_when_it_wakes(
@@ -165,6 +174,7 @@ def test_one_stopped_inside_of_a_restore_restores_nothing_when_it_wakes(
         process.communicate()
     assert json.loads(out)["error"]["kind"] == "plan_taken_over"
     assert process.returncode == 3
+    assert without_workshops(before)
     assert without_workshops(picture(top)) == without_workshops(before)
     assert list(project_in(tmp_path).log("p")) == log
     assert project_in(tmp_path).checkpoints.verify().damaged == ()
@@ -182,4 +192,4 @@ def a_plan_with_a_database(folder: Path) -> None:
 
 def without_workshops(found: dict[bytes, tuple[object, ...]]) -> dict[bytes, tuple[object, ...]]:
     """Sandboxes alone: the folders beside them are for work in progress, and their own folder's time tells of that."""
-    return {name: what for name, what in found.items() if name.startswith(b"code")}
+    return {name: what for name, what in found.items() if name.startswith(b"./code")}
