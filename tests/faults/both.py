@@ -14,7 +14,7 @@ class BothTrials:
     def __init__(self, folder: Path) -> None:
         self._trials: list[Trials] = []
         for name, scenario in (("folders", SCENARIO), ("kinds", SCENARIO_KINDS)):
-            (folder / name).mkdir()
+            (folder / name).mkdir(exist_ok=True)
             self._trials.append(Trials(scenario, folder / name))
 
     @property

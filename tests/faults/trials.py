@@ -1,11 +1,12 @@
 """Trials: a command of the scenario struck by a fault, run again in new processes, and compared with its peer.
 
-An undisturbed run is made once for each process of the tests. The project is kept as it was before each of its
+An undisturbed run is made once for each folder. The project is kept as it was before each of its
 commands, so that a trial starts there; it stands at one path always, because sandboxes are recorded by theirs.
 """
 
 import json
 import os
+import pickle
 import shutil
 import sqlite3
 import subprocess
@@ -65,10 +66,15 @@ class Trials:
         self._folder = folder / "project"
         self._kept = folder / "kept"
         self._log = folder / "passed"
+        self._remembered = folder / "undisturbed"
+        self._ends: dict[str, Any] = {}
 
     @cached_property
     def passed(self) -> dict[str, Counter[tuple[str, str]]]:
         """How often each command of the undisturbed run passed each boundary, in its first process."""
+        if self._remembered.exists():
+            passed, self._ends = pickle.loads(self._remembered.read_bytes())
+            return passed
         passed, self._ends = {}, {}
         self._folder.mkdir()
         self._kept.mkdir()
@@ -86,6 +92,7 @@ class Trials:
             self._keep("after")
             self._ends[command.name] = self._end()
             self._put_back("after")
+        self._remembered.write_bytes(pickle.dumps((passed, self._ends)))
         return passed
 
     def first(self, when: str, act: str) -> str | None:
