@@ -110,7 +110,8 @@ def main() -> None:
     words = ["--minutes", str(options.minutes), "--folder", str(options.folder)]
     parts = [f"{shard + shards * n}/{shards * options.processes}" for n in range(options.processes)]
     running = [subprocess.Popen([sys.executable, "-m", __spec__.name, "--shard", p, *words]) for p in parts]
-    sys.exit(any([process.wait() for process in running]))
+    codes = [process.wait() for process in running]
+    sys.exit(any(codes))
 
 
 if __name__ == "__main__":

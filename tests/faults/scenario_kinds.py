@@ -46,7 +46,7 @@ resources:
 steps:
   - name: commit
     tool: shell
-    args: {command: 'echo changed > file; git add -A; git commit -qm changed; git checkout -qb other'}
+    args: {command: 'echo changed > file; git add -A; git commit -qm changed; git checkout -qB other'}
   - {name: rows, tool: sql, resource: inner, args: {statements: ["INSERT INTO t VALUES (2)"]}}
 """
 HUNG = """\

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mulligan.application.checkpoint_queries import CheckpointView
 from mulligan.bootstrap.project import Project
@@ -68,6 +68,7 @@ class Trials:
         self._log = folder / "passed"
         self._remembered = folder / "undisturbed"
         self._ends: dict[str, Any] = {}
+        self._said = ""  # by the last command
 
     @cached_property
     def passed(self) -> dict[str, Counter[tuple[str, str]]]:
@@ -114,7 +115,8 @@ class Trials:
         self._complete_command(command, code)
         if command.words[1:2] != ("rollback",):
             assert {s: self._ran()[s] for s in complete} == {s: ran[s] for s in complete}, "a step ran twice"
-        assert self._end() == self._ends[command.name]
+        end, wanted = self._end(), self._ends[command.name]
+        assert end == wanted, _difference(end, wanted)
 
     def _complete_command(self, command: Command, code: int) -> None:
         """Run a command again until it has done what it is for."""
@@ -122,7 +124,7 @@ class Trials:
             if self._is_done(command, code):
                 return
             code = self.run(*command.words)
-        raise AssertionError(f"no progress: exit code {code} of `{' '.join(command.words)}`")
+        raise AssertionError(f"no progress: exit code {code} of `{' '.join(command.words)}`: {self._said}")
 
     def run(self, *words: str, fault: str = "") -> int:
         """Run a command to its end; whatever it says, it is an answer and no trace of ours."""
@@ -139,6 +141,7 @@ class Trials:
         done = subprocess.run(
             argv, cwd=self._folder, env=environment, capture_output=True, text=True, timeout=120, check=False
         )
+        self._said = done.stdout[-1000:]
         assert "Traceback" not in done.stderr, done.stderr
         if done.returncode > 0:
             error = json.loads(done.stdout)["error"]
@@ -194,10 +197,7 @@ class Trials:
     def _end(self) -> dict[str, Any]:
         """All that a user can tell one end from another by; asserts that nothing is hurt or left behind."""
         with self._opened() as (project, services):
-            end: dict[str, Any] = {
-                name: picture_without_times(self._folder / name) for name in self._scenario.places
-            }
-            end |= {name: (self._folder / name).exists() for name in self._scenario.files}
+            end: dict[str, Any] = {}
             end["settings"] = [(entry.key, entry.value) for entry in project.config.list()]
             for line in project.plans():
                 end[line.name] = _end_of_plan(project, line.plan_id)
@@ -212,6 +212,8 @@ class Trials:
             again = project.gc(dry_run=True)
             assert (again.objects_removed, again.packs_removed, again.bytes_freed) == (0, 0, 0)
             assert not again.sandboxes_removed
+        end |= {name: picture_without_times(self._folder / name) for name in self._scenario.places}
+        end |= {name: (self._folder / name).exists() for name in self._scenario.files}
         home = self._folder / ".mulligan"
         left = [*home.glob("store/rooms/*"), *home.glob("sandboxes/.removed-*"), *home.glob("scratch/*/*")]
         assert left == []
@@ -257,6 +259,15 @@ def _end_of_plan(project: Project, plan_id: str) -> dict[str, Any]:
         "groups": [group for group, _ in groupby(sorted(groups, key=str))],
         "sandboxes": {s.resource: picture_without_times(Path(s.path)) for s in status.sandboxes},
     }
+
+
+def _difference(end: object, wanted: object, place: str = "end") -> str:
+    """Where two ends differ, in few words."""
+    if not isinstance(end, dict) or not isinstance(wanted, dict):
+        return "" if end == wanted else f"{place}: {str(end)[:500]} instead of {str(wanted)[:500]}; "
+    one, other = cast("dict[object, object]", end), cast("dict[object, object]", wanted)
+    keys = {*one, *other}
+    return "".join(_difference(one.get(key), other.get(key), f"{place}.{key!r}") for key in keys)
 
 
 def _identity(project: Project, checkpoint: CheckpointView) -> str:

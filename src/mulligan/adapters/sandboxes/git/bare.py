@@ -92,13 +92,13 @@ class BareRepository:
 
     def remember(self, memory: Memory) -> None:
         """Keep it, durably."""
-        write_durably([(self.path / _MEMORY, json.dumps(asdict(memory)).encode())])
+        write_durably(self.path, [(self.path / _MEMORY, json.dumps(asdict(memory)).encode())])
 
     def set_base(self, commit: str) -> None:
         """Name the commit of what the sandbox started from."""
         path = self.path / BASE
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_durably([(path, commit.encode() + b"\n")])
+        write_durably(self.path, [(path, commit.encode() + b"\n")])
 
     def base(self) -> str:
         """The commit of what the sandbox started from."""
@@ -117,7 +117,7 @@ class BareRepository:
         cut = {commit for commit, parent in staying.items() if parent and parent not in staying}
         shallow = self.path / "shallow"
         cut |= {line for line in _lines(shallow) if line in staying}
-        write_durably([(shallow, "".join(f"{commit}\n" for commit in sorted(cut)).encode())])
+        write_durably(self.path, [(shallow, "".join(f"{commit}\n" for commit in sorted(cut)).encode())])
         with act("git.retire"):
             self.git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
         memory, size = self.memory, self._size()

@@ -13,6 +13,7 @@ from mulligan.errors import SystemFailed
 
 _TYPES = {"commit": 1, "tree": 2, "blob": 3}
 OURS = "pack-mulligan-"  # in these every object stands by itself: none is a difference to another
+_DRAFTS = "drafts"
 _QUICK = 1  # level of compression: these objects are many and short-lived
 
 
@@ -43,7 +44,9 @@ class Objects:
         stem = folder / f"{OURS}{pack[-self.id_size :].hex()}"
         self._new, self.size = {}, 0
         # The index last: without one git does not see a pack. Refs after the objects they name.
-        write_durably([(Path(f"{stem}.pack"), pack), (Path(f"{stem}.idx"), index), *others])
+        write_durably(
+            _repository_of(folder), [(Path(f"{stem}.pack"), pack), (Path(f"{stem}.idx"), index), *others]
+        )
 
     def _packed(self) -> tuple[bytes, bytes]:
         entries = [
@@ -59,7 +62,8 @@ class Objects:
             entries |= self._entries_of(pack)
         joined, index = self._pack_of(list(entries.items()))
         stem = packs[0].with_name(f"{OURS}{joined[-self.id_size :].hex()}")
-        write_durably([(Path(f"{stem}.pack"), joined), (Path(f"{stem}.idx"), index)])
+        files = [(Path(f"{stem}.pack"), joined), (Path(f"{stem}.idx"), index)]
+        write_durably(_repository_of(stem.parent), files)
         for pack in packs:
             if pack.stem != stem.name:
                 remove_pack(pack)
@@ -115,10 +119,18 @@ def remove_pack(pack: Path) -> None:
         raise SystemFailed(path=str(pack), reason=exc.strerror or str(exc)) from exc
 
 
-def write_durably(files: Sequence[tuple[Path, bytes]]) -> None:
-    """Write files under their names, in this order, each whole or not there; when it returns they last."""
-    drafts = [(path.with_name(f"tmp-{path.name}"), path, data) for path, data in files]
+def write_durably(repository: Path, files: Sequence[tuple[Path, bytes]]) -> None:
+    """Write files under their names, in this order, each whole or not there; when it returns they last.
+
+    Drafts have a folder of their own: git would take one among refs for a ref. What a killed process left there
+    goes; whoever writes has the plan, and is alone.
+    """
+    place = repository / _DRAFTS
+    drafts = [(place / str(number), path, data) for number, (path, data) in enumerate(files)]
     try:
+        place.mkdir(mode=0o700, exist_ok=True)
+        for left in place.iterdir():
+            left.unlink()
         for draft, _, data in drafts:
             with draft.open("wb") as file:
                 file.write(data)
@@ -132,6 +144,10 @@ def write_durably(files: Sequence[tuple[Path, bytes]]) -> None:
             _sync(folder)
     except OSError as exc:
         raise SystemFailed(path=str(files[0][0].parent), reason=exc.strerror or str(exc)) from exc
+
+
+def _repository_of(pack_folder: Path) -> Path:
+    return pack_folder.parent.parent
 
 
 def tree_entries(data: bytes, id_size: int) -> dict[bytes, tuple[bytes, bytes]]:

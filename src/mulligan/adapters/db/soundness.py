@@ -1,0 +1,61 @@
+"""Rows that make no sense, by whatever hand or accident: looked for when something failed, and by `doctor`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mulligan.adapters.db.connection import Connection
+    from mulligan.adapters.db.database import SqlTransaction
+
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+_LARGEST = 1 << 53  # what every reader of JSON holds exactly; nothing here is counted so far
+_SOUND = {"TEXT": "typeof({0}) = 'text'", "INTEGER": f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}"}
+
+
+def unsound_rows(connection: Connection, db: SqlTransaction) -> list[str]:
+    """What is wrong, a line for each place; nothing is changed."""
+    return [*_columns(connection), *_documents(db)]
+
+
+def _columns(connection: Connection) -> Iterator[str]:
+    """Values that are of no use in their column."""
+    for (table,) in connection.rows(_TABLES):
+        for column in connection.rows(f"PRAGMA table_info({table})"):
+            name, sound = column["name"], _SOUND.get(column["type"], "1")
+            allowed = sound if column["notnull"] or column["pk"] else f"{name} IS NULL OR {sound}"
+            row = connection.row(f"SELECT COUNT(*) FROM {table} WHERE NOT ({allowed.format(name)})")
+            if row and row[0]:
+                yield f"{row[0]} rows of {table} have nonsense for {name}"
+
+
+def _documents(db: SqlTransaction) -> Iterator[str]:
+    """Rows that cannot be read: words, times or documents that nobody here wrote."""
+    try:
+        plans = db.plans.list(None)
+    except Exception as exc:  # noqa: BLE001 - whatever a row that makes no sense leads to is what is looked for
+        yield _told("plans", exc)
+        return
+    readers = {
+        "steps": lambda plan_id: db.steps.list(plan_id),
+        "tool_calls": lambda plan_id: db.tool_calls.list(plan_id),
+        "decisions": lambda plan_id: db.decisions.list(plan_id),
+        "checkpoints": lambda plan_id: db.checkpoints.list(plan_id, superseded=True),
+        "lines": lambda plan_id: db.history.lines(plan_id),
+        "intents": lambda plan_id: db.intents.list(plan_id),
+        "events": lambda plan_id: db.events.list(plan_id),
+        "sandboxes": lambda plan_id: db.sandboxes.list(plan_id),
+    }
+    for table, read in readers.items():
+        for plan in plans:
+            try:
+                read(plan.plan_id)
+            except Exception as exc:  # noqa: BLE001 - likewise
+                yield _told(table, exc)
+                break
+
+
+def _told(table: str, exc: Exception) -> str:
+    return f"a row of {table} cannot be read: {type(exc).__name__}: {exc}"
