@@ -285,11 +285,22 @@ def _identity(project: Project, checkpoint: CheckpointView) -> str:
 def picture_without_times(path: Path) -> dict[bytes, tuple[object, ...]]:
     """Everything about a folder but when it was written; of a git directory what it says, and what lies about."""
     if path.is_file():
-        with closing(sqlite3.connect(path)) as database:
-            return {b".": tuple(database.iterdump())}
-    return {name: (*what[:3], *what[4:]) for name, what in picture(path).items() if _tells(name)}
+        return {b".": _rows(path)}
+    found = {name: (*what[:3], *what[4:]) for name, what in picture(path).items() if _tells(name)}
+    # A database counts how often it was written: what it holds is what is compared.
+    return {n: _rows(path / os.fsdecode(n)) if n.endswith(b".db") else what for n, what in found.items()}
+
+
+def _rows(database: Path) -> tuple[object, ...]:
+    with closing(sqlite3.connect(database)) as connection:
+        return tuple(connection.iterdump())
 
 
 def _tells(name: bytes) -> bool:
     inside = name.partition(b"/.git/")[2]
-    return not inside or inside.endswith((b".lock", b".mulligan", b"HEAD")) or inside.startswith(b"refs/")
+    return (
+        not inside
+        or inside == b"HEAD"
+        or inside.endswith((b".lock", b".mulligan"))
+        or inside.startswith(b"refs/")
+    )

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
 _LARGEST = 1 << 53  # what every reader of JSON holds exactly; nothing here is counted so far
-_SOUND = {"TEXT": "typeof({0}) = 'text'", "INTEGER": f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}"}
+_SOUND = {
+    "TEXT": "typeof({0}) = 'text'",
+    "INTEGER": f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}",
+}
 
 
 def unsound_rows(connection: Connection, db: SqlTransaction) -> list[str]:
@@ -26,7 +29,8 @@ def _columns(connection: Connection) -> Iterator[str]:
         for column in connection.rows(f"PRAGMA table_info({table})"):
             name, sound = column["name"], _SOUND.get(column["type"], "1")
             allowed = sound if column["notnull"] or column["pk"] else f"{name} IS NULL OR {sound}"
-            row = connection.row(f"SELECT COUNT(*) FROM {table} WHERE NOT ({allowed.format(name)})")
+            question = f"SELECT COUNT(*) FROM {table} WHERE NOT ({allowed.format(name)})"  # noqa: S608 - our own names
+            row = connection.row(question)
             if row and row[0]:
                 yield f"{row[0]} rows of {table} have nonsense for {name}"
 
@@ -39,14 +43,14 @@ def _documents(db: SqlTransaction) -> Iterator[str]:
         yield _told("plans", exc)
         return
     readers = {
-        "steps": lambda plan_id: db.steps.list(plan_id),
-        "tool_calls": lambda plan_id: db.tool_calls.list(plan_id),
-        "decisions": lambda plan_id: db.decisions.list(plan_id),
+        "steps": db.steps.list,
+        "tool_calls": db.tool_calls.list,
+        "decisions": db.decisions.list,
         "checkpoints": lambda plan_id: db.checkpoints.list(plan_id, superseded=True),
-        "lines": lambda plan_id: db.history.lines(plan_id),
-        "intents": lambda plan_id: db.intents.list(plan_id),
-        "events": lambda plan_id: db.events.list(plan_id),
-        "sandboxes": lambda plan_id: db.sandboxes.list(plan_id),
+        "lines": db.history.lines,
+        "intents": db.intents.list,
+        "events": db.events.list,
+        "sandboxes": db.sandboxes.list,
     }
     for table, read in readers.items():
         for plan in plans:

@@ -145,7 +145,6 @@ class InPlaceCheckouts(InPlaceFolders):
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working tree, HEAD, its branch and the index exactly what the snapshot holds; idempotent."""
-        self._position_of(sandbox).clear_abandoned()
         changes = super().restore(sandbox, Snapshot(snapshot.roots[:1]), observer)
         with self._position(sandbox) as staged:
             moved = self._store.restore(Snapshot(snapshot.roots[1:]), staged, observer)

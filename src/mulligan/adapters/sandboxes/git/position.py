@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.adapters.sandboxes.git.index_lock import clear_abandoned, replace_index
+from mulligan.adapters.sandboxes.git.index_lock import replace_index
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.boundaries import act
 from mulligan.errors import RestoreFailed
@@ -36,10 +36,6 @@ class Position:
             (folder / "index").write_bytes(index.read_bytes())
         for path in (*folder.iterdir(), folder):
             os.utime(path, ns=(_STAMP_NS, _STAMP_NS))
-
-    def clear_abandoned(self) -> None:
-        """Remove what a killed process left beside the index."""
-        clear_abandoned(self._repository.git_dir / "index")
 
     def put_back(self, folder: Path) -> None:
         """Make it what was written down; repeatable."""
