@@ -110,12 +110,20 @@ def test_what_a_stranger_planted_is_not_followed(project: Path, outside: Path, w
 
 def test_a_folder_that_is_swapped_for_a_link_while_we_restore(project: Path, outside: Path) -> None:
     top, before = sandbox(project), without_times(outside)
-    with swapping(top / "folder", outside):
-        for _ in range(SWAPS):
-            say(project, "plan", "rollback", "--yes", "p", "first")
-            say(project, "plan", "execute", "p")
+    inside = os.open(top / "folder", os.O_RDONLY | os.O_DIRECTORY)  # whatever its name leads to
+    try:
+        with swapping(top / "folder", outside):
+            for _ in range(SWAPS):
+                for number in range(1, 9):
+                    with open(
+                        f"f{number}", "w", opener=lambda name, how: os.open(name, how, dir_fd=inside)
+                    ) as file:
+                        file.write("new")
+                say(project, "plan", "rollback", "--yes", "p", "first")
+    finally:
+        os.close(inside)
     assert without_times(outside) == before
-    say(project, "plan", "rollback", "--yes", "p", "first")
+    assert say(project, "plan", "rollback", "--yes", "p", "first").code == 0
     assert [(top / "folder" / f"f{n}").read_text() for n in range(1, 9)] == ["old"] * 8
 
 

@@ -28,7 +28,7 @@ steps:
   - {{name: loud, tool: shell, args: {{command: "printf '\\\\033[31mred'; printf '\\\\033[31mred' >&2; exit 1"}}}}
 """
 IDS = (
-    *("", " ", "\0", "..", "../..", "/", "*", "%", "%s", "{0}", "-", "01", "a" * 100_000, "latest\n", "é", "\U0001f600"),
+    *("", " ", "\0", "..", "../..", "/", "*", "%", "%s", "{0}", "-", "01", "a" * 100_000, "latest\n", "\U0001f600"),
     *("'; DROP TABLE plans; --", '" OR 1=1 --', ESCAPE, TURNED, LATIN, "\ud800", "1e400", "9" * 5000),
 )  # fmt: skip
 COMMANDS = (
