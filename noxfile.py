@@ -9,6 +9,9 @@ holds all of it is checked by tests/test_package.py.
 import os
 import shutil
 import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nox
@@ -31,6 +34,7 @@ BUILD = ROOT / "build"
 REPORTS = BUILD / "reports"
 COVERAGE = BUILD / "coverage"
 PROCESSES = "2"
+ROOM_FOR_TESTS = 4 << 30
 
 # The programs of this environment first, so that `mulligan` is the one under test.
 ENVIRONMENT = {
@@ -62,8 +66,9 @@ def imports(session: nox.Session) -> None:
 def unit_tests(session: nox.Session) -> None:
     """Pytest: units, contracts, properties, faults, migrations. Arguments go to pytest."""
     report = REPORTS / "pytest.xml"
-    environment = measured(session)
-    python(session, "pytest", "-n", PROCESSES, f"--junitxml={report}", *session.posargs, env=environment)
+    with in_memory() as temporary:
+        environment = measured(session) | temporary
+        python(session, "pytest", "-n", PROCESSES, f"--junitxml={report}", *session.posargs, env=environment)
     refuse_unexplained_skips(session, report)
 
 
@@ -89,13 +94,13 @@ def chaos(session: nox.Session) -> None:
 @nox.session
 def integration_tests(session: nox.Session) -> None:
     """Behave, then Robot Framework, both against the installed program."""
-    environment = measured(session)
-    behave = fresh(REPORTS / "behave")
-    python(session, "tests.behave_in_parallel", PROCESSES, str(behave), env=environment)
-    robot = fresh(REPORTS / "robot")
+    behave, robot = fresh(REPORTS / "behave"), fresh(REPORTS / "robot")
     run_in_parallel = ["--processes", PROCESSES, "--no-pabotlib", "--artifactsinsubfolders"]
     outputs = ["--outputdir", str(robot), "--xunit", "xunit.xml"]
-    python(session, "pabot.pabot", *run_in_parallel, *outputs, "robot", env=environment)
+    with in_memory() as temporary:
+        environment = measured(session) | temporary
+        python(session, "tests.behave_in_parallel", PROCESSES, str(behave), env=environment)
+        python(session, "pabot.pabot", *run_in_parallel, *outputs, "robot", env=environment)
     refuse_unexplained_skips(session, behave, robot / "xunit.xml")
 
 
@@ -148,6 +153,23 @@ def measured(session: nox.Session) -> dict[str, str]:
         "COVERAGE_FILE": str(folder / "data"),
         "MULLIGAN_SANDBOX_WRITABLE": str(folder),  # what runs in a sandbox records there too
     }
+
+
+@contextmanager
+def in_memory() -> Generator[dict[str, str]]:
+    """Have temporary files in memory where there is room for them: the disk is what tests wait for most.
+
+    What must be durable is shown by killing processes and by a model of power loss, for which no disk is needed.
+    """
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < ROOM_FOR_TESTS:
+        yield {}
+        return
+    with tempfile.TemporaryDirectory(
+        prefix="mulligan-tests-", dir=memory, ignore_cleanup_errors=True
+    ) as name:
+        Path(name).chmod(0o755)  # some tests run parts as an ordinary user
+        yield {"TMPDIR": name}
 
 
 def refuse_unexplained_skips(session: nox.Session, *reports: Path) -> None:

@@ -1,24 +1,24 @@
-"""What a checkpoint costs, by the size of the tree: after a few changes, and after none."""
+"""What a checkpoint costs: by the size of the trees, the number of resources, and how many are kept."""
 
 import mulligan
-from benchmarks.executed_plan import ExecutedPlan
+from benchmarks.executed_plan import ExecutedPlan, LongHistory
 
 
 class CheckpointOverhead(ExecutedPlan):
-    """One labelled checkpoint of a plan with one folder, durable when the call returns."""
+    """One labelled checkpoint of a plan, durable when the call returns."""
 
-    def time_five_changes(self, files: int) -> None:
+    def time_five_changes(self, files: int, resources: int) -> None:
         self.change(5)
         self.project.checkpoints.create(self.plan, "five")
 
-    def time_no_change(self, files: int) -> None:
+    def time_no_change(self, files: int, resources: int) -> None:
         self.project.checkpoints.create(self.plan, "none")
 
-    def time_five_changes_in_a_new_process(self, files: int) -> None:
+    def time_five_changes_in_a_new_process(self, files: int, resources: int) -> None:
         self.change(5)
         mulligan.open(self.folder).checkpoints.create(self.plan, "fresh")
 
-    def track_bytes_added_by_five_changes(self, files: int) -> int:
+    def track_bytes_added_by_five_changes(self, files: int, resources: int) -> int:
         self.change(5)
         return sum(c.size_bytes for c in self.project.checkpoints.create(self.plan, "bytes"))
 
@@ -28,5 +28,18 @@ class FirstStep(ExecutedPlan):
 
     repeat = 1
 
-    def time_first_step_of_another_plan(self, files: int) -> None:
-        self.project.execute(self.folder / "plan.yaml")
+    def time_first_step_of_another_plan(self, files: int, resources: int) -> None:
+        self.project.execute(self.plan_file)
+
+
+class CheckpointsKept(LongHistory):
+    """What a checkpoint, the list of all and a prune cost beside how many there are."""
+
+    def time_one_more(self, checkpoints: int) -> None:
+        self.take()
+
+    def time_list(self, checkpoints: int) -> None:
+        self.project.checkpoints.list(self.plan)
+
+    def time_prune_to_ten(self, checkpoints: int) -> None:
+        self.project.checkpoints.prune(self.plan, keep=10)

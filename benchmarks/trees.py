@@ -9,15 +9,10 @@ from itertools import count
 from pathlib import Path, PurePath
 
 # Large trees take minutes to make: they are for the full run, not for every run of the checks.
-SIZES = (1_000, 10_000, 100_000) if "BENCH_LARGE" in os.environ else (200, 2_000)
-
-PLAN = """
-name: bench
-steps:
-  - name: start
-    tool: write_file
-    args: {path: started, content: "yes"}
-"""
+LARGE = "BENCH_LARGE" in os.environ
+SIZES = (1_000, 10_000, 100_000) if LARGE else (500,)
+RESOURCES = (1, 3)
+HISTORIES = (50, 10_000) if LARGE else (10, 50)
 
 
 def make_tree(folder: Path, files: int, seed: int = 7) -> list[Path]:

@@ -7,8 +7,10 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
 from mulligan.adapters.snapshots.store import PackedSnapshotStore

@@ -92,7 +92,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _groups(text: str) -> list[str]:
-    known = sorted({contestant.group for contestant in contestants()} | {"dbos"})
+    known = sorted({contestant.group for contestant in contestants()} | {"dbos", "langgraph"})
     unknown = sorted(set(text.split(",")) - set(known))
     if unknown:
         raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")

@@ -4,7 +4,9 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -14,9 +16,17 @@ from tests.confined import written_by_coverage
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on disk: what is around a project is out of bounds, and tools need /dev/shm."""
+    monkeypatch.setenv("TMPDIR", "/var/tmp")
+    with TemporaryDirectory(dir="/var/tmp") as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def home(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's home folder with the caches that tools keep."""
-    folder = tmp_path / "home"
+    folder = place / "home"
     for cache in (".cache", ".npm"):
         (folder / cache).mkdir(parents=True)
     (folder / "precious").write_text("untouched\n")
@@ -27,9 +37,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path, home: Path) -> Path:
+def project(place: Path, home: Path) -> Path:
     """A project with a file in its real folder, and a plan of another agent's that has a sandbox."""
-    folder = tmp_path / "project"
+    folder = place / "project"
     folder.mkdir()
     (folder / "real").write_text("untouched\n")
     execute(folder, "echo theirs > theirs", name="other")

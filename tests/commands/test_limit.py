@@ -1,10 +1,10 @@
 """Long lists: the newest of them on request, and nothing is left out silently."""
 
 from contextlib import chdir
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.cli.main import run

@@ -5,11 +5,12 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
 from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes

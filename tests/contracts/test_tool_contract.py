@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mulligan.adapters.tools.launcher import children_of
@@ -135,8 +136,8 @@ def test_declaring_tools_starts_nothing_and_imports_nothing_slow():
         "LocalToolbox(python='none', base_environment={}, scratch=pathlib.Path('/nowhere')).declarations()\n"
         "print(sorted({'subprocess', 'selectors', 'ctypes', 'socket', 'tempfile'} & set(sys.modules)))\n"
     )
-    source = Path(__file__).parents[2] / "src"
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(source)}
+    folders = [Path(__file__).parents[2] / "src", Path(msgspec.__file__).parents[1]]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(map(str, folders))}
     found = subprocess.run(
         [sys.executable, "-S", "-c", code], capture_output=True, text=True, env=environment, check=True
     )

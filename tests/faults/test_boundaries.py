@@ -23,6 +23,7 @@ OUTSIDE = {
     "adapters/db/connection.py copy_to": "a draft; `rows.copy` gives it its name",
     "adapters/sandboxes/database_copy.py _backup": "into a folder that is removed again",
     "adapters/sandboxes/git/position.py _branch": "git is only asked",
+    "adapters/sandboxes/removal.py exchange": "inside of `sandbox.renew`, which its caller names",
     "adapters/sandboxes/removal.py _empty": "moves inside of what is thrown away",
     "adapters/snapshots/durable.py sync_filesystem": "the call itself: whoever calls it stands in an act",
     "adapters/tools/contents.py replace": "inside of `call.run`, in a process of its own",

@@ -1,23 +1,19 @@
 """What a step costs beyond its own work: checkpoint, decision and rows, durable."""
 
-import json
 from datetime import datetime
 from itertools import pairwise
-from pathlib import Path
 
-from benchmarks.compare.contestants.packages import python_environment, version_of
-from benchmarks.compare.processes import run
 from benchmarks.compare.results import Work
 from benchmarks.compare.works.bench import Bench, Tally, make_project
+from benchmarks.compare.works.peers import dbos, langgraph, versions
 from benchmarks.trees import make_repository
 
-_PROGRAM = Path(__file__).parent.parent / "drivers" / "dbos_steps.py"
 _STEPS = 200
 _LEFT_OUT = 5  # at the start: what is loaded and opened once
 
 
 def executor(bench: Bench) -> Work:
-    """A plan of many steps that write one small file each, beside a DBOS workflow of the same."""
+    """A plan of many steps that write one small file each, beside the same in DBOS and LangGraph."""
     tally = Tally()
     project = bench.place / "project"
     how = f"{_STEPS} steps that write a small file each, from the start of one to the start of the next"
@@ -39,18 +35,16 @@ def executor(bench: Bench) -> Work:
             tally.add("mulligan step", (next_one - one).total_seconds())
     if bench.group_wanted("dbos"):
         with tally.part("DBOS step", of_peer=True):
-            python = python_environment(bench.installed / "dbos", bench.budget, "dbos")
-            how += f"; dbos {version_of(python, 'dbos', bench.budget)}, SQLite with synchronous=FULL, as it"
-            how += " comes and in WAL mode"
+            how += f"; {versions(bench, 'dbos', 'dbos')}, SQLite with synchronous=FULL, as it comes and in WAL mode"
             for mode, side in (("delete", "DBOS step"), ("wal", "DBOS step, WAL")):
-                folder = bench.place / mode
-                folder.mkdir()
-                bench.disk.settle()
-                done = run(
-                    [str(python), str(_PROGRAM), str(folder), mode, str(_STEPS)], bench.budget, cwd=folder
-                )
-                for seconds in json.loads(done.output.splitlines()[-1])["seconds"][_LEFT_OUT:]:
+                for seconds in dbos(bench, bench.place / mode, mode, "FULL", _STEPS)["seconds"][_LEFT_OUT:]:
                     tally.add(side, seconds)
+    if bench.group_wanted("langgraph"):
+        with tally.part("LangGraph step", of_peer=True):
+            saver = versions(bench, "langgraph", "langgraph", "langgraph-checkpoint-sqlite")
+            how += f"; {saver}, in WAL mode with synchronous=FULL and durability sync"
+            for seconds in langgraph(bench, bench.place / "langgraph", "FULL", _STEPS)["seconds"][_LEFT_OUT:]:
+                tally.add("LangGraph step, WAL", seconds)
     return Work(
         key="executor",
         title="executor overhead per step",

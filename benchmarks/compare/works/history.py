@@ -7,8 +7,10 @@ from pathlib import Path
 from benchmarks.compare.contest import copy_tree
 from benchmarks.compare.results import Work
 from benchmarks.compare.works.bench import Bench, Tally, make_project
+from benchmarks.compare.works.peers import dbos, langgraph
 
 _STEP = Path(__file__).parent.parent / "drivers" / "many_checkpoints.py"
+_PEERS = {"dbos": "DBOS", "langgraph": "LangGraph"}
 _KEPT = 50
 _AT_THE_LIMIT = 20  # checkpoints that each prune another
 
@@ -32,6 +34,7 @@ def history(bench: Bench) -> Work:
             _prune(bench, tally, project, groups, keep=_KEPT)
             if groups == many:
                 _prune(bench, tally, project, groups, keep=many - removed)
+        _peers(bench, tally, groups)
     return Work(
         key="history",
         title="long histories",
@@ -39,7 +42,9 @@ def history(bench: Bench) -> Work:
         sides=tally.sides(),
         how="a plan whose groups each hold one small change; checkpoints in its running step once the limit is"
         " reached; checkpoint list --all, and checkpoint prune with the freeing of bytes, as processes, the project"
-        " home put back as it was before each prune; the answer of a prune lists what is kept, too",
+        " home put back as it was before each prune; the answer of a prune lists what is kept, too; DBOS lists"
+        " the steps of a workflow and LangGraph's SqliteSaver the checkpoints of a thread, in a process that runs;"
+        " neither can thin out the history of one",
         failures=tally.failures,
     )
 
@@ -57,6 +62,19 @@ def _take_checkpoints(bench: Bench, tally: Tally, project: Path, groups: int) ->
                 tally.add(f"checkpoint, one pruned, {groups:,} kept", seconds)
     found = bench.mulligan_data(project, "plan", "status")["execution"]["checkpoints"]
     assert found == groups, f"{found} groups, not {groups}"
+
+
+def _peers(bench: Bench, tally: Tally, steps: int) -> None:
+    """Histories of others; how they came to be is not measured, so nothing is synced."""
+    for name, listed in (
+        ("dbos", lambda place: dbos(bench, place, "wal", "OFF", steps)),
+        ("langgraph", lambda place: langgraph(bench, place, "OFF", steps)),
+    ):
+        if bench.group_wanted(name):
+            side = f"{_PEERS[name]} list {steps:,}"
+            with tally.part(side, of_peer=True):
+                for seconds in listed(bench.place / f"{name}-{steps}")["listings"]:
+                    tally.add(side, seconds)
 
 
 def _prune(bench: Bench, tally: Tally, project: Path, groups: int, *, keep: int) -> None:

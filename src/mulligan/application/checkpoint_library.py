@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
@@ -19,8 +21,7 @@ from mulligan.errors import PlanNotReady, RestoreFailed, TargetExists, UsageWron
 from mulligan.ports import Database, FoundCheckpoint, Observer, SandboxKinds, SnapshotStore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DamagedCheckpoint:
+class DamagedCheckpoint(Struct, frozen=True, kw_only=True):
     """A checkpoint that cannot be restored, and why."""
 
     checkpoint_id: CheckpointId
@@ -29,8 +30,7 @@ class DamagedCheckpoint:
     problems: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
+class Verification(Struct, frozen=True, kw_only=True):
     """What a look at the stored bytes found."""
 
     checked: int
@@ -38,8 +38,7 @@ class Verification:
     damaged: tuple[DamagedCheckpoint, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportedFolder:
+class ExportedFolder(Struct, frozen=True, kw_only=True):
     """A checkpoint's files in a new folder."""
 
     checkpoint_id: CheckpointId

@@ -5,9 +5,10 @@ The fields are named as in the JSON output.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from mulligan.application.listing import Listing
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from mulligan.ports import Database, FoundCheckpoint
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointView:
+class CheckpointView(Struct, frozen=True, kw_only=True):
     """One checkpoint as it is shown."""
 
     checkpoint_id: CheckpointId

@@ -1,7 +1,8 @@
 """Takes checkpoint groups: bytes first, rows second, retention as part of it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.recorder import Recorder
@@ -127,11 +128,13 @@ class CheckpointService:
         )
 
     def _retain(self, db: Transaction, run: Run) -> list[Record]:
-        limit = run.settings.max_checkpoints
-        if db.checkpoints.count(run.plan.plan_id, superseded=True) <= limit:
+        plan_id = run.plan.plan_id
+        excess = db.checkpoints.count(plan_id, superseded=True) - run.settings.max_checkpoints
+        if excess <= 0:
             return []
-        needed = groups_needed(db, run.plan.plan_id)
-        verdict = plan_retention(db.checkpoints.summaries(run.plan.plan_id), limit=limit, needed=needed)
+        needed = groups_needed(db, plan_id)
+        groups = db.checkpoints.expendable(plan_id, run.plan.attempt, excess + len(needed))
+        verdict = plan_retention(groups, limit=len(groups) - excess, needed=needed)
         if not verdict.prune:
             return []
         db.checkpoints.remove(verdict.prune)

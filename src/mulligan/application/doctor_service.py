@@ -1,7 +1,8 @@
 """Looks a project over: what is wrong, what of it could be mended at once, and what waits for its user."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.application.sweep_service import SweepService
 from mulligan.domain.ids import PlanId
@@ -11,8 +12,7 @@ from mulligan.errors import MulliganError, PlanBusy
 from mulligan.ports import Database, Observer, PlanLocks, SandboxKinds, SnapshotStore, Toolbox
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One thing that was wrong."""
 
     area: str  # database, store, sandboxes, leftovers or processes
@@ -21,8 +21,7 @@ class Finding:
     remedy: str  # what to do; empty where it is repaired
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True, kw_only=True):
     """What a look at a project found."""
 
     findings: tuple[Finding, ...]

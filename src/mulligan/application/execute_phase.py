@@ -1,8 +1,9 @@
 """Runs one step: the groups around it, its tool call or decision, and what happens inside it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.failure_service import FailureService

@@ -1,6 +1,6 @@
 """What a failed step leaves behind: kept, and then gone back from, as the rollback policy says."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.recorder import Recorder

@@ -1,6 +1,7 @@
 """Executes a plan: claims it, makes or finds its sandboxes, walks its steps, ends in a state."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
@@ -30,8 +31,7 @@ from mulligan.errors import (
 from mulligan.ports import Clock, Database, Observer, Toolbox
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
+class Execution(Struct, frozen=True, kw_only=True):
     """How an execution ended."""
 
     plan_id: PlanId

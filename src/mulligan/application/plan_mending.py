@@ -1,6 +1,6 @@
 """Gives a plan that stopped a mended plan file: what is completed stays, what comes next is replaced."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run

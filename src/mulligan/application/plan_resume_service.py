@@ -1,7 +1,8 @@
 """Brings a plan that stopped back to its last good restore point before it runs on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
@@ -19,8 +20,7 @@ from mulligan.errors import PlanAlreadyComplete, RollbackDisabled
 from mulligan.ports import Database, Observer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumePreview:
+class ResumePreview(Struct, frozen=True, kw_only=True):
     """Where a plan would go on, and what the user should know before."""
 
     resumed_from: ResumedFrom | None

@@ -1,7 +1,8 @@
 """Prunes and deletes checkpoints by hand, by the same rule that retention follows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.application.checkpoint_service import groups_needed
 from mulligan.application.plan_claims import PlanClaims
@@ -19,8 +20,7 @@ from mulligan.errors import CheckpointNeeded
 from mulligan.ports import Clock, Database, Observer, Transaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptGroup:
+class KeptGroup(Struct, frozen=True, kw_only=True):
     """A group that stays, and why."""
 
     group_id: GroupId
@@ -29,8 +29,7 @@ class KeptGroup:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrunedGroup:
+class PrunedGroup(Struct, frozen=True, kw_only=True):
     """A group that goes."""
 
     group_id: GroupId
@@ -38,8 +37,7 @@ class PrunedGroup:
     label: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pruning:
+class Pruning(Struct, frozen=True, kw_only=True):
     """What was pruned, or would be."""
 
     plan_id: PlanId

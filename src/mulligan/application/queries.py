@@ -6,9 +6,10 @@ The fields are named as in the JSON output.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
 from mulligan.errors import SnapshotDamaged, SystemFailed
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from mulligan.ports import Database, PlanLocks, StoredTrees
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxView:
+class SandboxView(Struct, frozen=True, kw_only=True):
     """Where a plan's working copy is."""
 
     resource: str
@@ -36,8 +36,7 @@ class SandboxView:
     git_dir: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionCounts:
+class ExecutionCounts(Struct, frozen=True, kw_only=True):
     """How much happened on the live line."""
 
     tool_calls: int
@@ -47,8 +46,7 @@ class ExecutionCounts:
     checkpoints: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanErrorView:
+class PlanErrorView(Struct, frozen=True, kw_only=True):
     """Why a plan stands still."""
 
     message: str
@@ -59,16 +57,14 @@ class PlanErrorView:
     hint: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanTiming:
+class PlanTiming(Struct, frozen=True, kw_only=True):
     """When a plan was made and last changed."""
 
     created_at: datetime
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanStatus:
+class PlanStatus(Struct, frozen=True, kw_only=True):
     """Where a plan stands."""
 
     plan_id: PlanId
@@ -88,8 +84,7 @@ class PlanStatus:
     messages: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanLine:
+class PlanLine(Struct, frozen=True, kw_only=True):
     """A plan in a list."""
 
     plan_id: PlanId

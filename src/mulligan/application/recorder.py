@@ -1,7 +1,8 @@
 """Writes records of a run in order, each with its sequence number."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mulligan.application.run import Entry, Record, Run
 from mulligan.boundaries import act

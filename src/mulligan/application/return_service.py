@@ -6,8 +6,10 @@ repeated; whoever claims the plan next finishes what was cut off.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService
@@ -37,8 +39,7 @@ from mulligan.errors import (
 from mulligan.ports import Clock, Database, Ids, SnapshotStore, Toolbox, Transaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Return:
+class Return(Struct, frozen=True, kw_only=True):
     """Where a return goes and what the plan is afterwards."""
 
     kind: IntentKind
@@ -49,8 +50,7 @@ class Return:
     log: JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
+class Returned(Struct, frozen=True, kw_only=True):
     """What a return touched, and the group that keeps what was there before."""
 
     changes: Changes

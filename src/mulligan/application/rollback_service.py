@@ -1,6 +1,7 @@
 """Rolls a plan back, or forward, to one of its groups."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
@@ -20,8 +21,7 @@ from mulligan.errors import CheckpointForeign, CheckpointNotATarget
 from mulligan.ports import Database, Observer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RollbackSummary:
+class RollbackSummary(Struct, frozen=True, kw_only=True):
     """What a rollback is about."""
 
     plan: str
@@ -30,8 +30,7 @@ class RollbackSummary:
     files_reverted: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevertedChange:
+class RevertedChange(Struct, frozen=True, kw_only=True):
     """One path that a rollback touches."""
 
     resource: str
@@ -39,8 +38,7 @@ class RevertedChange:
     action: ChangeAction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Impact:
+class Impact(Struct, frozen=True, kw_only=True):
     """What of the plan's history a rollback leaves behind."""
 
     child_plans_invalidated: int
@@ -51,8 +49,7 @@ class Impact:
     irreversible: tuple[str, ...]  # calls whose effects outside nothing here takes back
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostRollbackState:
+class PostRollbackState(Struct, frozen=True, kw_only=True):
     """Where the plan stands afterwards."""
 
     phase: Phase
@@ -62,8 +59,7 @@ class PostRollbackState:
     pre_rollback_checkpoint: CheckpointId | None  # None: a dry run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rollback:
+class Rollback(Struct, frozen=True, kw_only=True):
     """A rollback, done or as it would be done."""
 
     plan_id: PlanId

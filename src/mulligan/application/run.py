@@ -1,8 +1,10 @@
 """A run: a claimed plan in the hands of the process that works on it."""
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.config import Settings
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, PlanState
@@ -17,8 +19,7 @@ from mulligan.domain.tool import ToolCall
 from mulligan.ports import Claim, Observer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """Something for the plan's log, before it has its sequence number."""
 
     type: EventType
@@ -29,8 +30,7 @@ class Entry:
 Record: TypeAlias = Entry | ToolCall | StepRecord | Decision
 
 
-@dataclass(slots=True, kw_only=True)
-class Run:
+class Run(Struct, kw_only=True):
     """A claimed plan, its sandboxes, and what happened since the last record.
 
     `plan` is what the database says. The working state beside it is ahead of that until the next group: a

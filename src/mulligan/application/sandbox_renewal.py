@@ -1,7 +1,8 @@
 """Gives a plan's sandboxes new folders, so that a process that lost the plan and lives on reaches the old ones only."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.application.run import Run
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy

@@ -2,8 +2,9 @@
 
 import posixpath
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_service import what_is_not_held
 from mulligan.application.confinement_service import ConfinementService

@@ -7,8 +7,9 @@ So a checkpoint never waits for a sweep of its own, and what is on disk stays in
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
@@ -32,8 +33,7 @@ _AFTER_WORK = (1.2, 256 << 10)  # growth since the last sweep, as a factor and i
 _WHILE_RUNNING = (2.0, 64 << 20)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepReport:
+class SweepReport(Struct, frozen=True, kw_only=True):
     """What a sweep of a project freed, or would free."""
 
     dry_run: bool

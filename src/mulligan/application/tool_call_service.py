@@ -1,7 +1,8 @@
 """Runs the tool of a step and keeps the record of the call."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.confinement_service import ConfinementService

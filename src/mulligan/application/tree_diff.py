@@ -1,7 +1,9 @@
 """The difference between two snapshots of one resource, as files, folders and a patch."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.domain.diff import FileDiff, FileStatus, FolderDiff, TreeDiff
 from mulligan.domain.git_patch import FilePatch, Version, is_binary, patch_of
@@ -25,8 +27,7 @@ _Read = Callable[[StoredContent], bytes]
 _Leaves = dict[str, TreeEntry]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffOptions:
+class DiffOptions(Struct, frozen=True, kw_only=True):
     """How a resource is compared."""
 
     resource: str
@@ -34,8 +35,7 @@ class DiffOptions:
     binary: bool  # the patch carries binary contents too
 
 
-@dataclass(frozen=True, slots=True)
-class _FileChange:
+class _FileChange(Struct, frozen=True):
     """A file or symlink on both sides; one of them may be missing."""
 
     old_path: str

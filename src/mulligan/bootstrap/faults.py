@@ -10,8 +10,9 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.boundaries import ACTS, watch
 from mulligan.errors import UsageWrong
@@ -21,8 +22,7 @@ LOG = "MULLIGAN_FAULT_LOG"
 _SIGNALS = ("SIGKILL", "SIGTERM", "SIGSTOP")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(Struct, frozen=True, kw_only=True):
     """What is to go wrong, and where."""
 
     when: str

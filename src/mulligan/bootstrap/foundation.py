@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from mulligan.adapters import home
 from mulligan.adapters.db.database import SqliteDatabase
@@ -19,11 +20,11 @@ from mulligan.domain.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
-    from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
+    from mulligan.bootstrap.sandbox_kinds import ProjectSandboxes
     from mulligan.bootstrap.surroundings import Surroundings
     from mulligan.config import Entry
     from mulligan.domain.tool import ToolDeclaration
@@ -78,6 +79,11 @@ class Foundation:
                 hint=f"put the database back; to start anew instead, move {self.home} away",
             )
         return SqliteDatabase(self.database_path)
+
+    def close(self) -> None:
+        """Give the database back, if it was opened."""
+        if "database" in self.__dict__:
+            self.database.close()
 
     @property
     def known_tools(self) -> Mapping[str, ToolDeclaration]:
@@ -141,15 +147,15 @@ class Foundation:
         return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
 
     @cached_property
+    def _sandbox_kinds(self) -> ProjectSandboxes:
+        from mulligan.bootstrap.sandbox_kinds import ProjectSandboxes
+
+        return ProjectSandboxes(store=self._store, project_home=self.home, around=self._around)
+
+    @property
     def _kinds(self) -> LocalSandboxKinds:
-        from mulligan.bootstrap.sandbox_kinds import sandbox_kinds
+        return self._sandbox_kinds.kinds
 
-        return sandbox_kinds(
-            store=self._store, project_home=self.home, git=self._git_sandboxes, around=self._around
-        )
-
-    @cached_property
-    def _git_sandboxes(self) -> GitSandboxes:
-        from mulligan.bootstrap.sandbox_kinds import git_sandboxes
-
-        return git_sandboxes(store=self._store, project_home=self.home, around=self._around)
+    def _release(self, folder: Path) -> None:
+        """Let go of what stands in a user's repository for the folder of a sandbox."""
+        self._sandbox_kinds.checkouts.release(folder)

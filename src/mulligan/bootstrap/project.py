@@ -64,6 +64,10 @@ class Project:
 
         return Tools(toolbox=self._services.toolbox)
 
+    def close(self) -> None:
+        """Give the database back; it is opened again when something is asked of the project."""
+        self._services.close()
+
     def prepare(self) -> None:
         """Open the database, which makes it or brings it up to date."""
         with self._services.database.reading():

@@ -1,55 +1,118 @@
-"""The kinds of sandboxes, each with what it needs."""
+"""The kinds of sandboxes, each with what it needs, imported and built when the first resource of it is met."""
+
+from __future__ import annotations
 
 import time
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mulligan.adapters.sandboxes.database_copy import BUSY_LIMIT
-from mulligan.adapters.sandboxes.directory import DirectorySandboxes
-from mulligan.adapters.sandboxes.git.in_place import InPlaceCheckouts
-from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
-from mulligan.adapters.sandboxes.in_place import InPlaceFolders
-from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
 from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
-from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
 from mulligan.bootstrap.surroundings import Surroundings, boot_id
-from mulligan.ports import SnapshotStore
+from mulligan.domain.resource import ResourceType, Strategy
+
+if TYPE_CHECKING:
+    from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+    from mulligan.adapters.sandboxes.git.in_place import InPlaceCheckouts
+    from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
+    from mulligan.adapters.sandboxes.in_place import InPlaceFolders
+    from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
+    from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
+    from mulligan.ports import SnapshotStore
 
 
-def git_sandboxes(*, store: SnapshotStore, project_home: Path, around: Surroundings) -> GitSandboxes:
-    """Those of git checkouts; git is the user's own, with the caller's environment."""
-    return GitSandboxes(
-        store=store,
-        home=project_home / "sandboxes",
-        git_home=project_home / "git",
-        project_home=project_home,
-        user_home=Path.home(),
-        environment=around.environ,
-    )
+class ProjectSandboxes:
+    """The sandboxes of one project."""
 
+    def __init__(self, *, store: SnapshotStore, project_home: Path, around: Surroundings) -> None:
+        """Capture into this store; git is the user's own, with the caller's environment."""
+        self._store = store
+        self._project_home = project_home
+        self._home = project_home / "sandboxes"
+        self._git_home = project_home / "git"
+        self._user_home = Path.home()
+        self._around = around
 
-def sandbox_kinds(
-    *, store: SnapshotStore, project_home: Path, git: GitSandboxes, around: Surroundings
-) -> LocalSandboxKinds:
-    """All kinds of sandboxes of a project."""
-    home, user_home = project_home / "sandboxes", Path.home()
-    folders = DirectorySandboxes(store=store, home=home, project_home=project_home, user_home=user_home)
-    in_place = InPlaceFolders(store=store, home=home, project_home=project_home, user_home=user_home)
-    databases = Workplace(
-        store=store,
-        home=home,
-        project_home=project_home,
-        now_ns=time.time_ns,
-        boot_id=boot_id(),
-        busy_limit=BUSY_LIMIT,
-    )
-    checkouts = InPlaceCheckouts(
-        store=store,
-        home=home,
-        git_home=project_home / "git",
-        project_home=project_home,
-        user_home=user_home,
-        environment=around.environ,
-    )
-    return LocalSandboxKinds(
-        [folders, in_place, git, checkouts, SqliteSandboxes(databases), InPlaceDatabases(databases)]
-    )
+    @cached_property
+    def kinds(self) -> LocalSandboxKinds:
+        """All of them."""
+        copied, in_place = Strategy.FILESYSTEM_COPY, Strategy.IN_PLACE
+        return LocalSandboxKinds(
+            {
+                (ResourceType.FS_DIRECTORY, copied): lambda: self._folders,
+                (ResourceType.FS_DIRECTORY, in_place): lambda: self._folders_in_place,
+                (ResourceType.GIT_CHECKOUT, Strategy.GIT_WORKTREE): lambda: self.checkouts,
+                (ResourceType.GIT_CHECKOUT, in_place): lambda: self._checkouts_in_place,
+                (ResourceType.SQLITE, copied): lambda: self._databases,
+                (ResourceType.SQLITE, in_place): lambda: self._databases_in_place,
+            }
+        )
+
+    @cached_property
+    def checkouts(self) -> GitSandboxes:
+        """Those of git checkouts."""
+        from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
+
+        return GitSandboxes(
+            store=self._store,
+            home=self._home,
+            git_home=self._git_home,
+            project_home=self._project_home,
+            user_home=self._user_home,
+            environment=self._around.environ,
+        )
+
+    @cached_property
+    def _checkouts_in_place(self) -> InPlaceCheckouts:
+        from mulligan.adapters.sandboxes.git.in_place import InPlaceCheckouts
+
+        return InPlaceCheckouts(
+            store=self._store,
+            home=self._home,
+            git_home=self._git_home,
+            project_home=self._project_home,
+            user_home=self._user_home,
+            environment=self._around.environ,
+        )
+
+    @cached_property
+    def _folders(self) -> DirectorySandboxes:
+        from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+
+        return DirectorySandboxes(
+            store=self._store, home=self._home, project_home=self._project_home, user_home=self._user_home
+        )
+
+    @cached_property
+    def _folders_in_place(self) -> InPlaceFolders:
+        from mulligan.adapters.sandboxes.in_place import InPlaceFolders
+
+        return InPlaceFolders(
+            store=self._store, home=self._home, project_home=self._project_home, user_home=self._user_home
+        )
+
+    @cached_property
+    def _databases(self) -> SqliteSandboxes:
+        from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes
+
+        return SqliteSandboxes(self._workplace)
+
+    @cached_property
+    def _databases_in_place(self) -> InPlaceDatabases:
+        from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
+
+        return InPlaceDatabases(self._workplace)
+
+    @cached_property
+    def _workplace(self) -> Workplace:
+        from mulligan.adapters.sandboxes.database_copy import BUSY_LIMIT
+        from mulligan.adapters.sandboxes.sqlite import Workplace
+
+        return Workplace(
+            store=self._store,
+            home=self._home,
+            project_home=self._project_home,
+            now_ns=time.time_ns,
+            boot_id=boot_id(),
+            busy_limit=BUSY_LIMIT,
+        )

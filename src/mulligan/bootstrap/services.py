@@ -184,7 +184,7 @@ class Services(Foundation):
     def _sandbox_folders(self) -> LocalSandboxFolders:
         from mulligan.adapters.sandboxes.folders import LocalSandboxFolders
 
-        return LocalSandboxFolders(home=self.home / "sandboxes", release=self._git_sandboxes.release)
+        return LocalSandboxFolders(home=self.home / "sandboxes", release=self._release)
 
     @cached_property
     def doctor(self) -> DoctorService:

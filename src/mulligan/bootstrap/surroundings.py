@@ -4,14 +4,14 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters import home
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True, kw_only=True):
     """What a process finds around itself; read once, handed on."""
 
     environ: Mapping[str, str]

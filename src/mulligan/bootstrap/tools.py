@@ -1,6 +1,6 @@
 """What a caller can ask about the tools of a project."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from mulligan.adapters.tools.own_tool import OwnTool
 from mulligan.adapters.tools.own_tools import FileStanding
@@ -11,8 +11,7 @@ from mulligan.errors import NotFound, ToolUnknown
 BUILT_IN = "built in"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolView:
+class ToolView(Struct, frozen=True, kw_only=True):
     """One tool: what it takes and what it declares."""
 
     name: str
@@ -30,8 +29,7 @@ class ToolView:
     doc: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolList:
+class ToolList(Struct, frozen=True, kw_only=True):
     """All tools that plans can use now."""
 
     tools: tuple[ToolView, ...]
@@ -39,8 +37,7 @@ class ToolList:
     problems: tuple[str, ...]  # with sources that could not be loaded, and names that are taken
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trusted:
+class Trusted(Struct, frozen=True, kw_only=True):
     """A tools.py that may run from now on."""
 
     path: str

@@ -1,9 +1,10 @@
 """What a command gives back, before it is drawn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from mulligan.errors import MulliganError
 
@@ -22,24 +23,21 @@ class Format(StrEnum):
         return self in (Format.JSON, Format.YAML)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line of an answer for people; a title stands out where the terminal can."""
 
     text: str
     title: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Rows of an answer for people."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """A patch: for programs byte by byte and nothing else, on a terminal in colours and with a summary."""
 
     data: bytes
@@ -49,8 +47,7 @@ class Patch:
 Block: TypeAlias = Line | Table | Patch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """The answer to a command: data for scripts, blocks for people."""
 
     data: object

@@ -173,7 +173,7 @@ def _table(views: Sequence[CheckpointView]) -> Table:
 
 
 def _in_full(view: CheckpointView) -> list[Line]:
-    names = [f for f in view.__dataclass_fields__ if f != "checkpoint_id"]
+    names = [f for f in view.__struct_fields__ if f != "checkpoint_id"]
     lines = [Line(f"checkpoint {view.checkpoint_id}", title=True)]
     return lines + [Line(f"  {name}: {_told(getattr(view, name))}") for name in names]
 

@@ -6,6 +6,8 @@ from enum import Enum
 from pathlib import Path
 from typing import cast
 
+from msgspec import Struct
+
 from mulligan.domain.json_value import Json
 
 
@@ -30,8 +32,7 @@ def encode(value: object) -> Json:
         case Sequence():
             return [encode(item) for item in cast("Sequence[object]", value)]
         case _:
-            fields: Mapping[str, object] = getattr(value, "__dataclass_fields__")  # noqa: B009 - no type has it
-            return {name: encode(getattr(value, name)) for name in fields}
+            return {name: encode(getattr(value, name)) for name in cast("Struct", value).__struct_fields__}
 
 
 def spell(text: str) -> str:

@@ -4,9 +4,10 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from mulligan.cli.answer import Answer, Format
 from mulligan.errors import ConfirmationMissing, DatabaseUnusable, Declined, MulliganError, UsageWrong
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from mulligan.cli.silent import Silent
 
 
-@dataclass(kw_only=True)
-class Invocation:
+class Invocation(Struct, kw_only=True, dict=True):
     """What the words of the command line say, apart from the command itself."""
 
     project_option: str | None = None
@@ -74,6 +74,11 @@ class Invocation:
 
         place, new = make(self.around, folder)
         return self._open(place), new
+
+    def close(self) -> None:
+        """Give back what the command opened: the database is one file again when nobody has it open."""
+        if self.found is not None:
+            self.found.close()
 
     def show(self, preview: Answer) -> None:
         """Show what would be done, before a question."""

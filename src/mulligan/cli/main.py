@@ -140,6 +140,7 @@ def run(arguments: Sequence[str]) -> int:
         format = Format.PLAIN
     try:
         render(answer, name, format, started, timedelta(seconds=time.monotonic() - clock))
+        invocation.close()
     except OSError as exc:  # the answer is lost, and a script must not take that for a success
         click.echo(f"error: the answer could not be written: {exc.strerror}", err=True)
         return answer.code or SystemFailed.exit_code

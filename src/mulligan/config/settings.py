@@ -1,9 +1,10 @@
 """Which value counts: layers of values by origin, the strongest first, and what they come to."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import cast
+
+from msgspec import Struct
 
 from mulligan.config.registry import SETTINGS, Cleanup, Isolation, check_value, parse_value, setting_named
 from mulligan.domain.json_value import Json
@@ -24,8 +25,7 @@ class Source(StrEnum):
     DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
+class Layer(Struct, frozen=True, kw_only=True):
     """The values that one place gives."""
 
     source: Source
@@ -86,8 +86,7 @@ def layer_of_environment(environ: Mapping[str, str]) -> Layer:
     return Layer(source=Source.ENVIRONMENT, where="", values=values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """One setting as a list shows it."""
 
     key: str
@@ -96,8 +95,7 @@ class Entry:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What all layers come to."""
 
     entries: tuple[Entry, ...]  # one for each registered key, in the order of the registry

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, cast
+
+from msgspec import Struct
 
 from mulligan.domain.json_value import Json
 from mulligan.domain.naming import nearest_word
@@ -35,8 +36,7 @@ class ValueType(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class OneWord:
+class OneWord(Struct, frozen=True):
     """One of some words."""
 
     allowed: tuple[str, ...]
@@ -52,8 +52,7 @@ class OneWord:
         return self.check(text.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class WholeNumber:
+class WholeNumber(Struct, frozen=True):
     """A whole number within bounds."""
 
     lowest: int
@@ -91,8 +90,7 @@ _FLAG_WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TrueOrFalse:
+class TrueOrFalse(Struct, frozen=True):
     """Yes or no."""
 
     allowed: tuple[str, ...] = ("true", "false")
@@ -111,8 +109,7 @@ class TrueOrFalse:
         return flag
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(Struct, frozen=True):
     """A list; as text separated by one character, or in brackets as in a file."""
 
     allowed: str | Sequence[str]
@@ -148,8 +145,7 @@ def _bracketed(text: str) -> object:
     return document["list"]
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseUrl:
+class DatabaseUrl(Struct, frozen=True):
     """The address of a database; null is the one in the project home."""
 
     allowed: str = "sqlite:///PATH"

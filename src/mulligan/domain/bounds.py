@@ -1,10 +1,9 @@
 """Bounds: what the processes of a plan's tools may write."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Bounds(Struct, frozen=True, kw_only=True):
     """Where the processes of a plan's tools may write; reading is free."""
 
     writable: tuple[str, ...]  # real paths: folders with all that is in them, and single files

@@ -1,9 +1,10 @@
 """Checkpoints: snapshots with why, when and where in the plan they were taken, and the groups they come in."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
 from mulligan.domain.json_value import Json, JsonObject, canonical_json
@@ -28,8 +29,7 @@ class CheckpointType(StrEnum):
     PRE_APPLY = "pre_apply"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanState:
+class PlanState(Struct, frozen=True, kw_only=True):
     """The plan's own memory at one moment: comes back with the files."""
 
     step_index: int  # how many steps were complete: the index of the step that runs next
@@ -58,8 +58,7 @@ def state_hash(state: PlanState, snapshots: Iterable[tuple[str, Snapshot]]) -> s
     return hashlib.sha256(canonical_json(document).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(Struct, frozen=True, kw_only=True):
     """Why a group is taken, and what it stands for."""
 
     type: CheckpointType
@@ -69,8 +68,7 @@ class Reason:
     metadata: JsonObject  # reason, tool, phase, and what the caller added
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True, kw_only=True):
     """A snapshot of one resource."""
 
     checkpoint_id: CheckpointId
@@ -82,8 +80,7 @@ class Checkpoint:
     modified: bool  # against the group before
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointGroup:
+class CheckpointGroup(Struct, frozen=True, kw_only=True):
     """All checkpoints taken at one moment; restored together or not at all."""
 
     group_id: GroupId

@@ -1,8 +1,9 @@
 """Decisions: the choices recorded while a plan runs."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from mulligan.domain.ids import DecisionId, PlanId
 from mulligan.domain.json_value import JsonObject
@@ -15,8 +16,7 @@ class DecisionType(StrEnum):
     USER_INTERVENTION = "user_intervention"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(Struct, frozen=True, kw_only=True):
     """What was asked and what was chosen, before it is recorded."""
 
     question: str
@@ -25,8 +25,7 @@ class Choice:
     rationale: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Struct, frozen=True, kw_only=True):
     """A recorded choice. Decisions form a tree: those of one step hang on its first, which opened the matter."""
 
     decision_id: DecisionId

@@ -1,7 +1,8 @@
 """What a comparison of checkpoints gives: files, folders, and a patch. The fields are named as in the JSON output."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.ids import CheckpointId, GroupId, PlanId
@@ -16,8 +17,7 @@ class FileStatus(StrEnum):
     RENAMED = "renamed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileDiff:
+class FileDiff(Struct, frozen=True, kw_only=True):
     """One file or symlink that differs."""
 
     resource: str
@@ -31,8 +31,7 @@ class FileDiff:
     not_in_patch: tuple[str, ...]  # what of the difference the patch does not carry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FolderDiff:
+class FolderDiff(Struct, frozen=True, kw_only=True):
     """One folder that came, went, changed itself or lost all it held."""
 
     resource: str
@@ -41,8 +40,7 @@ class FolderDiff:
     not_in_patch: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffSide:
+class DiffSide(Struct, frozen=True, kw_only=True):
     """One of the two that were compared: a group, or one checkpoint of it."""
 
     plan_id: PlanId
@@ -52,8 +50,7 @@ class DiffSide:
     label: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeDiff:
+class TreeDiff(Struct, frozen=True, kw_only=True):
     """The difference in one resource."""
 
     files: tuple[FileDiff, ...]
@@ -62,8 +59,7 @@ class TreeDiff:
     pairs_left_out: int  # of old and new files that were too many to be compared for renames
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diff:
+class Diff(Struct, frozen=True, kw_only=True):
     """The difference between two groups or checkpoints."""
 
     old: DiffSide

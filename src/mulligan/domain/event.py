@@ -1,8 +1,9 @@
 """Events: the log of a plan, one row for everything that happened."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject
@@ -28,8 +29,7 @@ class EventType(StrEnum):
     MESSAGE = "message"  # something the user must know
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """One entry of a plan's log."""
 
     plan_id: PlanId

@@ -8,7 +8,8 @@ import re
 import zlib
 from base64 import b85encode
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.domain.line_diff import Change, changed_lines, lines_of
 
@@ -21,8 +22,7 @@ _ESCAPES = {ord(c): escape for c, escape in zip('\a\b\t\n\v\f\r"\\', 'abtnvfr"\\
 _LITERAL_LINE = 52  # bytes in a line of a binary literal
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(Struct, frozen=True):
     """A file or symlink as git sees it."""
 
     path: bytes
@@ -30,8 +30,7 @@ class Version:
     data: bytes | None  # None: too large to be looked at
 
 
-@dataclass(frozen=True, slots=True)
-class FilePatch:
+class FilePatch(Struct, frozen=True):
     """The patch of one file, and what it does in numbers."""
 
     text: bytes

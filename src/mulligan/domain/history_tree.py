@@ -2,8 +2,10 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.decision import Decision
@@ -20,8 +22,7 @@ class NodeType(StrEnum):
     CHECKPOINT = "checkpoint"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeNode:
+class TreeNode(Struct, frozen=True, kw_only=True):
     """A plan, a decision or a checkpoint group, and what hangs on it, in the order in which it came."""
 
     type: NodeType

@@ -1,8 +1,9 @@
 """Intents: what is to be done, recorded before the first byte is touched, until it is done."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from mulligan.domain.ids import IntentId, PlanId
 from mulligan.domain.json_value import JsonObject
@@ -16,8 +17,7 @@ class IntentKind(StrEnum):
     RETURN = "return"  # the return after a failed step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class Intent(Struct, frozen=True, kw_only=True):
     """One operation that is under way or was cut off; whoever claims the plan next finishes or undoes it."""
 
     intent_id: IntentId

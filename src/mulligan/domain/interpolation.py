@@ -5,9 +5,10 @@ values in its environment. What is put in is not looked at again: a variable may
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+
+from msgspec import Struct
 
 from mulligan.domain.json_value import Json, canonical_json
 from mulligan.domain.tool import ArgumentType, ToolDeclaration
@@ -25,8 +26,7 @@ class ReferenceKind(Enum):
     GUIDANCE = "guidance"
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """One `${{ … }}`, understood."""
 
     kind: ReferenceKind
@@ -100,8 +100,7 @@ def is_variable_name(name: str) -> bool:
     return name.replace("-", "_").isidentifier() and not name.startswith("-")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunValues:
+class RunValues(Struct, frozen=True, kw_only=True):
     """What references stand for at one moment of a run."""
 
     variables: Mapping[str, str]
@@ -152,8 +151,7 @@ def _replaced(value: Json, values: RunValues) -> Json:
             return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunEnvironment:
+class RunEnvironment(Struct, frozen=True, kw_only=True):
     """The values of a run as environment variables of a tool's processes."""
 
     variables: Mapping[str, str]

@@ -1,9 +1,11 @@
 """Plans: a named list of steps over some resources, with a phase and a state."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.domain.checkpoint import PlanState
 from mulligan.domain.ids import CheckpointId, GroupId, PlanId
@@ -41,8 +43,7 @@ class OnFailure(StrEnum):
     KEEP = "keep"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RollbackPolicy:
+class RollbackPolicy(Struct, frozen=True, kw_only=True):
     """Whether and how a plan can go back."""
 
     enabled: bool = True
@@ -50,8 +51,7 @@ class RollbackPolicy:
     on_failure: OnFailure = OnFailure.LAST_CHECKPOINT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanDefinition:
+class PlanDefinition(Struct, frozen=True, kw_only=True):
     """What a plan file says, checked."""
 
     name: str
@@ -97,8 +97,7 @@ LEGAL: Mapping[tuple[Phase, State], tuple[tuple[Phase, State], ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanFailure:
+class PlanFailure(Struct, frozen=True, kw_only=True):
     """Why a plan stopped."""
 
     message: str
@@ -111,8 +110,7 @@ class PlanFailure:
         return {"message": self.message, "step": self.step, "tool": self.tool, "checkpoint": self.checkpoint}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """A recorded plan: its definition, and where it stands."""
 
     plan_id: PlanId
@@ -152,8 +150,7 @@ class Plan:
         return self.state in (State.APPLIED, State.CANCELLED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumedFrom:
+class ResumedFrom(Struct, frozen=True, kw_only=True):
     """Where a stopped plan went on, and where what it had left behind is kept."""
 
     checkpoint_id: CheckpointId

@@ -6,7 +6,8 @@ every old one against every new one, as far as the number of pairs allows. Half 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.domain.line_diff import lines_of
 from mulligan.domain.tree_difference import TreeEntry
@@ -17,8 +18,7 @@ LARGEST_COMPARED = 1024 * 1024  # bytes of one file; a larger one is renamed whe
 MOST_READ = 64 * 1024 * 1024  # bytes of all files together, likewise
 
 
-@dataclass(frozen=True, slots=True)
-class Rename:
+class Rename(Struct, frozen=True):
     """A file under its old and its new name."""
 
     old: str
@@ -26,8 +26,7 @@ class Rename:
     similarity: int  # percent; 100: the same content
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """A text's lines as a heap: how many bytes of each there are."""
 
     size: int

@@ -1,7 +1,8 @@
 """Resources: the real things a plan works on, and the private copies it gets of them."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from mulligan.domain.ids import PlanId
 from mulligan.domain.snapshot import Snapshot
@@ -24,8 +25,7 @@ class Strategy(StrEnum):
     IN_PLACE = "in_place"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Resource(Struct, frozen=True, kw_only=True):
     """A real thing a plan works on, as the plan file names it."""
 
     name: str
@@ -36,8 +36,7 @@ class Resource:
     create: bool  # sqlite only: the file may be missing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sandbox:
+class Sandbox(Struct, frozen=True, kw_only=True):
     """The plan's private working copy of one resource."""
 
     plan_id: PlanId

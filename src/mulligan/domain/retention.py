@@ -1,29 +1,27 @@
 """Retention: which groups of a plan stay, and why."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.domain.ids import GroupId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(Struct, frozen=True, kw_only=True):
     """A group that stays, and why."""
 
     group_id: GroupId
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetentionPlan:
+class RetentionPlan(Struct, frozen=True, kw_only=True):
     """What a prune keeps and what it removes, oldest first."""
 
     keep: tuple[Kept, ...]
     prune: tuple[GroupId, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupSummary:
+class GroupSummary(Struct, frozen=True, kw_only=True):
     """As much of a group as retention needs to know."""
 
     group_id: GroupId

@@ -6,13 +6,13 @@ the first. Nothing is ever removed from a line, and pruning a group does not bre
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 FIRST_LINE = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """A stretch of a plan's history between two returns."""
 
     line: int
@@ -20,8 +20,7 @@ class Line:
     fork_seq: int  # sequence number, on the parent line, of the group it started from
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """The part of one line that is live."""
 
     line: int

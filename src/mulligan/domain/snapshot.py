@@ -1,7 +1,8 @@
 """Snapshots: the bytes of one sandbox at one moment, named by what they are."""
 
-from dataclasses import dataclass
 from typing import NewType
+
+from msgspec import Struct
 
 SnapshotId = NewType(
     "SnapshotId", str
@@ -9,16 +10,14 @@ SnapshotId = NewType(
 ObjectId = NewType("ObjectId", str)  # hash of the stored bytes of one object
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Struct, frozen=True):
     """One stored tree: its identity, and the address where the store keeps it with its mtimes."""
 
     id: SnapshotId
     address: ObjectId
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The bytes of one sandbox: one root, or several where a sandbox has several trees."""
 
     roots: tuple[Root, ...]

@@ -1,9 +1,10 @@
 """Steps: the units of a plan."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from mulligan.domain.decision import Choice
 from mulligan.domain.json_value import Json
@@ -35,8 +36,7 @@ class MergeStrategy(StrEnum):
     LAST_WINS = "last_wins"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolUse:
+class ToolUse(Struct, frozen=True, kw_only=True):
     """A step that calls a tool."""
 
     tool: str
@@ -44,8 +44,7 @@ class ToolUse:
     args: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChildPlan:
+class ChildPlan(Struct, frozen=True, kw_only=True):
     """One child of a subplans step."""
 
     name: str
@@ -53,8 +52,7 @@ class ChildPlan:
     steps: "tuple[Step, ...]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subplans:
+class Subplans(Struct, frozen=True, kw_only=True):
     """A step that runs child plans and merges them."""
 
     mode: SubplanMode
@@ -65,16 +63,14 @@ class Subplans:
     plans: tuple[ChildPlan, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Milestone:
+class Milestone(Struct, frozen=True):
     """A step that does nothing but take its labelled checkpoint."""
 
 
 Action: TypeAlias = ToolUse | Choice | Subplans | Milestone
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One unit of a plan."""
 
     name: str
@@ -84,8 +80,7 @@ class Step:
     retries: int  # extra tries, each from the state before the step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepRecord:
+class StepRecord(Struct, frozen=True, kw_only=True):
     """How far one step of a recorded plan got."""
 
     index: int

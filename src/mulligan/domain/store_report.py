@@ -1,7 +1,8 @@
 """What a snapshot store tells of its work: what it captured, restored, found damaged, and freed."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from mulligan.domain.snapshot import Snapshot
 
@@ -13,24 +14,21 @@ class ChangeAction(StrEnum):
     REMOVED = "removed"
 
 
-@dataclass(frozen=True, slots=True)
-class PathChange:
+class PathChange(Struct, frozen=True):
     """One path that a restore touches."""
 
     path: str  # relative to the sandbox; bytes that are not UTF-8 as surrogates, like os.fsdecode
     action: ChangeAction
 
 
-@dataclass(frozen=True, slots=True)
-class Unheld:
+class Unheld(Struct, frozen=True):
     """A path that a snapshot cannot hold, and why; a restore leaves it where it is."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capture:
+class Capture(Struct, frozen=True, kw_only=True):
     """What a capture found and stored."""
 
     snapshot: Snapshot
@@ -39,24 +37,21 @@ class Capture:
     unheld: tuple[Unheld, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class Survey(Struct, frozen=True, kw_only=True):
     """What a sandbox of a resource would copy."""
 
     files: int
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """One object that is missing, truncated or changed."""
 
     object: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Swept:
+class Swept(Struct, frozen=True, kw_only=True):
     """What a sweep freed, or would free."""
 
     objects_removed: int
@@ -69,8 +64,7 @@ class Swept:
     bytes_kept: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leftovers:
+class Leftovers(Struct, frozen=True, kw_only=True):
     """What killed processes left behind in a store, and what was remembered of trees that are no more."""
 
     work_folders: int

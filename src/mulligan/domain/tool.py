@@ -1,9 +1,10 @@
 """Tools: what a step can call, what it declares to do, and the record of one call."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from mulligan.domain.ids import CallId, PlanId
 from mulligan.domain.json_value import Json, JsonObject
@@ -28,8 +29,7 @@ class ArgumentType(StrEnum):
     MAP = "mapping"
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """One argument a tool takes."""
 
     name: str
@@ -37,8 +37,7 @@ class Argument:
     required: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolDeclaration:
+class ToolDeclaration(Struct, frozen=True, kw_only=True):
     """What a tool is called, what it takes, and what it may do."""
 
     name: str
@@ -88,8 +87,7 @@ class CallStatus(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True, kw_only=True):
     """What a tool gave back."""
 
     output: Json
@@ -97,8 +95,7 @@ class ToolResult:
     messages: tuple[str, ...]  # for the user
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, kw_only=True):
     """One run of a tool."""
 
     call_id: CallId

@@ -1,8 +1,10 @@
 """What differs between two stored trees, path by path, and what of it a patch cannot carry."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.domain.placement import is_spare_name
 from mulligan.domain.snapshot import ObjectId
@@ -20,16 +22,14 @@ class EntryType(StrEnum):
     SYMLINK = "symlink"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredContent:
+class StoredContent(Struct, frozen=True):
     """The bytes of one file in the store; equal ones are equal values."""
 
     id: ObjectId
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeEntry:
+class TreeEntry(Struct, frozen=True, kw_only=True):
     """What a stored tree has under one path."""
 
     type: EntryType
@@ -53,8 +53,7 @@ class TreeEntry:
         return b"100755" if self.mode & 0o100 else b"100644"
 
 
-@dataclass(frozen=True, slots=True)
-class TreeDifference:
+class TreeDifference(Struct, frozen=True):
     """One path under which two trees have something else; None: there is nothing."""
 
     path: str  # relative to the tree, "." for the tree itself; bytes that are not UTF-8 as surrogates

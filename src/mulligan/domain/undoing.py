@@ -1,14 +1,14 @@
 """Undoing: which tool calls a return leaves behind, and what of their effects outside can be taken back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.domain.rollback import Segment, is_live
 from mulligan.domain.tool import CallStatus, ToolCall, Undo
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undoing:
+class Undoing(Struct, frozen=True, kw_only=True):
     """What a return does to the effects that tool calls had outside the sandboxes."""
 
     undone: tuple[ToolCall, ...]  # newest first: the order in which their `undo` is called

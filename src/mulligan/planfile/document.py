@@ -5,10 +5,10 @@ Only events are asked of the YAML library: no tags are followed, no types guesse
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias, cast
 
 import yaml
+from msgspec import Struct, field
 
 from mulligan.errors import PlanFileInvalid
 
@@ -28,8 +28,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN_KEY = re.compile(r"[\w.-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(Struct, frozen=True):
     """One value as it is written."""
 
     line: int  # 1-based, as are columns
@@ -38,8 +37,7 @@ class Scalar:
     plain: bool  # without quotes, so that it may be a number, true, false or null
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Struct, frozen=True):
     """A list."""
 
     line: int
@@ -47,8 +45,7 @@ class Items:
     nodes: "tuple[Node, ...]"
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """A mapping, in the order of the file."""
 
     line: int
@@ -96,8 +93,7 @@ def _events(text: str, loader: YamlLoader) -> _Events:
     return cast("_Events", yaml.parse(text, loader))  # pyright: ignore[reportUnknownMemberType]  untyped
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A list or mapping whose end was not read yet."""
 
     mark: yaml.Mark

@@ -1,8 +1,9 @@
 """`steps:` of a plan file, and the child plans inside them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+
+from msgspec import Struct
 
 from mulligan.config import MOST_PARALLEL
 from mulligan.domain.decision import Choice
@@ -31,8 +32,7 @@ _BESIDE_TOOL = ("args", "resource", "timeout", "retries", "checkpoint")
 _KEYS = ("name", *_ACTIONS, *_BESIDE_TOOL)
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What the steps of a plan file have in common."""
 
     declarations: Mapping[str, ToolDeclaration]

@@ -7,9 +7,10 @@ Types are those of YAML's core schema, and asked for rather than guessed: where 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
+
+from msgspec import Struct
 
 from mulligan.domain.json_value import Json
 from mulligan.domain.naming import nearest_word
@@ -37,8 +38,7 @@ _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _LONGEST_TIMEOUT = 1e9  # seconds; what comes after thirty years is no timeout
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """One value of a plan file and where it stands."""
 
     file: str

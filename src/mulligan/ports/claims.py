@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from mulligan.domain.ids import PlanId
     from mulligan.ports.rows import Transaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """The right to work on a plan, until someone claims it anew."""
 
     plan_id: PlanId
@@ -48,8 +48,7 @@ class Database(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LockHolder:
+class LockHolder(Struct, frozen=True, kw_only=True):
     """The process that works on a plan."""
 
     pid: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
@@ -129,8 +130,7 @@ class DecisionRepository(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundCheckpoint:
+class FoundCheckpoint(Struct, frozen=True, kw_only=True):
     """What a user's word for a checkpoint means: a group, or one checkpoint of it."""
 
     group: CheckpointGroup
@@ -176,6 +176,14 @@ class CheckpointRepository(Protocol):
 
     def summaries(self, plan_id: PlanId) -> Sequence[GroupSummary]:
         """What retention needs to know of all groups, oldest first."""
+        ...
+
+    def expendable(self, plan_id: PlanId, attempts: int, count: int) -> Sequence[GroupSummary]:
+        """As many groups as pruning `count` of them must look at, oldest first; cost follows `count`.
+
+        Those that retention lets go first, and those that are the first, the newest, the newest live one
+        between two steps, or the last of one of the plan's attempts.
+        """
         ...
 
     def ids(self, plan_id: PlanId) -> Collection[CheckpointId]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from mulligan.domain.checkpoint import Checkpoint
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from mulligan.ports.world import Observer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkingTree:
+class WorkingTree(Struct, frozen=True, kw_only=True):
     """A folder to capture or restore."""
 
     path: Path
@@ -29,8 +29,7 @@ class WorkingTree:
     real: bool  # a user's own: what a restore writes there is durable before it replaces anything
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxOrder:
+class SandboxOrder(Struct, frozen=True, kw_only=True):
     """A sandbox that is to be made: of what, and where."""
 
     plan_id: PlanId

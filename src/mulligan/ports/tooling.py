@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,8 +43,7 @@ class StepHost(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRequest:
+class ToolRequest(Struct, frozen=True, kw_only=True):
     """One call of a tool, ready to run."""
 
     call_id: CallId

@@ -1,7 +1,6 @@
 """What scripts read is always JSON, and what people see is always harmless."""
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from mulligan.cli.encode import encode, harmless, spell
 
@@ -17,14 +17,12 @@ class Colour(StrEnum):
     RED = "red"
 
 
-@dataclass(frozen=True)
-class Inner:
+class Inner(Struct, frozen=True):
     path: Path
     colour: Colour
 
 
-@dataclass(frozen=True)
-class Outer:
+class Outer(Struct, frozen=True):
     at: datetime
     inner: tuple[Inner, ...]
     more: dict[str, object]

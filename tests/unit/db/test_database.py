@@ -2,10 +2,10 @@
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.domain.checkpoint import CheckpointType, PlanState

@@ -1,11 +1,11 @@
 """A plan changes its state only along the table of legal transitions."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mulligan.domain.plan import LEGAL, Phase, Plan, State
 from mulligan.errors import TransitionIllegal

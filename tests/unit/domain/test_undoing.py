@@ -1,7 +1,8 @@
 """Which calls a return leaves behind, and what of their effects outside is taken back."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from mulligan.domain.ids import CallId, PlanId
 from mulligan.domain.rollback import Segment

@@ -47,6 +47,23 @@ def test_links_in_the_git_directory_lead_into_the_sandbox(tmp_path: Path) -> Non
     assert not (mine / "gone.lock").exists()
 
 
+def test_what_is_committed_is_borrowed_and_not_copied(tmp_path: Path) -> None:
+    top = plain(tmp_path)
+    for name in ("committed", "staged", "untracked"):
+        (top / name).write_bytes(os.urandom(200_000))
+        if name != "untracked":
+            run_git(top, "add", name)
+        if name == "committed":
+            run_git(top, "commit", "-q", "-m", "large")
+    sandbox, _ = GitProject(tmp_path, top).create()
+    stored = [
+        sum(file.stat().st_size for file in objects.rglob("*") if file.is_file())
+        for objects in (Path(sandbox.path) / ".git" / "objects", Path(str(sandbox.git_dir)) / "objects")
+    ]
+    assert 200_000 < stored[0] < 300_000  # what is staged
+    assert 400_000 < stored[1] < 700_000  # and what is untracked, once loose and once in a pack
+
+
 @pytest.mark.parametrize("name", ["plain", '"quoted"', "#hash", "new\nline", 'a"b', "back\\slash\nline"])
 def test_any_path_can_be_borrowed_from(name: str) -> None:
     assert unquoted(quoted(Path(name))) == name

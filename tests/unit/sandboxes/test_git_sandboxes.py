@@ -2,10 +2,10 @@
 
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import PlanId

@@ -1,13 +1,14 @@
 """A real database that is worked on in place goes back without being replaced: others may have it open."""
 
+import dataclasses
 import os
 import sqlite3
 import stat
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
 from mulligan.domain.resource import Sandbox, Strategy
@@ -21,7 +22,7 @@ from tests.snapshot_world import Watcher, removed, restored
 def world(tmp_path: Path) -> DatabaseWorld:
     made = new_world(tmp_path)
     run_sql(made.real, "CREATE TABLE t (a)", "INSERT INTO t VALUES ('base')", "PRAGMA user_version = 5")
-    return replace(made, kind=InPlaceDatabases(made.around))
+    return dataclasses.replace(made, kind=InPlaceDatabases(made.around))
 
 
 def in_place(world: DatabaseWorld, *, create: bool = False) -> Sandbox:

@@ -8,10 +8,10 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles
 from mulligan.adapters.sandboxes.lock_holders import holders_of

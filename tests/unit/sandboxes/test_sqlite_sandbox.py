@@ -6,10 +6,10 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.database_copy import DatabaseCopies
 from mulligan.domain.resource import Sandbox

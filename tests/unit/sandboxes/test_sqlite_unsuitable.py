@@ -5,10 +5,10 @@ import resource
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.errors import ResourceUnsuitable, SystemFailed
 from tests.databases import (

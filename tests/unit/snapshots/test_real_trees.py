@@ -1,10 +1,10 @@
 """Restoring a user's own folder: durable before it replaces anything, and everyone keeps what is theirs."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.snapshots import restore
 from tests.snapshot_world import Watcher, new_store, tree_at

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from mulligan.adapters.db.version import version_of
 from mulligan.boundaries import act
@@ -21,8 +22,7 @@ _FORGET_VERSION = "DELETE FROM schema_version"
 _SET_VERSION = "INSERT INTO schema_version (version) VALUES (?)"
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(Struct, frozen=True):
     """One step from a version of the schema to the next."""
 
     version: int

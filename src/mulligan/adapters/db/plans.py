@@ -23,23 +23,25 @@ from mulligan.errors import Ambiguous, PlanNotFound
 
 _ADD = """
 INSERT INTO plans (
-    plan_id, ordinal, parent_plan_id, name, definition_json, phase, state, attempt, step_index, steps_total,
-    progress_json, line, current_group_id, last_checkpoint_id, failure_json, messages_json, fence, seq,
-    created_at, updated_at
-) VALUES (?, (SELECT COALESCE(MAX(ordinal), 0) + 1 FROM plans), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
+    plan_id, ordinal, parent_plan_id, name, phase, state, attempt, step_index, steps_total, progress_json,
+    line, current_group_id, last_checkpoint_id, failure_json, messages_json, fence, seq, created_at, updated_at
+) VALUES (?, (SELECT COALESCE(MAX(ordinal), 0) + 1 FROM plans), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
 """
+_DEFINE = "INSERT INTO definitions (plan_id, definition_json) VALUES (?, ?)"
 _SAVE = """
 UPDATE plans SET phase = ?, state = ?, attempt = ?, step_index = ?, progress_json = ?, line = ?,
     current_group_id = ?, last_checkpoint_id = ?, failure_json = ?, messages_json = ?, updated_at = ?
 WHERE plan_id = ?
 """
-_REDEFINE = "UPDATE plans SET definition_json = ?, steps_total = ?, updated_at = ? WHERE plan_id = ?"
-_GET = "SELECT * FROM plans WHERE plan_id = ?"
-_BY_PREFIX = "SELECT * FROM plans WHERE plan_id LIKE ? ORDER BY ordinal LIMIT 10"
-_BY_NAME = "SELECT * FROM plans WHERE name = ? ORDER BY ordinal LIMIT 10"
-_LATEST = "SELECT * FROM plans WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
-_LIST = "SELECT * FROM plans ORDER BY ordinal DESC LIMIT ?"
-_LIST_IN_STATE = "SELECT * FROM plans WHERE state = ? ORDER BY ordinal DESC LIMIT ?"
+_REDEFINE = "UPDATE definitions SET definition_json = ? WHERE plan_id = ?"
+_RECOUNT = "UPDATE plans SET steps_total = ?, updated_at = ? WHERE plan_id = ?"
+_PLANS = "SELECT plans.*, definition_json FROM plans JOIN definitions ON definitions.plan_id = plans.plan_id"
+_GET = f"{_PLANS} WHERE plans.plan_id = ?"
+_BY_PREFIX = f"{_PLANS} WHERE plans.plan_id LIKE ? ORDER BY ordinal LIMIT 10"
+_BY_NAME = f"{_PLANS} WHERE name = ? ORDER BY ordinal LIMIT 10"
+_LATEST = f"{_PLANS} WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
+_LIST = f"{_PLANS} ORDER BY ordinal DESC LIMIT ?"
+_LIST_IN_STATE = f"{_PLANS} WHERE state = ? ORDER BY ordinal DESC LIMIT ?"
 _COUNT = "SELECT COUNT(*) FROM plans"
 _COUNT_IN_STATE = "SELECT COUNT(*) FROM plans WHERE state = ?"
 _NEXT_SEQS = "UPDATE plans SET seq = seq + ? WHERE plan_id = ? RETURNING seq"
@@ -62,7 +64,6 @@ class SqlPlanRepository:
                 plan.plan_id,
                 plan.parent_plan_id,
                 plan.name,
-                definition_to_text(plan.definition),
                 plan.phase,
                 plan.state,
                 plan.attempt,
@@ -79,6 +80,7 @@ class SqlPlanRepository:
                 time_text(plan.updated_at),
             ),
         )
+        self._db.execute(_DEFINE, (plan.plan_id, definition_to_text(plan.definition)))
 
     def get(self, plan_id: PlanId) -> Plan:
         """The plan of that id."""
@@ -110,15 +112,8 @@ class SqlPlanRepository:
     def redefine(self, plan: Plan) -> None:
         """Record another definition of the plan."""
         definition = plan.definition
-        self._db.execute(
-            _REDEFINE,
-            (
-                definition_to_text(definition),
-                len(definition.steps),
-                time_text(plan.updated_at),
-                plan.plan_id,
-            ),
-        )
+        self._db.execute(_REDEFINE, (definition_to_text(definition), plan.plan_id))
+        self._db.execute(_RECOUNT, (len(definition.steps), time_text(plan.updated_at), plan.plan_id))
 
     def resolve(self, word: str) -> Plan:
         """The plan that a user's word means."""

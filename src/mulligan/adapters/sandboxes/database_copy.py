@@ -14,9 +14,10 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote_from_bytes
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles, is_settled
 from mulligan.adapters.sandboxes.lock_holders import holders_of
@@ -90,8 +91,7 @@ class DatabaseCopies:
                 time.sleep(_NAP)
 
 
-@dataclass(frozen=True, slots=True)
-class _Copying:
+class _Copying(Struct, frozen=True):
     """One copy of one database."""
 
     files: DatabaseFiles

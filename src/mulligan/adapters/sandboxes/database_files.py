@@ -5,8 +5,9 @@ import shutil
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.boundaries import act
@@ -22,8 +23,7 @@ Stamp = tuple[int, int, int, int, int, int, int]
 Stamps = tuple[Stamp | None, ...]  # of the database, its -wal and its -journal; None: not there
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseFiles:
+class DatabaseFiles(Struct, frozen=True):
     """A database file, by a folder that can be trusted and the way from there."""
 
     root: Path

@@ -1,6 +1,6 @@
 """Which kind of sandbox a resource gets."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.errors import ResourceUnsuitable
@@ -17,13 +17,13 @@ _BY_TYPE = {
 class LocalSandboxKinds:
     """The kinds of sandboxes this version can make."""
 
-    def __init__(self, kinds: Sequence[SandboxKind]) -> None:
-        """Choose among these."""
-        self._kinds = {(kind.type, kind.strategy): kind for kind in kinds}
+    def __init__(self, kinds: Mapping[tuple[ResourceType, Strategy], Callable[[], SandboxKind]]) -> None:
+        """Choose among these; one that no resource needs is never asked for."""
+        self._kinds = kinds
 
     def of(self, sandbox: Sandbox) -> SandboxKind:
         """The kind that made this sandbox."""
-        return self._kinds[(sandbox.type, sandbox.strategy)]
+        return self._kinds[(sandbox.type, sandbox.strategy)]()
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource: its own strategy wins over the setting, `auto` goes by its type."""
@@ -38,4 +38,4 @@ class LocalSandboxKinds:
                 reason=f"a {resource.type.value} cannot have the strategy {chosen.value}",
                 hint=f"use one of: {', '.join(s.value for s in possible)}",
             )
-        return self._kinds[(resource.type, chosen)]
+        return self._kinds[(resource.type, chosen)]()

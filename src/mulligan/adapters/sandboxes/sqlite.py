@@ -9,9 +9,11 @@ import stat
 import time
 from collections.abc import Callable, Collection, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.database_copy import MAGIC, DatabaseCopies, NoDatabase, problem_in
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles, Stamps, is_settled
@@ -32,8 +34,7 @@ _NAP = 0.005
 _LONGEST_NAP = 0.1  # someone may be writing all the time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workplace:
+class Workplace(Struct, frozen=True, kw_only=True):
     """What it takes to work on databases."""
 
     store: SnapshotStore
@@ -44,8 +45,7 @@ class Workplace:
     busy_limit: float  # seconds for which others may keep a database locked
 
 
-@dataclass(frozen=True, slots=True)
-class _Staged:
+class _Staged(Struct, frozen=True):
     """A database as a folder that the store can take."""
 
     tree: WorkingTree

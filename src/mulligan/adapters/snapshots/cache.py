@@ -8,8 +8,9 @@ import mmap
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.snapshots.archive import Archive, pack
 from mulligan.adapters.snapshots.durable import make_private_folder
@@ -36,8 +37,7 @@ class Remembered:
         self.packs = packs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class Recalled(Struct, frozen=True, kw_only=True):
     """What is known of a tree; None where nothing is."""
 
     top: Folder | None

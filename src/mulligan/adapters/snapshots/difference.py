@@ -6,7 +6,8 @@ mtime that has to come back is repaired without a word.
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.places import Place, path_of
@@ -29,8 +30,7 @@ from mulligan.errors import RestoreFailed
 from mulligan.ports import WorkingTree
 
 
-@dataclass(frozen=True, slots=True)
-class Clearing:
+class Clearing(Struct, frozen=True):
     """A folder that is not in the target: its files go, and it goes too unless something in it must stay."""
 
     folder: Folder
@@ -38,8 +38,7 @@ class Clearing:
     goes: bool
 
 
-@dataclass(slots=True, eq=False)
-class Work:
+class Work(Struct, eq=False):
     """A folder in which something is to be done. The topmost is the one that the tree's own folder is in."""
 
     name: str

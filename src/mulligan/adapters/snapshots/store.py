@@ -3,8 +3,9 @@
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.snapshots.cache import StatCache
 from mulligan.adapters.snapshots.capture import unheld_in

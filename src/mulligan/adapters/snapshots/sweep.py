@@ -7,7 +7,8 @@ pack with an old object that it reuses is left for the next sweep.
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.adapters.snapshots.marks import Marks
 from mulligan.adapters.snapshots.objects import Objects
@@ -24,8 +25,7 @@ _FEW = 8  # small packs that a sweep leaves as they are
 _PROGRESS_EVERY = 500  # objects
 
 
-@dataclass(slots=True, eq=False)
-class _Sorted:
+class _Sorted(Struct, eq=False):
     """A pack, and which of its objects must stay in it or be copied out of it."""
 
     pack: Pack
@@ -37,8 +37,7 @@ class _Sorted:
         return len(self.pack.ids) - len(self.live)
 
 
-@dataclass(slots=True, eq=False)
-class _Verdict:
+class _Verdict(Struct, eq=False):
     """What is to be done with each pack."""
 
     keep: list[_Sorted]

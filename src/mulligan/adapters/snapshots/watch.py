@@ -6,7 +6,8 @@ the whole tree sets it up again. What it cannot see at all is written down in do
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.adapters.snapshots import inotify
 from mulligan.adapters.snapshots.folder import Folder
@@ -31,8 +32,7 @@ NOT_IN_STORE = "what was known of it is gone from the store, or was learned by a
 CUT_OFF = "the last look was cut off"
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """How a tree was last looked at."""
 
     watched: bool  # only what the watch named was looked at

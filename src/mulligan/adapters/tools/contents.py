@@ -5,14 +5,14 @@ import os
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mulligan.adapters.tools.paths import Place
 from mulligan.errors import ToolFailed
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """What a regular file holds."""
 
     data: bytes

@@ -1,7 +1,9 @@
 """A tool of the user's own: its declaration, and its functions in a worker."""
 
-from dataclasses import dataclass, replace
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.adapters.tools.worker_call import WorkerCalls
 from mulligan.domain.json_value import Json, JsonObject
@@ -10,8 +12,7 @@ from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration, ToolRe
 from mulligan.ports import StepHost, ToolRequest
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where tools come from: a tools.py that was read, or an entry point of a package."""
 
     origin: str  # for people

@@ -4,10 +4,11 @@ Their code never runs in this process: a worker loads it and tells what it decla
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import cast
+
+from msgspec import Struct
 
 from mulligan.adapters.tools.own_tool import OwnTool, Source
 from mulligan.adapters.tools.packages import PackagedTools
@@ -23,8 +24,7 @@ NOBODY = PlanId("none")  # whose processes those are that only tell what tools d
 PATIENCE = 60.0  # seconds for the tools to be loaded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileStanding:
+class FileStanding(Struct, frozen=True, kw_only=True):
     """How it stands with the project's tools.py."""
 
     path: str
@@ -34,8 +34,7 @@ class FileStanding:
     problem: str | None  # why it is not used, to be read after the path
 
 
-@dataclass(frozen=True, slots=True)
-class _Packaged:
+class _Packaged(Struct, frozen=True):
     tools: Mapping[str, tuple[OwnTool, ...]]
     problems: tuple[str, ...]
 

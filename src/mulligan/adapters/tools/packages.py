@@ -1,13 +1,13 @@
 """Tools of installed packages: those that name theirs in the entry point group `mulligan.tools`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 GROUP = "mulligan.tools"
 
 
-@dataclass(frozen=True, slots=True)
-class PackagedTools:
+class PackagedTools(Struct, frozen=True):
     """One entry point: a module with tools, or one tool."""
 
     package: str

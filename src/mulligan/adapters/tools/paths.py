@@ -9,8 +9,9 @@ import errno
 import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.domain.placement import PROJECT_HOME
 from mulligan.errors import PathEscapes, PathReserved
@@ -19,8 +20,7 @@ MOST_SYMLINKS = 40  # as the kernel has it
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A name in an open folder of the sandbox; nothing need stand there."""
 
     folder: int  # descriptor, open as long as the sandbox is

@@ -4,8 +4,9 @@ import os
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.tools.environment import CALL_MARK
 from mulligan.adapters.tools.launcher_process import Event, LauncherProcess
@@ -17,8 +18,7 @@ from mulligan.domain.json_value import Json
 from mulligan.errors import SystemFailed, ToolFailed, ToolTimedOut
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """What is to be started."""
 
     argv: tuple[str, ...]
@@ -41,8 +41,7 @@ class Command:
         return [os.fsencode(word) for word in words]
 
 
-@dataclass(frozen=True, slots=True)
-class Leftover:
+class Leftover(Struct, frozen=True):
     """A process that a tool left running, and that was ended."""
 
     pid: int
@@ -57,8 +56,7 @@ class Leftover:
         return f"left running and ended: process {self.pid} ({self.command})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """How a command ended."""
 
     exit_status: int  # negative: the signal that ended it

@@ -3,8 +3,9 @@
 import re
 import sqlite3
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 # What a semicolon may stand in without ending anything; each alternative runs to its end or that of the text.
 _TOKEN = re.compile(
@@ -32,8 +33,7 @@ _REFUSED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """One statement of SQL, and where it stands, in words."""
 
     text: str

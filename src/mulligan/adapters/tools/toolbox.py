@@ -1,17 +1,12 @@
 """The toolbox: the built-in tools by name, and the processes they keep."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 from mulligan.adapters.tools.environment import PLAN_MARK
-from mulligan.adapters.tools.files import DeleteFile, EditFile, MoveFile, WriteFile
-from mulligan.adapters.tools.patch import ApplyPatch
 from mulligan.adapters.tools.processes import Launchers
-from mulligan.adapters.tools.python import PythonTool
-from mulligan.adapters.tools.shell import Shell
-from mulligan.adapters.tools.sql import Sql
 from mulligan.adapters.tools.survivors import end_marked
-from mulligan.adapters.tools.worker_call import WorkerCalls
 from mulligan.adapters.tools.worker_process import Workers
 from mulligan.domain.ids import PlanId
 from mulligan.domain.tool import ToolDeclaration
@@ -30,15 +25,29 @@ class LocalToolbox:
         """
         self._launchers = Launchers(python=python, environment=base_environment, how="tree")
         self._workers = Workers(self._launchers, python)
-        self._tools: dict[str, Tool] = {
-            "shell": Shell(self._launchers, base_environment, scratch),
+        self._python = python
+        self._environment = base_environment
+        self._scratch = scratch
+
+    @cached_property
+    def _tools(self) -> dict[str, Tool]:
+        # Imported here: going back and looking around need the processes that were left, but no tool.
+        from mulligan.adapters.tools.files import DeleteFile, EditFile, MoveFile, WriteFile
+        from mulligan.adapters.tools.patch import ApplyPatch
+        from mulligan.adapters.tools.python import PythonTool
+        from mulligan.adapters.tools.shell import Shell
+        from mulligan.adapters.tools.sql import Sql
+        from mulligan.adapters.tools.worker_call import WorkerCalls
+
+        return {
+            "shell": Shell(self._launchers, self._environment, self._scratch),
             "write_file": WriteFile(),
             "delete_file": DeleteFile(),
             "edit_file": EditFile(),
             "move_file": MoveFile(),
             "apply_patch": ApplyPatch(),
-            "sql": Sql(self._launchers, python, base_environment, scratch),
-            "python": PythonTool(WorkerCalls(self._workers, base_environment)),
+            "sql": Sql(self._launchers, self._python, self._environment, self._scratch),
+            "python": PythonTool(WorkerCalls(self._workers, self._environment)),
         }
 
     def declarations(self) -> Mapping[str, ToolDeclaration]:

@@ -11,9 +11,10 @@ import json
 import os
 import stat
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+
+from msgspec import Struct
 
 from mulligan.boundaries import act
 from mulligan.domain.json_value import Json, JsonObject, canonical_json
@@ -26,8 +27,7 @@ CHANGED = "has changed since it was trusted"
 LARGEST = 1024 * 1024  # bytes of a tools.py
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolsFile:
+class ToolsFile(Struct, frozen=True, kw_only=True):
     """A tools.py as it was read; whatever becomes of the file, this is what is trusted and run."""
 
     path: Path

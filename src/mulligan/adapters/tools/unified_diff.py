@@ -1,7 +1,8 @@
 """Unified diffs: their parts, and what hunks do to a text."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
 class DiffMalformed(Exception):
@@ -12,8 +13,7 @@ class HunkMismatch(Exception):
     """A hunk whose lines do not stand in the file; says which."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(Struct, frozen=True):
     """One change: lines that must stand there, and lines that take their place, each with its line break."""
 
     old_start: int  # counted from 1; with no old lines: the line after which the new ones come
@@ -21,8 +21,7 @@ class Hunk:
     new: tuple[bytes, ...]
 
 
-@dataclass(slots=True)
-class FilePatch:
+class FilePatch(Struct):
     """All changes to one file."""
 
     old_path: str | None = None  # None: the file is new

@@ -4,7 +4,9 @@ import json
 import os
 import threading
 import time
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mulligan.adapters.tools.environment import CALL_MARK
 from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS, LauncherProcess, write_all
@@ -21,8 +23,7 @@ _LOADED = {
 EXIT_GRACE = 1.0  # seconds for a worker to leave by itself when it is no longer needed
 
 
-@dataclass(slots=True)
-class WorkerProcess:
+class WorkerProcess(Struct):
     """A worker under a launcher of its own, and the pipe on which it hears."""
 
     launcher: LauncherProcess

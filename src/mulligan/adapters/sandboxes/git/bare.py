@@ -5,8 +5,10 @@ import os
 import shutil
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from mulligan.adapters.sandboxes.git.command import Git, GitFailed
 from mulligan.adapters.sandboxes.git.configuration import as_text, for_checkpoints, read_settings
@@ -23,8 +25,7 @@ _MANY_PACKS = 32
 _WORTH_COLLECTING = 1 << 20  # bytes that were added since the last time, at least
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(Struct, frozen=True, kw_only=True):
     """What is known of a sandbox's repository besides what git keeps."""
 
     object_format: str

@@ -1,7 +1,8 @@
 """The first commit of a sandbox: what git would commit of it, made by git from a copy of its index."""
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.index import IndexFile
@@ -12,8 +13,7 @@ from mulligan.adapters.sandboxes.git.tracked import Tracking
 _GITLINK = 0o160000
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(Struct, frozen=True):
     """The trees a sandbox begins with."""
 
     staged: str  # of the index, as far as it can be a tree
@@ -58,12 +58,17 @@ def begin(git: Git, repository: Repository, top: Path, index: Path) -> Beginning
     return Beginning(staged, tuple(sorted(loose)), tree, tuple(sorted(links)))
 
 
-def copy_objects(git: Git, wanted: tuple[str, ...], head: str | None, *targets: Path) -> None:
-    """Put what these objects need and the head commit has not into folders of objects, as packs.
+def tree_of_head(git: Git) -> tuple[str, ...]:
+    """The tree of the commit that is checked out; none where there is no commit yet."""
+    return tuple(git.attempt("rev-parse", "--verify", "-q", "HEAD^{tree}").stdout.decode().split())
+
+
+def copy_objects(git: Git, wanted: tuple[str, ...], had: tuple[str, ...], *targets: Path) -> None:
+    """Put what these objects need and those trees have not into folders of objects, as packs.
 
     No ref reaches what is staged or untracked: the user's next prune could take it.
     """
-    question = "".join(f"{name}\n" for name in wanted) + (f"^{head}\n" if head else "")
+    question = "".join([*(f"{name}\n" for name in wanted), *(f"^{name}\n" for name in had)])
     pack = git.run("pack-objects", "--revs", "--stdout", "-q", "--missing=allow-any", stdin=question.encode())
     if int.from_bytes(pack[8:12], "big"):
         for objects in targets:

@@ -3,8 +3,9 @@
 import os
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.errors import SystemFailed
 
@@ -53,8 +54,7 @@ class GitFailed(SystemFailed):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Git:
+class Git(Struct, frozen=True):
     """Runs git in one place: with the caller's own configuration, without hooks, prompts, locks or networks."""
 
     environment: Mapping[str, str]

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.bare import CHECKPOINTS, BareRepository
 from mulligan.adapters.sandboxes.git.index import paths_in

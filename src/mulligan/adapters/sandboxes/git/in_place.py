@@ -8,9 +8,10 @@ plan makes stay when it goes back.
 import os
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.directory import real_tree, sandbox_of
 from mulligan.adapters.sandboxes.exporting import export_files
@@ -187,7 +188,8 @@ class InPlaceCheckouts(InPlaceFolders):
             index.write_bytes((repository.git_dir / "index").read_bytes())
         started = begin(bare.git, repository, repository.top, index)
         index.unlink(missing_ok=True)
-        copy_objects(bare.git, (started.tree,), head, bare.path / "objects")
+        had = (f"{head}^{{tree}}",) if head else ()
+        copy_objects(bare.git, (started.tree,), had, bare.path / "objects")
         bare.remember(replace(bare.memory, links=tuple(map(os.fsdecode, started.links))))
         start_from(bare, bytes.fromhex(started.tree))
 

@@ -5,8 +5,9 @@ import os
 import stat
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 _HEADER = struct.Struct(">4sII")
 _STAT = struct.Struct(">10I")  # ctime, mtime (seconds, nanoseconds each), dev, ino, mode, uid, gid, size
@@ -19,8 +20,7 @@ _FULL = 0xFFFFFFFF
 _DROPPED = frozenset({b"UNTR", b"FSMN", b"EOIE", b"IEOT"})
 
 
-@dataclass(frozen=True, slots=True)
-class IndexEntry:
+class IndexEntry(Struct, frozen=True):
     """One entry: where its stat data stand in the file, and what it is of."""
 
     offset: int

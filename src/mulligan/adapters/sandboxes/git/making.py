@@ -2,11 +2,12 @@
 
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from mulligan.adapters.sandboxes.git.bare import BareRepository, Memory
-from mulligan.adapters.sandboxes.git.beginning import begin, copy_objects
+from mulligan.adapters.sandboxes.git.beginning import begin, copy_objects, tree_of_head
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import start_from
 from mulligan.adapters.sandboxes.git.index import IndexFile
@@ -105,13 +106,13 @@ class Making:
         private, index = self._top / ".git", self._bare.path / "index"
         if (private / "index").exists():
             shutil.copy2(private / "index", index)
-        head = self._there.attempt("rev-parse", "--verify", "-q", "HEAD").stdout.decode().strip() or None
+        head = tree_of_head(self._there)
         started = begin(self._bare.git, self._repository, self._top, index)
         index.unlink(missing_ok=True)
         objects = self._bare.path / "objects"
         copy_objects(self._bare.git, (started.staged, *started.loose), head, private / "objects", objects)
         if started.tree != started.staged:
-            copy_objects(self._bare.git, (started.tree,), head, objects)
+            copy_objects(self._bare.git, (started.tree,), (started.staged, *head), objects)
         links = tuple(map(os.fsdecode, started.links))
         self._bare.remember(replace(self._bare.memory, links=links))
         start_from(self._bare, bytes.fromhex(started.tree))
@@ -146,9 +147,8 @@ def make_fork(
 def _copy_staged(git: Git, repository: Repository, private: Path) -> None:
     """Copy what is staged in a repository inside the sandbox."""
     there = git.on(repository.git_dir, GIT_DIR=repository.git_dir)
-    head = there.attempt("rev-parse", "--verify", "-q", "HEAD").stdout.decode().strip()
     index = private / "index"
     if index.is_file():
         listed = there.on(repository.git_dir, GIT_INDEX_FILE=index).run("ls-files", "-s", "-z").split(b"\0")
         staged = {line.split(b" ")[1].decode() for line in listed if line and not line.startswith(b"160000")}
-        copy_objects(there, tuple(sorted(staged)), head or None, private / "objects")
+        copy_objects(there, tuple(sorted(staged)), tree_of_head(there), private / "objects")

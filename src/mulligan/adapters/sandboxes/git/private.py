@@ -5,8 +5,9 @@ import shutil
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.configuration import Setting, as_text, for_sandbox, read_settings
@@ -28,8 +29,7 @@ _OWN_REFS = ("refs/bisect", "refs/worktree", "refs/rewritten", "logs/HEAD", "inf
 _OURS = (PINS, f"logs/{PINS}")
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """A git directory of the user's, and the private one made of it."""
 
     repository: Repository

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.index_lock import clear_abandoned
@@ -18,16 +19,14 @@ _QUESTIONS = (
 _AS_FOLDER = "to work on it as a plain folder use `type: fs-directory, strategy: filesystem_copy`"
 
 
-@dataclass(frozen=True, slots=True)
-class Unsuited:
+class Unsuited(Struct, frozen=True):
     """Why no sandbox can be made of something, and what to do."""
 
     reason: str
     hint: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
+class Repository(Struct, frozen=True, kw_only=True):
     """A repository with the working tree that belongs to one of its git directories."""
 
     top: Path  # of the working tree

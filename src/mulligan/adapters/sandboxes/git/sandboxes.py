@@ -3,9 +3,10 @@
 import os
 from collections.abc import Collection, Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
