@@ -24,10 +24,15 @@ class BothTrials:
 
     def first(self, when: str, act: str) -> str:
         """The first command that passes a boundary."""
-        for trials in self._trials:
-            if found := trials.first(when, act):
-                return found
+        for command, passed in self.passed.items():
+            if passed[when, act]:
+                return command
         raise AssertionError(f"nothing passes {when}:{act}: the scenario lacks a command, or the act goes")
+
+    def shortest(self, when: str, act: str) -> str:
+        """The command that passes a boundary and fewest others."""
+        passing = {command: passed for command, passed in self.passed.items() if passed[when, act]}
+        return min(passing, key=lambda command: passing[command].total())
 
     def strike(self, fault: Fault) -> None:
         """Let the fault strike, and compare the end."""

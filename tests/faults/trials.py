@@ -96,10 +96,6 @@ class Trials:
         self._remembered.write_bytes(pickle.dumps((passed, self._ends)))
         return passed
 
-    def first(self, when: str, act: str) -> str | None:
-        """The first command that passes a boundary."""
-        return next((command for command, passed in self.passed.items() if passed[when, act]), None)
-
     def strike(self, fault: Fault) -> None:
         """Let the fault strike, go on as users are told to, and compare the end with the undisturbed one."""
         assert self.passed
