@@ -25,7 +25,10 @@ def named_acts(file: Path) -> list[str]:
         id(item.context_expr) for node in ast.walk(tree) if isinstance(node, ast.With) for item in node.items
     }
     imported = any(
-        isinstance(node, ast.ImportFrom) and node.module == "mulligan.boundaries" for node in ast.walk(tree)
+        isinstance(node, ast.ImportFrom)
+        and node.module == "mulligan.boundaries"
+        and any(alias.name == "act" for alias in node.names)
+        for node in ast.walk(tree)
     )
     found: list[str] = []
     called: set[int] = set()
