@@ -116,17 +116,24 @@ class BareRepository:
             return
         staying = {commit: parent for ref, commit, parent in refs if ref.rpartition("/")[2] in kept}
         cut = {commit for commit, parent in staying.items() if parent and parent not in staying}
-        shallow = self.path / "shallow"
-        cut |= {line for line in _lines(shallow) if line in staying}
-        write_durably(self.path, [(shallow, "".join(f"{commit}\n" for commit in sorted(cut)).encode())])
+        known = set(_lines(self.path / "shallow"))
+        # Commits that go may be cut off themselves, from some that went before: as long as they are there.
+        self._cut_off(known | cut)
         with act("git.retire"):
             self.git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
+        if not known <= staying.keys():
+            self._cut_off((known & staying.keys()) | cut)
         memory, size = self.memory, self._size()
         if size > 2 * memory.collected and size > memory.collected + _WORTH_COLLECTING:
             with act("git.collect"):
                 self.git.run("-c", "core.fsync=all", "repack", "-a", "-d", "-l", "-q")
                 self.git.run("prune", "--expire=now")
             self.remember(replace(memory, collected=self._size()))
+
+    def _cut_off(self, commits: Collection[str]) -> None:
+        """Let these have no parents for whoever reads the repository."""
+        lines = "".join(f"{commit}\n" for commit in sorted(commits))
+        write_durably(self.path, [(self.path / "shallow", lines.encode())])
 
     def join_packs(self, objects: Objects) -> None:
         """Make one pack of many small ones: git looks into each."""
