@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mulligan.adapters.db.connection import Connection
     from mulligan.adapters.db.database import SqlTransaction
+    from mulligan.domain.ids import PlanId
     from mulligan.domain.plan import Plan
 
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
@@ -55,14 +56,14 @@ def _documents(db: SqlTransaction) -> Iterator[str]:
         return
     for plan in plans:
         yield from _strangers(db, plan)
-    readers = {
+    readers: dict[str, Callable[[PlanId], object]] = {
         "steps": db.steps.list,
         "tool_calls": db.tool_calls.list,
         "decisions": db.decisions.list,
         "checkpoints": lambda plan_id: db.checkpoints.list(plan_id, superseded=True),
         "lines": db.history.lines,
         "intents": db.intents.list,
-        "events": db.events.list,
+        "events": lambda plan_id: db.events.list(plan_id, limit=None),
         "sandboxes": db.sandboxes.list,
     }
     for table, read in readers.items():
