@@ -4,7 +4,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -110,21 +110,26 @@ def test_what_a_stranger_planted_is_not_followed(project: Path, outside: Path, w
 
 def test_a_folder_that_is_swapped_for_a_link_while_we_restore(project: Path, outside: Path) -> None:
     top, before = sandbox(project), without_times(outside)
-    inside = os.open(top / "folder", os.O_RDONLY | os.O_DIRECTORY)  # whatever its name leads to
-    try:
-        with swapping(top / "folder", outside):
-            for _ in range(SWAPS):
-                for number in range(1, 9):
-                    with open(
-                        f"f{number}", "w", opener=lambda name, how: os.open(name, how, dir_fd=inside)
-                    ) as file:
-                        file.write("new")
-                say(project, "plan", "rollback", "--yes", "p", "first")
-    finally:
-        os.close(inside)
+    with swapping(top / "folder", outside):
+        for _ in range(SWAPS):
+            with suppress(OSError):
+                change(top / "folder")
+            say(project, "plan", "rollback", "--yes", "p", "first")
     assert without_times(outside) == before
     assert say(project, "plan", "rollback", "--yes", "p", "first").code == 0
     assert [(top / "folder" / f"f{n}").read_text() for n in range(1, 9)] == ["old"] * 8
+
+
+def change(folder: Path) -> None:
+    """Change what is in a folder, if it is one: something to be restored."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        for number in range(1, 9):
+            file = os.open(f"f{number}", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, dir_fd=fd)
+            os.write(file, b"new")
+            os.close(file)
+    finally:
+        os.close(fd)
 
 
 @contextmanager

@@ -11,15 +11,8 @@ ESCAPE, TURNED = "\x1b[31mred\x1b]0;title\x07", "gp\u202eexe.txt"
 MARKUP = "[bold red]x[/] :smile: [link=file:///etc/passwd]y[/link]"
 LATIN = os.fsdecode(b"latin-\xe9")
 NAMES = (
-    ESCAPE,
-    TURNED,
-    MARKUP,
-    LATIN,
-    "two\nlines",
-    "tab\there",
-    "-rf",
+    *(ESCAPE, TURNED, MARKUP.replace("/", "|"), LATIN, "two\nlines", "tab\there", "-rf", "\u200bzero"),
     "'; DROP TABLE plans; --",
-    "\u200bzero",
 )
 PLAN = f"""\
 name: "{MARKUP}"

@@ -15,7 +15,7 @@ from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.encode import encode
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.times import local_time
-from mulligan.errors import SnapshotDamaged, UsageWrong
+from mulligan.errors import SnapshotDamaged
 
 if TYPE_CHECKING:
     from mulligan.application.checkpoint_queries import CheckpointView
@@ -110,8 +110,6 @@ def verify(invocation: Invocation, checkpoint: str | None, quick: bool) -> Answe
 )
 def restore(invocation: Invocation, checkpoint: str, target: Path) -> Answer:
     """Write a checkpoint's files into a new folder; of a group, label or word: one folder per resource."""
-    if "\0" in str(target):
-        raise UsageWrong(reason="no path has a NUL in it", hint="name a folder that is not there yet")
     folders = invocation.project().checkpoints.restore(checkpoint, Path.cwd() / target)
     return Answer(data={"restored": folders}, blocks=[Line(f"{f.resource}: {f.path}") for f in folders])
 
