@@ -40,7 +40,7 @@ def say(folder: Path, *words: str, format: str = "json") -> Said:
             code = run(["--format", format, *words])
     finally:
         signal.signal(signal.SIGTERM, handler)
-    out, err = (stream.detach().getvalue() for stream in streams)  # pyright: ignore[reportAttributeAccessIssue]
+    out, err = (stream.detach().getvalue() for stream in streams)  # pyright: ignore[reportAttributeAccessIssue] - what was wrapped
     said = Said(code, out, err.decode())
     assert "Traceback" not in said.stderr, (words, said.stderr)
     assert said.code in CODES, (words, said)

@@ -58,8 +58,7 @@ def test_ids_that_name_nothing(project: Path, words: tuple[str, ...]) -> None:
     for number, name in enumerate(IDS):
         if number % 3 and len(words) > 2:  # a sample is enough where the same code looks the word up
             continue
-        error = refused(project, (*words, "--", name), 1, 2, 3)
-        assert len(error["message"]) < 2000
+        refused(project, (*words, "--", name), 1, 2, 3)
     assert len(say(project, "plan", "list").document["data"]["plans"]) == 1
 
 

@@ -152,9 +152,9 @@ def _interrupt(_signal: int, _frame: object) -> None:
 
 
 def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
-    """What is behind an error that nobody expected: a NUL in a path, rows that make no sense, or else a bug."""
-    if isinstance(exc, ValueError) and "embedded null" in str(exc):
-        return UsageWrong(reason="a path has a NUL in it", hint="no file has such a name; give another one")
+    """What is behind an error that nobody expected: no name for a file, rows that make no sense, or else a bug."""
+    if isinstance(exc, UnicodeEncodeError) or (isinstance(exc, ValueError) and "embedded null" in str(exc)):
+        return UsageWrong(reason="a path has a character that no file name has", hint="give another one")
     if explained := invocation.unsound_rows():
         return explained
     import traceback
