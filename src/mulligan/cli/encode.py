@@ -36,7 +36,7 @@ def encode(value: object) -> Json:
 
 
 def spell(text: str) -> str:
-    r"""Text that any encoding of JSON can hold: a byte that is not UTF-8 is written `\xNN`, half a character `\uNNNN`."""
+    r"""Text that JSON can hold in any encoding: a byte that is not UTF-8 is `\xNN`, half a character `\uNNNN`."""
     if text.isascii():
         return text
     try:
