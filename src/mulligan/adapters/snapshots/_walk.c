@@ -76,7 +76,8 @@ typedef struct Node {
     int skipped;    /* something was left out */
     int listed;
     long long known; /* row in the archive; -1: none */
-    int whole;       /* as it is known; at the end: with all below */
+    int as_known;    /* it holds what its row says; its own entries are given up then */
+    int whole;       /* with all below */
     int same_names;  /* its own times tell that it holds the names that are known */
 } Node;
 
@@ -103,7 +104,7 @@ typedef struct {
     size_t count, room;
     Node **pending; /* those that nobody has begun yet, the last one first */
     size_t waiting, pending_room;
-    size_t busy, open;
+    size_t busy, asleep, open;
     int no_memory;
 } Walk;
 
@@ -362,7 +363,7 @@ static int list(const Walk *walk, Node *node)
         if (!look_at(walk, node, &node->entries[at], fd))
             return EAGAIN;
     node->listed = 1;
-    node->whole = is_as_known(walk, node);
+    node->as_known = node->whole = is_as_known(walk, node);
     return 0;
 }
 
@@ -443,15 +444,63 @@ static DIR *give_away(Walk *walk, Node *node)
 /* Take the next folder, or NULL when there is nothing left to do. With the lock. */
 static Node *next_node(Walk *walk)
 {
-    while (walk->waiting == 0 && walk->busy > 0 && !walk->no_memory)
+    while (walk->waiting == 0 && walk->busy > 0 && !walk->no_memory) {
+        walk->asleep++;
         pthread_cond_wait(&walk->more, &walk->lock);
+        walk->asleep--;
+    }
     return walk->waiting == 0 || walk->no_memory ? NULL : walk->pending[--walk->waiting];
+}
+
+/* Room for the entries of one folder. Most folders are as they are known, and one room does for all of them: what
+   is not asked for from the system need not be given, page by page. */
+typedef struct {
+    char *text;
+    size_t text_room;
+    Entry *entries;
+    size_t room;
+} Spare;
+
+static void lend(Spare *spare, Node *node)
+{
+    node->text = spare->text;
+    node->text_room = spare->text_room;
+    node->entries = spare->entries;
+    node->room = spare->room;
+    memset(spare, 0, sizeof *spare);
+}
+
+static void take_back(Spare *spare, Node *node)
+{
+    spare->text = node->text;
+    spare->text_room = node->text_room;
+    spare->entries = node->entries;
+    spare->room = node->room;
+    node->text = NULL;
+    node->entries = NULL;
+    node->text_used = node->text_room = node->count = node->room = 0;
+}
+
+/* Wake those that wait, where there is something for them to do, or nothing left at all. With the lock. */
+static void wake(Walk *walk)
+{
+    if (walk->asleep > 0 && (walk->waiting > 0 || walk->busy == 0 || walk->no_memory))
+        pthread_cond_broadcast(&walk->more);
+}
+
+static void close_both(DIR **dirs)
+{
+    for (int at = 0; at < 2; at++)
+        if (dirs[at] != NULL)
+            closedir(dirs[at]);
 }
 
 static void *work(void *argument)
 {
     Walk *walk = argument;
     Node *node;
+    Spare spare = {0};
+    DIR *done[2] = {NULL, NULL}; /* closed without the lock, which is taken but once for each folder */
     pthread_mutex_lock(&walk->lock);
     while ((node = next_node(walk)) != NULL) {
         Node *parent = node->parent; /* stays open: this node is one of its unopened */
@@ -459,6 +508,8 @@ static void *work(void *argument)
         walk->busy++;
         walk->open += may_open;
         pthread_mutex_unlock(&walk->lock);
+        close_both(done);
+        lend(&spare, node);
         if (may_open)
             node->dir = open_folder(parent ? dirfd(parent->dir) : walk->top, node->name);
         if (node->dir != NULL)
@@ -470,21 +521,21 @@ static void *work(void *argument)
         if (failed == ENOMEM)
             walk->no_memory = 1;
         go_on_below(walk, node);
-        DIR *own = give_away(walk, node), *above = NULL;
+        if (node->as_known || node->count == 0)
+            take_back(&spare, node);
+        done[0] = give_away(walk, node);
+        done[1] = NULL;
         if (parent != NULL) {
             parent->unopened--;
-            above = give_away(walk, parent);
+            done[1] = give_away(walk, parent);
         }
-        pthread_cond_broadcast(&walk->more);
-        pthread_mutex_unlock(&walk->lock);
-        if (own != NULL)
-            closedir(own);
-        if (above != NULL)
-            closedir(above);
-        pthread_mutex_lock(&walk->lock);
+        wake(walk);
     }
-    pthread_cond_broadcast(&walk->more);
+    wake(walk);
     pthread_mutex_unlock(&walk->lock);
+    close_both(done);
+    free(spare.text);
+    free(spare.entries);
     return NULL;
 }
 
@@ -538,27 +589,64 @@ static int pack_held(const Node *node, PyObject **names, PyObject **signatures)
     return 1;
 }
 
+/* Add a marked entry to a list. */
+static int add_marked(PyObject *marked, const char *name, size_t length, const unsigned char *signature)
+{
+    PyObject *text = PyUnicode_DecodeFSDefaultAndSize(name, (Py_ssize_t)length);
+    PyObject *pair =
+        text ? Py_BuildValue("(Ny#)", text, (const char *)signature, (Py_ssize_t)SIGNATURE) : NULL;
+    int added = pair != NULL && PyList_Append(marked, pair) == 0;
+    Py_XDECREF(pair);
+    return added;
+}
+
 /* The marked entries of a folder: a list of (name, signature). */
 static PyObject *list_marked(const Node *node)
 {
     PyObject *marked = PyList_New(0);
     for (size_t at = 0; marked != NULL && at < node->count; at++) {
         const Entry *entry = &node->entries[at];
-        if (!entry->odd && !entry->folder)
-            continue;
-        PyObject *name = PyUnicode_DecodeFSDefaultAndSize(entry->name.start, (Py_ssize_t)entry->length);
-        PyObject *pair =
-            name ? Py_BuildValue("(Ny#)", name, (const char *)entry->signature, (Py_ssize_t)SIGNATURE) : NULL;
-        if (pair == NULL || PyList_Append(marked, pair) != 0)
+        if ((entry->odd || entry->folder) &&
+            !add_marked(marked, entry->name.start, entry->length, entry->signature))
             Py_CLEAR(marked);
-        Py_XDECREF(pair);
     }
     return marked;
 }
 
-/* What a folder holds: (names, signatures, marked, bytes, skipped). */
-static PyObject *describe_content(const Node *node)
+/* What a folder holds that is as its row says: the same as `describe_content` tells. */
+static PyObject *describe_known(const Walk *walk, const Node *node)
 {
+    Row row;
+    long long size = 0;
+    if (!read_row(walk, node->known, &row)) /* it was read before, and is never written */
+        return PyErr_Format(PyExc_SystemError, "row %lld is gone", node->known);
+    PyObject *marked = PyList_New(0);
+    if (marked == NULL)
+        return NULL;
+    const char *name = (const char *)row.names, *end = name + row.names_length;
+    for (size_t at = 0; at < row.count; at++) {
+        const unsigned char *signature = row.signatures + at * SIGNATURE;
+        const char *next = memchr(name, '\0', (size_t)(end - name));
+        size_t length = (size_t)((next ? next : end) - name);
+        mode_t mode = (mode_t)get(signature, 4);
+        if (S_ISREG(mode))
+            size += (long long)get(signature + 16, 8);
+        if (S_ISDIR(mode) && !add_marked(marked, name, length, signature)) {
+            Py_DECREF(marked);
+            return NULL;
+        }
+        name = next ? next + 1 : end;
+    }
+    return Py_BuildValue("(y#y#NLO)", (const char *)row.names, (Py_ssize_t)row.names_length,
+                         (const char *)row.signatures, (Py_ssize_t)(row.count * SIGNATURE), marked, size,
+                         Py_False);
+}
+
+/* What a folder holds: (names, signatures, marked, bytes, skipped). */
+static PyObject *describe_content(const Walk *walk, const Node *node)
+{
+    if (node->as_known)
+        return describe_known(walk, node);
     PyObject *names, *signatures, *marked = list_marked(node);
     if (marked == NULL || !pack_held(node, &names, &signatures)) {
         Py_XDECREF(marked);
@@ -569,11 +657,11 @@ static PyObject *describe_content(const Node *node)
 
 /* (number of the parent, name, watch, row, content): no content where the folder was not listed, or where the
    row tells all of it; the row is -1 where it does not. */
-static PyObject *describe(const Node *node)
+static PyObject *describe(const Walk *walk, const Node *node)
 {
     Py_ssize_t parent = node->parent ? (Py_ssize_t)node->parent->number : -1;
     PyObject *name = PyUnicode_DecodeFSDefault(node->name);
-    PyObject *content = node->listed && !node->whole ? describe_content(node) : Py_NewRef(Py_None);
+    PyObject *content = node->listed && !node->whole ? describe_content(walk, node) : Py_NewRef(Py_None);
     if (name == NULL || content == NULL) {
         Py_XDECREF(name);
         Py_XDECREF(content);
@@ -609,7 +697,7 @@ static PyObject *describe_all(const Walk *walk)
         const Node *node = walk->nodes[at];
         if (!node->told)
             continue;
-        PyObject *described = describe(node);
+        PyObject *described = describe(walk, node);
         if (described == NULL)
             Py_CLEAR(found);
         else

@@ -23,4 +23,5 @@ except ImportError as exc:
 else:
     walk = _walk.walk
 
-THREADS = min(4, os.cpu_count() or 1)  # they wait for memory and for locks of the kernel: more bring no more
+# One more than can run: now and then one waits for a lock. They wait for memory, too, so that many bring no more.
+THREADS = min(4, (os.cpu_count() or 1) + 1)
