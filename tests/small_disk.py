@@ -34,6 +34,10 @@ class SmallDisk:
                 os.posix_fallocate(ballast.fileno(), 0, self.free - size)
         assert self.free <= size
 
+    def make_read_only(self) -> None:
+        """Let nothing be written any more."""
+        subprocess.run(["mount", "-o", "remount,ro", str(self.path)], check=True)
+
     def make_room(self) -> None:
         """Take the ballast away."""
         self._ballast.unlink(missing_ok=True)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from mulligan.application.return_service import ReturnService
 from mulligan.application.run import Entry, Run
+from mulligan.application.sandbox_renewal import SandboxRenewal
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.settings_source import SettingsSource
 from mulligan.application.sweep_service import SweepService
@@ -30,6 +31,7 @@ class PlanClaims:
         returns: ReturnService,
         sandboxes: SandboxService,
         sweeps: SweepService,
+        renewal: SandboxRenewal,
         clock: Clock,
     ) -> None:
         """Use these collaborators."""
@@ -40,7 +42,9 @@ class PlanClaims:
         self._returns = returns
         self._sandboxes = sandboxes
         self._sweeps = sweeps
+        self._renewal = renewal
         self._clock = clock
+        self._outlived: set[PlanId] = set()  # taken from processes that may live on
 
     @contextmanager
     def open(self, plan_id: PlanId, observer: Observer) -> Generator[Run]:
@@ -62,6 +66,9 @@ class PlanClaims:
             run = self._run(claim, plan, observer)
             if cut_off:
                 self._end_survivors(run)
+            if plan_id in self._outlived:
+                self._renewal.renew(run)
+                self._outlived.discard(plan_id)
             yield run
             self._sweeps.after_work(run)
 
@@ -75,7 +82,8 @@ class PlanClaims:
 
     def take_over(self, plan_id: PlanId) -> None:
         """End the process that works on the plan, or at least its right to."""
-        self._locks.take_over(plan_id)
+        if not self._locks.take_over(plan_id):
+            self._outlived.add(plan_id)
 
     def _run(self, claim: Claim, plan: Plan, observer: Observer) -> Run:
         with self._database.reading() as db:

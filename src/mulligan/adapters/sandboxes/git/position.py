@@ -4,8 +4,10 @@ import os
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.index_lock import replace_index
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.staged import keep_staged
+from mulligan.boundaries import act
 from mulligan.errors import RestoreFailed
 
 BRANCHES = "branches"  # where all of them stood: the one that HEAD is moved away from goes back as well
@@ -57,7 +59,8 @@ class Position:
                 self._write("update-ref", name, commit)
             elif self._there.attempt("show-ref", "--verify", "-q", name).returncode == 0:
                 self._write("update-ref", "-d", name)
-        self._put_index(folder / "index")
+        wanted = folder / "index"
+        replace_index(self._repository.git_dir / "index", wanted.read_bytes() if wanted.exists() else None)
 
     def require(self, folder: Path) -> None:
         """Refuse to go where a commit is needed that the repository has no longer; touches nothing."""
@@ -75,39 +78,13 @@ class Position:
             )
 
     def _write(self, *words: str, stdin: bytes = b"") -> None:
-        # These are the user's own: they outlast a power cut.
-        self._there.run("-c", "core.fsync=all", *words, stdin=stdin)
+        with act("position.move"):  # the user's own: they outlast a power cut
+            self._there.run("-c", "core.fsync=all", *words, stdin=stdin)
 
     def _branch(self) -> tuple[str | None, str | None]:
         asked = self._there.attempt("symbolic-ref", "-q", "HEAD")
         commit = self._there.attempt("rev-parse", "-q", "--verify", "HEAD^{commit}").stdout.decode().strip()
         return os.fsdecode(asked.stdout).strip() or None, commit or None
-
-    def _put_index(self, wanted: Path) -> None:
-        index = self._repository.git_dir / "index"
-        lock = index.with_name("index.lock")
-        try:
-            fd = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        except FileExistsError as exc:
-            raise RestoreFailed(
-                path=str(lock),
-                reason="another git command is at work, or died",
-                hint="let it finish; if none is running, delete that file; then try again",
-            ) from exc
-        with os.fdopen(fd, "wb") as file:
-            if not wanted.exists():
-                lock.unlink()
-                index.unlink(missing_ok=True)
-                return
-            file.write(wanted.read_bytes())
-            file.flush()
-            os.fsync(file.fileno())
-        lock.rename(index)
-        folder = os.open(index.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def _head_in(folder: Path) -> tuple[str | None, str | None]:

@@ -1,0 +1,72 @@
+"""Replacing a user's index under git's own lock; one that a killed process left locks nobody out."""
+
+import fcntl
+import os
+import shutil
+from pathlib import Path
+
+from mulligan.boundaries import act
+from mulligan.errors import RestoreFailed
+
+_DRAFT = "index.mulligan"
+
+
+def replace_index(index: Path, data: bytes | None) -> None:
+    """Let the index hold this, durably; None: let there be none. Refused where a git command has it locked.
+
+    The lock is a second name of a draft that its maker keeps locked: so ours is told from git's.
+    """
+    draft, lock = index.with_name(_DRAFT), index.with_name("index.lock")
+    try:
+        clear_abandoned(index)
+        with draft.open("xb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.write(data or b"")
+            file.flush()
+            if index.exists():
+                shutil.copymode(index, draft)
+            with act("position.sync"):
+                os.fsync(file.fileno())
+            with act("position.lock"):
+                os.link(draft, lock)
+            with act("position.index"):
+                lock.rename(index) if data is not None else index.unlink(missing_ok=True)
+            lock.unlink(missing_ok=True)
+            draft.unlink()
+        _sync(index.parent)
+    except FileExistsError as exc:
+        clear_abandoned(index)
+        raise RestoreFailed(
+            path=str(lock),
+            reason="another git command is at work, or died",
+            hint="let it finish; if none is running, delete that file; then try again",
+        ) from exc
+    except OSError as exc:
+        raise RestoreFailed(path=str(index), reason=exc.strerror or str(exc)) from exc
+
+
+def clear_abandoned(index: Path) -> None:
+    """Remove what a process of ours that was killed left beside an index."""
+    draft, lock = index.with_name(_DRAFT), index.with_name("index.lock")
+    try:
+        fd = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if lock.exists() and os.path.samestat(lock.lstat(), os.fstat(fd)):
+            lock.unlink()
+        draft.unlink()
+    except BlockingIOError:
+        return  # its maker lives
+    finally:
+        os.close(fd)
+
+
+def _sync(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with act("position.keep"):
+            os.fsync(folder)
+    finally:
+        os.close(folder)
