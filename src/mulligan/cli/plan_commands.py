@@ -154,7 +154,7 @@ def diff(
     """Show what a plan changed: files, folders, and a patch that `git apply` takes; the newest plan unless named."""
     project = invocation.project()
     if correction is None:
-        return diff_answer(project.diff(plan or "latest", old=old, new=new, binary=binary))
+        return diff_answer(project.diff("latest" if plan is None else plan, old=old, new=new, binary=binary))
     if old is not None or new is not None:
         raise UsageWrong(
             reason="--correction says what is compared: it does not go with --from or --to",
