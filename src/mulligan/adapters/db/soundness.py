@@ -17,7 +17,10 @@ _LARGEST = 1 << 53  # what every reader of JSON holds exactly; nothing here is c
 _TEXT = "typeof({0}) = 'text'"
 _NUMBER = f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}"
 _DOCUMENT = "typeof({0}) = 'text' AND json_valid({0})"
-_LISTS = ("messages_json", "alternatives_json", "excluded_json")
+_LISTS = (
+    *("messages_json", "alternatives_json", "excluded_json"),
+    *("superseded_decisions_json", "cancelled_child_plans_json"),
+)
 _ANYTHING = ("output_json",)
 
 
@@ -65,6 +68,7 @@ def _documents(db: SqlTransaction) -> Iterator[str]:
         "intents": db.intents.list,
         "events": lambda plan_id: db.events.list(plan_id, limit=None),
         "sandboxes": db.sandboxes.list,
+        "corrections": db.corrections.list,
     }
     for table, read in readers.items():
         for plan in plans:
