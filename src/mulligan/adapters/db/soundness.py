@@ -69,6 +69,7 @@ def _documents(db: SqlTransaction) -> Iterator[str]:
         "events": lambda plan_id: db.events.list(plan_id, limit=None),
         "sandboxes": db.sandboxes.list,
         "real_changes": db.real_changes.list,
+        "corrections": db.corrections.list,
     }
     for table, read in readers.items():
         for plan in plans:
