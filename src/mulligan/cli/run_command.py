@@ -101,7 +101,7 @@ def _applied(project: Project, status: PlanStatus, told: Sequence[str]) -> Answe
         applied, done = project.apply(status.plan_id)
     except MulliganError as exc:
         return status_answer(project.status(status.plan_id), exc, told)
-    answer = apply_answer(applied, done, verb="apply")
+    answer = apply_answer(applied, done, done_as="applied")
     # In place nothing was merged, and there is nothing for unapply to take back.
     back = [Line(f"undo it:   mulligan plan unapply {status.plan_id}")] if done.applied else []
     return replace(answer, blocks=[*answer.blocks, *back], messages=[*told, *answer.messages])
