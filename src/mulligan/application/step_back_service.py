@@ -30,23 +30,21 @@ class StepBackService:
 
 
 def _refusal(plan: Plan, back: StepBack) -> NothingToUndo:
-    if back.step_index is None:
-        kept = plan.failure.checkpoint if plan.failure else None
-        if kept is not None:
-            return NothingToUndo(
-                plan_id=plan.plan_id,
-                reason="no step is complete, and what the failed one did was taken back when it failed",
-                hint=f"`mulligan plan diff {plan.plan_id} --to {kept}` shows what it left",
-            )
-        return NothingToUndo(plan_id=plan.plan_id, reason="it stands before its first step")
-    step = plan.definition.steps[back.step_index].name
-    reason = f"no checkpoint holds the state right before the step {step!r}"
+    kept = plan.failure.checkpoint if plan.failure else None
+    if back.nearest is None and kept is not None:
+        return NothingToUndo(
+            plan_id=plan.plan_id,
+            reason="no step is complete, and what the failed one did was taken back when it failed",
+            hint=f"`mulligan plan diff {plan.plan_id} --to {kept}` shows what it left",
+        )
     if back.nearest is None:
-        return NothingToUndo(plan_id=plan.plan_id, reason=reason)
-    earlier = plan.definition.steps[back.nearest.step_index].name
+        return NothingToUndo(plan_id=plan.plan_id, reason="it stands before its first step")
+    step, earlier = (
+        plan.definition.steps[index].name for index in (back.step_index, back.nearest.step_index)
+    )
     return NothingToUndo(
         plan_id=plan.plan_id,
-        reason=reason,
+        reason=f"no checkpoint holds the state right before the step {step!r}",
         hint=f"`mulligan plan rollback {plan.plan_id} {back.nearest.first_checkpoint_id}` goes further back, "
         f"to before the step {earlier!r}",
     )

@@ -12,7 +12,7 @@ from mulligan.domain.tool import CallStatus, ToolCall
 class StepBack(Struct, frozen=True, kw_only=True):
     """What undoing one step of a plan means."""
 
-    step_index: int | None  # the step that is undone; None: none was completed, and none left anything
+    step_index: int  # the step that is undone; -1: none was completed, and none left anything
     target: CheckpointGroup | None  # the state before that step; None: no group holds it
     nearest: CheckpointGroup | None  # where there is no such group: the newest one before
 
@@ -27,9 +27,7 @@ def step_back(plan: Plan, groups: Sequence[CheckpointGroup], calls: Sequence[Too
     index = done if _left_a_mess(plan, groups, between, calls) else done - 1
     target = next((g for g in reversed(between) if g.step_index == index), None)
     nearest = next((g for g in reversed(between) if g.step_index < index), None)
-    return StepBack(
-        step_index=index if index >= 0 else None, target=target, nearest=None if target else nearest
-    )
+    return StepBack(step_index=index, target=target, nearest=None if target else nearest)
 
 
 def _left_a_mess(
