@@ -24,6 +24,9 @@ Feature: What a rollback refuses
     And how everything stands is remembered
     When the plan is rolled back to "nowhere"
     Then it is refused with "checkpoint_not_found"
+    When the plan is rolled back to "twise"
+    Then it is refused with "checkpoint_not_found"
+    And the hint says "did you mean 'twice'?"
     When the plan is rolled back to a prefix that many ids have
     Then it is refused with "ambiguous"
     When the plan is rolled back to "twice"

@@ -123,3 +123,11 @@ def _(context, plan):
 def _(context, label, name, value):
     found = context.world.ask("checkpoint", "show", label)["metadata"]
     assert found[name] == value, found
+
+
+@when("someone puts the store back")
+def _(context):
+    packs = context.world.folder / ".mulligan" / "store" / "packs"
+    packs.unlink()
+    (context.world.notes / "packs").rename(packs)
+    (context.world.notes / "mended").touch()

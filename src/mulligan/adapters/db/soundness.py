@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mulligan.domain.counting import counted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -17,8 +19,14 @@ _LARGEST = 1 << 53  # what every reader of JSON holds exactly; nothing here is c
 _TEXT = "typeof({0}) = 'text'"
 _NUMBER = f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}"
 _DOCUMENT = "typeof({0}) = 'text' AND json_valid({0})"
-_LISTS = ("messages_json", "alternatives_json", "excluded_json")
-_ANYTHING = ("output_json",)
+_LISTS = (
+    "messages_json",
+    "alternatives_json",
+    "excluded_json",
+    "superseded_decisions_json",
+    "cancelled_child_plans_json",
+)
+_ANYTHING = ("output_json", "value_json")
 
 
 def unsound_rows(connection: Connection, db: SqlTransaction) -> list[str]:
@@ -35,7 +43,8 @@ def _columns(connection: Connection) -> Iterator[str]:
             question = f"SELECT COUNT(*) FROM {table} WHERE NOT ({allowed.format(name)})"  # noqa: S608 - our own names
             row = connection.row(question)
             if row and row[0]:
-                yield f"{row[0]} rows of {table} have nonsense for {name}"
+                rows = counted(row[0], "row has", "rows have")
+                yield f"of {table} {rows} nonsense for {name}"
 
 
 def _sound(name: str, type: str) -> str:
@@ -63,6 +72,7 @@ def _documents(db: SqlTransaction) -> Iterator[str]:
         "checkpoints": lambda plan_id: db.checkpoints.list(plan_id, superseded=True),
         "lines": db.history.lines,
         "intents": db.intents.list,
+        "corrections": db.corrections.list,
         "events": lambda plan_id: db.events.list(plan_id, limit=None),
         "sandboxes": db.sandboxes.list,
     }
