@@ -146,7 +146,7 @@ Feature: Steps that fail
       | decisions | 0  |
     And the steps ran: break
     When the plan is executed on
-    Then it fails with "checkpoint_failed"
+    Then the error says "store/packs: Not a directory"
     And the steps ran: break
     When someone puts the store back
     And the plan is executed on
