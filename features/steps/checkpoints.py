@@ -131,3 +131,9 @@ def _(context):
     packs.unlink()
     (context.world.notes / "packs").rename(packs)
     (context.world.notes / "mended").touch()
+
+
+@then('the {type} group was taken for "{tool}" in step "{step}"')
+def _(context, type, tool, step):
+    (found,) = [c["metadata"] for c in context.world.checkpoints() if c["checkpoint_type"] == type]
+    assert (found["reason"], found["tool"], found["step"]) == (type, tool, step), found
