@@ -87,6 +87,18 @@ def test_a_misspelt_label_is_answered_with_the_nearest(project: Path) -> None:
     assert "did you mean" not in ask(project, "checkpoint", "show", "nonsense")["error"]["hint"]
 
 
+def test_a_plan_that_has_no_checkpoints_yet_says_so(project: Path) -> None:
+    plan_id = data_of(project, "plan", "create", "plan.yaml")["plan_id"]
+    for words in (("checkpoint", "show", "latest"), ("plan", "rollback", "--yes", plan_id, "first")):
+        error = ask(project, *words)["error"]
+        assert error["kind"] == "checkpoint_not_found"
+        assert f"plan {plan_id} has none yet" in error["hint"]
+    assert (
+        ask(project, "plan", "rollback", "--yes", plan_id, "nonsense")["error"]["kind"]
+        == "checkpoint_not_found"
+    )
+
+
 def test_a_label_that_is_given_again_is_told_and_no_way_leads_to_it_but_the_id(project: Path, shown) -> None:
     taken = ask(project, "checkpoint", "create", "tour", "--label", "draft")
     assert taken["status"] == "ok"

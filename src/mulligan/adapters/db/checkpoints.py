@@ -292,6 +292,9 @@ class SqlCheckpointRepository:
 
     def _not_found(self, word: str, plan_id: PlanId | None) -> CheckpointNotFound:
         """A label means live groups: of one that was left behind the id is told, of a misspelt one the nearest."""
+        if word in ("first", "latest"):
+            hint = f"plan {plan_id} has none yet: execute it with `mulligan plan execute {plan_id}`"
+            return CheckpointNotFound(wanted=word, hint=hint)
         rows = self._db.rows(_LEFT_BEHIND, (word, plan_id, plan_id))
         if not rows:
             labels = (row["label"] for row in self._db.rows(_LABELS, (plan_id, plan_id)))
