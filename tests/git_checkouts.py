@@ -286,7 +286,7 @@ def sha256(base: Path) -> Path:
 
 def odd_names(base: Path) -> Path:
     top = plain(base)
-    for name in ("new\nline", 'quo"te', "tab\t", "-dash", "\udcff bytes", "ünï"):
+    for name in ("new\nline", 'quo"te', '"quoted.up', "tab\t", "-dash", "\udcff bytes", "ünï"):
         (top / name).write_text(name, "utf-8", "surrogateescape")
     run_git(top, "add", "-A")
     return top

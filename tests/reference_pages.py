@@ -37,6 +37,7 @@ BESIDES = {
 BEFORE = {
     "tool trust": "echo 'import mulligan' > .mulligan/tools.py; mulligan tool trust --yes",
     "plan resume": "mulligan plan rollback --yes upgrade-api draft",
+    "plan unapply": "mulligan plan apply --yes upgrade-api",
 }
 # Examples that name what is different each time.
 NOT_RUN = {"plan correct": "an id is never the same twice; correction.md looks it up"}

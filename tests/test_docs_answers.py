@@ -46,7 +46,17 @@ name: versioned
 resources: {app: {type: git-checkout, location: checkout}}
 steps:
   - {tool: write_file, args: {path: file, content: changed}}
+  - {tool: shell, args: {command: "mkdir empty"}}
 """,
+    **{
+        f"{name}.yaml": f"""\
+name: {name}
+resources: {{texts: {{type: fs-directory, location: texts}}}}
+steps:
+  - {{tool: write_file, args: {{path: met, content: {name}}}}}
+"""
+        for name in ("meeting", "later")
+    },
     "outside.yaml": """\
 name: outside
 steps:
@@ -124,6 +134,18 @@ plan list --state errored
 plan cancel failing --reason enough
 plan log failing
 plan rollback --yes failing first                           # 3
+plan execute versioned.yaml
+plan apply --dry-run latest
+plan apply --yes latest
+plan status latest
+plan unapply --yes latest
+plan log latest
+plan execute meeting.yaml
+plan execute later.yaml
+plan apply --yes later
+plan apply --yes meeting                                    # 4
+plan status meeting
+plan log meeting
 plan log upgrade-api
 checkpoint create upgrade-api --label "tests pass"
 checkpoint show draft
@@ -201,7 +223,13 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> _Answers:
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
-    for words in ("init -q", "add -A", "-c user.name=me -c user.email=me@here commit -qm start"):
+    for words in (
+        "init -q",
+        "config user.name me",
+        "config user.email me@here",
+        "add -A",
+        "commit -qm start",
+    ):
         subprocess.run(["git", *words.split()], cwd=folder / "checkout", check=True)
     answers = _Answers(folder)
     answers.ask("init", 0)

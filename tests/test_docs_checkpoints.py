@@ -16,7 +16,10 @@ from tests.reference_pages import kinds, made_errors
 PAGE = (REFERENCE / "checkpointing.md").read_text(encoding="utf-8")
 # Rooms whose errors a user of checkpoints can meet, and those of their errors that other pages tell.
 ROOMS = ("application/", "adapters/snapshots/", "adapters/db/", "adapters/locks.py", "cli/invocation.py")
-ELSEWHERE = {"tool_failed", "not_built_yet", "resource_unsuitable"}
+ELSEWHERE = {
+    *("tool_failed", "not_built_yet", "resource_unsuitable"),
+    *("apply_conflicted", "apply_under_way", "location_changed", "nothing_applied"),  # apply.md
+}
 
 
 def _section(heading: str) -> str:

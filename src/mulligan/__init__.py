@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mulligan.adapters.tools.registration import tool
     from mulligan.adapters.tools.step_context import StepContext
+    from mulligan.application.apply_preparing import Application
     from mulligan.application.checkpoint_queries import CheckpointView
     from mulligan.application.correction_service import Corrected
     from mulligan.application.prune_service import Pruning
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mulligan.errors import MulliganError
 
 __all__ = [
+    "Application",
     "CheckpointView",
     "Corrected",
     "Diff",
@@ -43,6 +45,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Application": "mulligan.application.apply_preparing",
     "CheckpointView": "mulligan.application.checkpoint_queries",
     "Corrected": "mulligan.application.correction_service",
     "Diff": "mulligan.domain.diff",

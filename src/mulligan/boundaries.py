@@ -140,6 +140,18 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "files as in the target, and one attempt more: the guidance with its group, and the plan as corrected",
     ),
     "return.drop": (_NONE, "an intent to be dropped again", "the plan as it was"),
+    "apply.intend": (_NONE, "the plan as it was", "an intent that touched nothing: the next claim drops it"),
+    "apply.ready": (
+        _NONE,
+        "an intent that touched nothing; merged trees that no row names",
+        "an intent with what was there and what is to be there: the next claim puts every real resource back",
+    ),
+    "apply.settle": (
+        _NONE,
+        "real resources as they are to be, rows of before: the next claim puts them back",
+        "real resources and rows of after; or, with conflicts, a constrained plan and nothing changed",
+    ),
+    "apply.drop": (_NONE, "real resources put back, and the intent: the next claim does so again", "all as it was"),
     "restore.stage": (_SYNC, "files in a room; the tree is untouched", "one file more in the room"),
     "restore.stage_sync": (_SYNC, "files in a room; the real tree is untouched", "the same, durable"),
     "restore.remove": (
@@ -188,13 +200,13 @@ ACTS: dict[str, tuple[str, str, str]] = {
     "pin.drop": (_NONE, "pins of a sandbox that is to go; gc removes both", "no pins; a folder that gc removes"),
     "position.move": (
         _NONE,
-        "files as in the target, HEAD or branch as before; the intent is open and the next claim restores again",
+        "files as in the target, HEAD or branch as before, the index locked; the next claim unlocks and restores again",
         "the same, HEAD or branch as in the target",
     ),
-    "position.sync": (_SYNC, "HEAD and branch as in the target, the index as before, likewise", "the same"),
+    "position.sync": (_SYNC, "files as in the target, HEAD, branch and index as before, likewise", "the same"),
     "position.lock": (
         _NAMES,
-        "HEAD and branch as in the target, the index as before, likewise",
+        "files as in the target, HEAD, branch and index as before, likewise",
         "the same, and git's lock of the index, which the next claim removes",
     ),
     "position.index": (

@@ -32,13 +32,15 @@ MulliganError
 │   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
 │   ├── DecisionSuperseded · DecisionOutOfReach · NothingToChoose
 │   ├── RollbackDisabled · SandboxMissing
+│   ├── ApplyUnderWay · LocationChanged · NothingApplied · ChangedMeanwhile · LocationTaken
 │   ├── ConfinementImpossible   `sandbox.isolate: required` where it cannot be
-│   ├── ResourceUnsuitable · PathEscapes · PathReserved · TargetExists
+│   ├── ResourceUnsuitable · CheckoutUnready · PathEscapes · PathReserved · TargetExists
 │   ├── ToolNotCheckpointable · ToolArgumentsUnfit · ToolsUntrusted · ToolsUnsafe
 │   ├── ConfirmationMissing · Declined
 │   ├── DatabaseTooNew · DatabaseForeign
 │   └── NotBuiltYet             a feature this version does not have, by name
 ├── Conflicted                  exit code 4: two sides changed the same thing
+│   └── ApplyConflicted         the real resources changed in conflict with the plan
 └── Interrupted                 exit code 130: Ctrl-C or SIGTERM; the plan can go on later
 
 An error is raised with facts; its message and hint are templates over them. Facts are part of the JSON
@@ -358,7 +360,7 @@ class PlanAlreadyApplied(Refused):
     """The plan's result is in the real resources already."""
 
     message: ClassVar[str] = "plan {plan_id} is already applied"
-    hint: ClassVar[str] = "start a new plan to change the result"
+    hint: ClassVar[str] = "take it back with `mulligan plan unapply {plan_id}`, or start a new plan"
 
 
 class PlanCancelled(Refused):
@@ -487,6 +489,13 @@ class ResourceUnsuitable(Refused):
     hint: ClassVar[str] = "correct `resources:` in the plan file"
 
 
+class CheckoutUnready(Refused):
+    """A git checkout that a plan's changes cannot be brought into as it stands."""
+
+    message: ClassVar[str] = "nothing can be applied to the checkout {path}: {reason}"
+    hint: ClassVar[str] = "mend that, then apply again"
+
+
 class LocationTaken(Refused):
     """Another plan works in place there."""
 
@@ -494,6 +503,29 @@ class LocationTaken(Refused):
     hint: ClassVar[str] = (
         "apply that plan, or cancel it with `mulligan plan cancel {plan_id}`, then try again"
     )
+
+
+class ApplyUnderWay(Refused):
+    """Another plan is being applied there, or its process died over it."""
+
+    message: ClassVar[str] = "plan {plan_id} is being applied to {path}, or taken out of it"
+    hint: ClassVar[str] = (
+        "wait until it is done; if its process is gone, `mulligan plan status {plan_id}` says how to go on"
+    )
+
+
+class LocationChanged(Refused):
+    """The real thing is not there any more, or is something else now."""
+
+    message: ClassVar[str] = "resource {resource!r} at {path} is not what it was: {reason}"
+    hint: ClassVar[str] = "put it back, then try again; nothing was changed"
+
+
+class NothingApplied(Refused):
+    """A plan of which nothing can be taken out of the real resources."""
+
+    message: ClassVar[str] = "plan {plan_id} cannot be taken back: {reason}"
+    hint: ClassVar[str] = "look at it with `mulligan plan status {plan_id}`"
 
 
 class ChangedMeanwhile(Refused):
@@ -633,6 +665,15 @@ class Conflicted(MulliganError):
     http_status: ClassVar[int] = 409
     message: ClassVar[str] = "{count} conflicts: {paths}"
     hint: ClassVar[str] = "mend them and try again"
+
+
+class ApplyConflicted(Conflicted):
+    """What a plan made, or what is to be taken back, and what others did since do not go together."""
+
+    message: ClassVar[str] = "{count} conflicts with what others changed since: {paths}"
+    hint: ClassVar[str] = (
+        "no real resource was changed; mend these in the real resource or in the sandbox, then run the command again"
+    )
 
 
 class Interrupted(MulliganError):

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +59,15 @@ steps:
   - {name: one, tool: shell, args: {command: 'echo NAME.one >> "$PLACE/ran"; echo 1 > one; rm -r old'}}
   - {name: two, tool: shell, args: {command: 'echo NAME.two >> "$PLACE/ran"; echo 2 > two; rm gone'}}
 """
+SHOWN = """\
+name: NAME
+resources:
+  site: {type: fs-directory, location: site}
+  rows: {type: sqlite, location: site/rows.db}
+steps:
+  - {name: change, tool: shell, args: {command: 'echo NAME > text; rm -f gone; mkdir -p made; echo > made/NAME'}}
+  - {name: rows, tool: sql, resource: rows, args: {statements: ["insert into t values ('NAME')"]}}
+"""
 # A process that is asked to stop while its step runs: the launcher's parent is the program.
 STOPPED = """\
 name: stopped
@@ -81,8 +90,8 @@ def notes_in(folder: Path) -> Path:
 
 def make_project_folder(folder: Path) -> None:
     """Put the real things and the plan files there."""
-    code, data, real = folder / "code", folder / "data", folder / "real"
-    for place in (code / "old", code / "empty", data, real, notes_in(folder)):
+    code, data, real, site = (folder / name for name in ("code", "data", "real", "site"))
+    for place in (code / "old", code / "empty", data, real, site, notes_in(folder)):
         place.mkdir(parents=True)
     (code / "gone").write_text("goes")
     (code / "link").symlink_to("gone")
@@ -93,12 +102,18 @@ def make_project_folder(folder: Path) -> None:
     for name in ("gone", "kept", "other"):
         (real / name).write_text(name)
     os.link(real / "other", real / "other name")
+    for name in ("text", "gone"):
+        (site / name).write_text(name)
+    with closing(sqlite3.connect(site / "rows.db")) as db:
+        db.execute("create table t (x)")
     (folder / "main.yaml").write_text(MAIN)
     (folder / "mended.yaml").write_text(MAIN.replace("FIRST", "mended"))
     (folder / "in-place.yaml").write_text(IN_PLACE)
     (folder / "stopped.yaml").write_text(STOPPED)
     for name in ("killed", "unmade", "dropped"):
         (folder / f"{name}.yaml").write_text(SMALL.replace("NAME", name))
+    for name in ("shown", "halfway"):
+        (folder / f"{name}.yaml").write_text(SHOWN.replace("NAME", name))
 
 
 def spelled(word: str, folder: Path) -> str:
@@ -139,12 +154,12 @@ class Scenario:
     files: tuple[str, ...]  # what is compared by whether it is there
 
 
-def in_state(name: str, state: State) -> Callable[[Project], bool]:
+def in_state(name: str, state: State, phase: Phase = Phase.EXECUTE) -> Callable[[Project], bool]:
     """Whether a plan is there."""
 
     def reached(project: Project) -> bool:
         status = project.status(name)
-        return (status.phase, status.state) == (Phase.EXECUTE, state)
+        return (status.phase, status.state) == (phase, state)
 
     return reached
 
@@ -200,12 +215,16 @@ def created(name: str) -> Callable[[Path, Run], object]:
     return lambda _, run: run("plan", "create", f"{name}.yaml")
 
 
+def _executed(name: str) -> Callable[[Path, Run], object]:
+    return lambda _, run: run("plan", "execute", f"{name}.yaml")
+
+
 def cut_off(name: str, fault: str, *words: str) -> Callable[[Path, Run], object]:
     """A plan whose process died."""
 
     def prepare(folder: Path, run: Run) -> None:
         run("plan", "create", f"{name}.yaml")
-        if words[1] == "rollback":
+        if words[1] != "execute":
             run("plan", "execute", name)
         assert run(*words, fault=fault) == -9
 
@@ -292,6 +311,23 @@ COMMANDS = (
         ),
     ),
     Command(
+        name="apply",
+        words=("plan", "apply", "--yes", "shown"),
+        reached=in_state("shown", State.APPLIED, Phase.APPLY),
+        prepare=_executed("shown"),
+    ),
+    Command(
+        name="take it back",
+        words=("plan", "unapply", "--yes", "shown"),
+        reached=in_state("shown", State.CANCELLED, Phase.APPLY),
+    ),
+    Command(
+        name="apply once more",
+        words=("plan", "apply", "--yes", "halfway"),
+        reached=in_state("halfway", State.APPLIED, Phase.APPLY),
+        prepare=cut_off("halfway", "after:apply.ready:1:SIGKILL", "plan", "apply", "--yes", "halfway"),
+    ),
+    Command(
         name="be stopped",
         words=("plan", "execute", "stopped"),
         reached=in_state("stopped", State.COMPLETE),
@@ -301,4 +337,6 @@ COMMANDS = (
     Command(name="gc", words=("gc",), prepare=_leave_things_behind),
     Command(name="cancel", words=("plan", "cancel", "main"), reached=in_state("main", State.CANCELLED)),
 )
-SCENARIO = Scenario(make=make_project_folder, commands=COMMANDS, places=("code", "data", "real"), files=())
+SCENARIO = Scenario(
+    make=make_project_folder, commands=COMMANDS, places=("code", "data", "real", "site"), files=()
+)

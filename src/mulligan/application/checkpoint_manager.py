@@ -4,9 +4,10 @@ import posixpath
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from typing import Protocol
 
 from mulligan.application.run import Run
-from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
+from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.placement import lie_together, sidecars
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
@@ -16,6 +17,14 @@ from mulligan.errors import MulliganError, PlanTakenOver, RestoreFailed, Restore
 from mulligan.ports import SandboxKinds, SnapshotStore
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
+
+
+class Stored(Protocol):
+    """A stored state of all resources: a group, or what is to become of them."""
+
+    def snapshot_of(self, resource: str) -> Snapshot:
+        """What it holds of that resource."""
+        ...
 
 
 class CheckpointManager:
@@ -52,13 +61,13 @@ class CheckpointManager:
         """Give a checkpoint the name that other programs know it by."""
         return self._kinds.of(sandbox).publish(sandbox, checkpoint_id, snapshot, after, at)
 
-    def compare(self, run: Run, group: CheckpointGroup) -> Changes:
+    def compare(self, run: Run, group: Stored) -> Changes:
         """What a restore would do to each sandbox; everything it needs is read and verified, nothing touched."""
         self.require(run.sandboxes)
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
         leaving: set[str] = set()
         for sandbox in sorted(run.sandboxes, key=lambda s: s.type is not ResourceType.SQLITE):
-            snapshot = group.checkpoint_of(sandbox.resource).snapshot
+            snapshot = group.snapshot_of(sandbox.resource)
             inside = frozenset(
                 posixpath.relpath(path, sandbox.path) for path in leaving if lie_together(path, sandbox.path)
             )
@@ -68,17 +77,17 @@ class CheckpointManager:
                 leaving |= {sandbox.path, *sidecars(sandbox.path)}
         return changes
 
-    def restore(self, run: Run, group: CheckpointGroup) -> Changes:
+    def restore(self, run: Run, group: Stored) -> Changes:
         """Make every sandbox exactly what the group holds. Cut off anywhere, running it again completes it."""
         self.require(run.sandboxes)
         run.still = None
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
         for sandbox in self._in_order(run.sandboxes, group):
-            snapshot = group.checkpoint_of(sandbox.resource).snapshot
+            snapshot = group.snapshot_of(sandbox.resource)
             changes[sandbox.resource] = self._kinds.of(sandbox).restore(sandbox, snapshot, run.observer)
         return changes
 
-    def _in_order(self, sandboxes: Sequence[Sandbox], group: CheckpointGroup) -> list[Sandbox]:
+    def _in_order(self, sandboxes: Sequence[Sandbox], group: Stored) -> list[Sandbox]:
         """Databases that go, then folders, then the other databases.
 
         A folder cannot go while a database of another resource stands in it, and a database cannot come
@@ -90,11 +99,11 @@ class CheckpointManager:
         going = [s for s in databases if nested and self._goes(s, group)]
         return [*going, *folders, *(s for s in databases if s not in going)]
 
-    def _goes(self, database: Sandbox, group: CheckpointGroup) -> bool:
-        snapshot = group.checkpoint_of(database.resource).snapshot
+    def _goes(self, database: Sandbox, group: Stored) -> bool:
+        snapshot = group.snapshot_of(database.resource)
         return _goes(self._kinds.of(database).compare(database, snapshot))
 
-    def restore_or_undo(self, run: Run, group: CheckpointGroup, before: CheckpointGroup) -> Changes:
+    def restore_or_undo(self, run: Run, group: Stored, before: Stored) -> Changes:
         """Restore the group; on any failure bring every sandbox back to `before`, so that it is all or none."""
         try:
             return self.restore(run, group)
@@ -124,14 +133,12 @@ class CheckpointManager:
                 found += [f"{sandbox.resource}: {difference.path}" for difference in differences]
         return tuple(found)
 
-    def changed_by_others(
-        self, run: Run, target: CheckpointGroup, before: CheckpointGroup
-    ) -> tuple[str, ...]:
+    def changed_by_others(self, run: Run, target: Stored, before: Stored) -> tuple[str, ...]:
         """What others put into a real thing while a return from one group to another lay cut off."""
         found: list[str] = []
         for sandbox in run.sandboxes:
             if sandbox.strategy is Strategy.IN_PLACE:
-                to, back = (group.checkpoint_of(sandbox.resource).snapshot for group in (target, before))
+                to, back = (group.snapshot_of(sandbox.resource) for group in (target, before))
                 found += self._kinds.of(sandbox).changed_by_others(sandbox, to, back, run.observer)
         return tuple(found)
 

@@ -176,10 +176,10 @@ class CheckpointService:
 
 
 def groups_needed(db: Transaction, plan_id: PlanId) -> frozenset[GroupId]:
-    """The groups that something unfinished stands on."""
-    return frozenset(
-        GroupId(str(intent.data["target"])) for intent in db.intents.list(plan_id) if "target" in intent.data
-    )
+    """The groups that something unfinished stands on, or the way back from what was applied."""
+    targets = [i.data["target"] for i in db.intents.list(plan_id) if "target" in i.data]
+    applied = [change.group_id for change in db.real_changes.list(plan_id)]
+    return frozenset(GroupId(str(group)) for group in (*targets, *applied) if group is not None)
 
 
 def pruned_by_another(db: Transaction, run: Run, *, needed: GroupId) -> frozenset[GroupId]:
@@ -224,6 +224,10 @@ def reason_for(type: CheckpointType, metadata: JsonObject, *, between_steps: boo
 
 def at_group(plan: Plan, group: CheckpointGroup) -> Plan:
     """The plan with the group as the one last recorded."""
+    if group.reason.type is CheckpointType.PRE_APPLY:
+        return replace(
+            plan, updated_at=group.created_at
+        )  # of the real resources: the plan never stands there
     return replace(
         plan,
         current_group_id=group.group_id,

@@ -87,8 +87,10 @@ class DoctorService:
                     g for p in db.plans.list(None) for g in db.checkpoints.list(p.plan_id, superseded=True)
                 ]
                 sandboxes = db.sandboxes.all()
+                applied = [c for p in db.plans.list(None) for c in db.real_changes.list(p.plan_id)]
             wanted: set[Snapshot] = {c.snapshot for g in groups for c in g.checkpoints}
-            hurt = self._store.verify(wanted | {s.base for s in sandboxes}, quick=True, observer=observer)
+            wanted |= {s.base for s in sandboxes} | {s for c in applied for s in (c.before, c.written)}
+            hurt = self._store.verify(wanted, quick=True, observer=observer)
         for group in groups:
             for checkpoint in group.checkpoints:
                 if checkpoint.snapshot in hurt:
@@ -106,6 +108,14 @@ class DoctorService:
                     "store",
                     f"what the sandbox of {sandbox.resource} (plan {sandbox.plan_id}) was made of is damaged",
                     "its checkpoints can be restored; it cannot be compared with its beginning",
+                )
+
+        for change in applied:
+            if change.before in hurt or change.written in hurt:
+                yield _wrong(
+                    "store",
+                    f"what applying plan {change.real.plan_id} wrote to {change.real.path} is damaged",
+                    "nothing is wrong with the real resource, but the apply cannot be taken back",
                 )
 
     def _sandbox_findings(self, plans: Iterable[Plan], observer: Observer) -> Iterator[Finding]:
@@ -164,7 +174,7 @@ class DoctorService:
         for plan in plans:
             gone = plan.state is State.PROCESSING and self._locks.holder(plan.plan_id) is None
             with self._database.reading() as db:
-                unfinished = bool(db.intents.list(plan.plan_id)) and not plan.is_final
+                unfinished = bool(db.intents.list(plan.plan_id)) and plan.state is not State.CANCELLED
             if gone or (unfinished and self._locks.holder(plan.plan_id) is None):
                 what = "its process is gone" if gone else "something was cut off"
                 yield f"plan {plan.name}: {what}; go on with `mulligan plan resume {plan.plan_id}`"

@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from mulligan.application.real_change_service import RealChangeService
 from mulligan.application.return_service import ReturnService
 from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_renewal import SandboxRenewal
@@ -29,6 +30,7 @@ class PlanClaims:
         toolbox: Toolbox,
         settings: SettingsSource,
         returns: ReturnService,
+        real_changes: RealChangeService,
         sandboxes: SandboxService,
         sweeps: SweepService,
         renewal: SandboxRenewal,
@@ -40,6 +42,7 @@ class PlanClaims:
         self._toolbox = toolbox
         self._settings = settings
         self._returns = returns
+        self._real_changes = real_changes
         self._sandboxes = sandboxes
         self._sweeps = sweeps
         self._renewal = renewal
@@ -127,5 +130,7 @@ class PlanClaims:
         for intent in intents:
             if intent.kind is IntentKind.SANDBOX:
                 self._sandboxes.undo(run, intent)
+            elif intent.kind in (IntentKind.APPLY, IntentKind.UNAPPLY):
+                self._real_changes.finish(run, intent)
             else:
                 self._returns.finish(run, intent)

@@ -81,7 +81,7 @@ class PlanExecutor:
         """
         with self._claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
-            if run.plan.phase is Phase.EXECUTE and run.plan.state is State.COMPLETE:
+            if run.plan.is_executed:
                 raise PlanAlreadyComplete(plan_id=plan_id)
             self._resumes.refuse_where_impossible(run)
             if mended is not None:

@@ -14,7 +14,7 @@ from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.counting import counted
 from mulligan.domain.ids import GroupId, PlanId
 from mulligan.domain.intent import IntentKind
-from mulligan.domain.plan import Phase, ResumedFrom, State
+from mulligan.domain.plan import ResumedFrom, State
 from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.domain.tool import CallStatus
 from mulligan.errors import PlanAlreadyComplete, RollbackDisabled
@@ -55,7 +55,7 @@ class PlanResumeService:
         """What a resume would do; changes nothing. What was cut off would be finished first."""
         with self._claims.look(plan_id, observer) as run:
             refuse_ended(run.plan)
-            if run.plan.phase is Phase.EXECUTE and run.plan.state is State.COMPLETE:
+            if run.plan.is_executed:
                 raise PlanAlreadyComplete(plan_id=plan_id)
             self.refuse_where_impossible(run)
             with self._database.reading() as db:

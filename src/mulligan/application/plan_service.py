@@ -117,5 +117,6 @@ class PlanService:
             with act("return.drop"), self._database.writing_as(run.claim) as db:
                 for intent in db.intents.list(run.plan.plan_id):
                     db.intents.close(intent.intent_id)
+                    db.real_changes.remove(run.plan.plan_id, intent.kind)
             return exc.text
         return None

@@ -133,12 +133,15 @@ class Queries:
             plan = db.plans.get(plan_id)
             steps = tuple(db.steps.list(plan_id))
             sandboxes = db.sandboxes.list(plan_id)
+            applied = db.real_changes.list(plan_id) if plan.state is State.APPLIED else ()
+            cut_off = plan.state is State.APPLIED and bool(db.intents.list(plan_id))
             calls = db.tool_calls.count_done(plan_id)
             decisions = db.decisions.count_live(plan_id)
             checkpoints = db.checkpoints.count(plan_id, superseded=False)
             corrections = db.corrections.list(plan_id) if plan.attempt > 1 else ()
             current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
-        files_modified, hurt = self._files_modified(sandboxes, current)
+        bases = sandboxes or [change.real for change in applied]  # the sandboxes of an applied plan are gone
+        files_modified, hurt = self._files_modified(bases, current)
         return PlanStatus(
             plan_id=plan.plan_id,
             name=plan.name,
@@ -158,8 +161,8 @@ class Queries:
                 decisions=decisions,
                 checkpoints=checkpoints,
             ),
-            conflicts=(),
-            error=self._error(plan),
+            conflicts=tuple(conflict.to_json() for conflict in plan.conflicts),
+            error=self._error(plan, cut_off=cut_off),
             timing=PlanTiming(created_at=plan.created_at, updated_at=plan.updated_at),
             messages=(*plan.messages, *hurt),
         )
@@ -226,9 +229,15 @@ class Queries:
                 )
         return count, tuple(hurt)
 
-    def _error(self, plan: Plan) -> PlanErrorView | None:
+    def _error(self, plan: Plan, *, cut_off: bool) -> PlanErrorView | None:
         resume = f"run on with `mulligan plan resume {plan.plan_id}`"
-        if plan.state is State.PROCESSING and self._locks.holder(plan.plan_id) is None:
+        if plan.phase is Phase.APPLY:
+            again = "unapply" if cut_off else "apply"
+            resume = (
+                f"`mulligan plan resume {plan.plan_id}` puts the real resources back as they were before; "
+                f"`mulligan plan {again} {plan.plan_id}` does that, and then all of it anew"
+            )
+        if (plan.state is State.PROCESSING or cut_off) and self._locks.holder(plan.plan_id) is None:
             return PlanErrorView(
                 message="the process that worked on this plan is gone",
                 step=None,

@@ -93,9 +93,9 @@ class SandboxService:
         """Refuse to work in place where another plan does, from its start until it is applied or cancelled."""
         for location in self._worked_on_in_place(run.plan.definition, run.settings):
             with self._database.reading() as db:
-                _refuse_taken(db, run.plan.plan_id, str(location))
+                refuse_taken(db, run.plan.plan_id, str(location))
             if not run.sandboxes:  # else the place has been its own since it was started
-                self._refuse_neighbours(location)
+                self.refuse_neighbours(location)
 
     def make(self, run: Run) -> None:
         """Copy every resource into its sandbox and start the plan: intent first, rows last."""
@@ -181,11 +181,11 @@ class SandboxService:
         ]
         with self._neighbours.hold(real):
             for location in real:
-                self._refuse_neighbours(location)
+                self.refuse_neighbours(location)
             with act("sandbox.record"), self._database.writing_as(run.claim) as db:
                 for sandbox, _ in made:
                     if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
-                        _refuse_taken(db, sandbox.plan_id, sandbox.path)
+                        refuse_taken(db, sandbox.plan_id, sandbox.path)
                     db.sandboxes.add(sandbox)
                 db.plans.save(plan)
                 db.intents.close(intent.intent_id)
@@ -196,8 +196,8 @@ class SandboxService:
         run.added_bytes = {sandbox.resource: capture.size_bytes for sandbox, capture in made}
         self._recorder.show(run, events)
 
-    def _refuse_neighbours(self, location: Path) -> None:
-        """Refuse to work in place where a plan of another project does."""
+    def refuse_neighbours(self, location: Path) -> None:
+        """Refuse to change a real thing where a plan of another project works in place."""
         if (other := self._neighbours.at_work(location)) is not None:
             raise LocationTaken(
                 path=other.path,
@@ -231,7 +231,8 @@ class SandboxService:
         return self._project / resource.location
 
 
-def _refuse_taken(db: Transaction, plan_id: PlanId, path: str) -> None:
+def refuse_taken(db: Transaction, plan_id: PlanId, path: str) -> None:
+    """Refuse a real thing that another plan works on in place."""
     for other in db.sandboxes.all():
         in_the_way = other.strategy is Strategy.IN_PLACE and lie_together(path, other.path)
         if in_the_way and other.plan_id != plan_id and not db.plans.get(other.plan_id).is_final:

@@ -186,7 +186,8 @@ class SweepService:
     def _live(self) -> set[Snapshot]:
         """All snapshots that a row names now."""
         with self._database.reading() as db:
-            return {*db.checkpoints.snapshots(), *(sandbox.base for sandbox in db.sandboxes.all())}
+            bases = [sandbox.base for sandbox in db.sandboxes.all()]
+            return {*db.checkpoints.snapshots(), *bases, *db.real_changes.snapshots()}
 
     def _sandboxes(self) -> Sequence[Sandbox]:
         with self._database.reading() as db:

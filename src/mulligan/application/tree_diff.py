@@ -1,20 +1,13 @@
 """The difference between two snapshots of one resource, as files, folders and a patch."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.domain.diff import FileDiff, FileStatus, FolderDiff, TreeDiff
-from mulligan.domain.git_patch import FilePatch, Version, is_binary, patch_of
-from mulligan.domain.renames import (
-    LARGEST_COMPARED,
-    MOST_READ,
-    Lines,
-    Rename,
-    equal_renames,
-    similar_renames,
-)
+from mulligan.domain.git_patch import FilePatch, Version, patch_of
+from mulligan.domain.renames import find_renames
 from mulligan.domain.tree_difference import (
     StoredContent,
     TreeDifference,
@@ -86,7 +79,7 @@ def _file_changes(differences: Sequence[TreeDifference], read: _Read) -> tuple[l
     # A name that became a folder, or was one, is no rename: git does not apply that of a symlink.
     gone: _Leaves = {d.path: old[d.path] for d in differences if d.path in old and d.new is None}
     come: _Leaves = {d.path: new[d.path] for d in differences if d.path in new and d.old is None}
-    renames, left_out = _renames(gone, come, read)
+    renames, left_out = find_renames(gone, come, read)
     origin = {rename.new: rename for rename in renames}
     moved = {rename.old for rename in renames}
     changes: list[_FileChange] = []
@@ -97,34 +90,6 @@ def _file_changes(differences: Sequence[TreeDifference], read: _Read) -> tuple[l
         elif path not in moved:
             changes.append(_FileChange(path, path, old.get(path), new.get(path), 0))
     return changes, left_out
-
-
-def _renames(gone: _Leaves, come: _Leaves, read: _Read) -> tuple[list[Rename], int]:
-    equal = equal_renames(gone, come)
-    moved, named = {r.old for r in equal}, {r.new for r in equal}
-    old = _comparable({path: entry for path, entry in gone.items() if path not in moved})
-    new = _comparable({path: entry for path, entry in come.items() if path not in named})
-    if not old or not new:
-        return equal, 0
-    if sum(content.size for side in (old, new) for content in side.values()) > MOST_READ:
-        return equal, len(old) * len(new)
-    similar, left_out = similar_renames(_texts(old, read), _texts(new, read))
-    return equal + similar, left_out
-
-
-def _comparable(entries: _Leaves) -> dict[str, StoredContent]:
-    """The contents that may be looked at for likeness."""
-    contents = {path: entry.content for path, entry in entries.items() if entry.content is not None}
-    return {path: content for path, content in contents.items() if 0 < content.size <= LARGEST_COMPARED}
-
-
-def _texts(contents: Mapping[str, StoredContent], read: _Read) -> dict[str, Lines]:
-    found: dict[str, Lines] = {}
-    for path, content in contents.items():
-        data = read(content)
-        if not is_binary(data):
-            found[path] = Lines.of(data)
-    return found
 
 
 def _patch(change: _FileChange, read: _Read, options: DiffOptions) -> FilePatch:

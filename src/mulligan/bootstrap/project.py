@@ -11,6 +11,7 @@ from mulligan.config import Entry, Source, parse_value, setting_named
 from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
+    from mulligan.application.apply_preparing import Application
     from mulligan.application.correction_service import Corrected
     from mulligan.application.doctor_service import Diagnosis
     from mulligan.application.listing import Listing
@@ -177,6 +178,31 @@ class Project:
         rollbacks = self._services.rollbacks
         act = rollbacks.preview if dry_run else rollbacks.rollback
         return act(self._plan_id(plan), checkpoint, self._observer)
+
+    def apply(
+        self,
+        plan: str,
+        *,
+        dry_run: bool = False,
+        commit: bool = True,
+        message: str | None = None,
+        include: Sequence[str] = (),
+    ) -> tuple[PlanStatus, Application]:
+        """Merge a plan's sandboxes into the real resources, all or none; with what stood in the way."""
+        from mulligan.application.plan_apply_service import ApplyWishes
+
+        plan_id, applies = self._plan_id(plan), self._services.applies
+        wishes = ApplyWishes(commit=commit, message=message, included=frozenset(include))
+        act = applies.preview if dry_run else applies.apply
+        done = act(plan_id, wishes, self._observer)
+        return self.status(plan_id), done
+
+    def unapply(self, plan: str, *, dry_run: bool = False) -> tuple[PlanStatus, Application]:
+        """Take a plan's result out of the real resources again; what others did since stays."""
+        plan_id, unapplies = self._plan_id(plan), self._services.unapplies
+        act = unapplies.preview if dry_run else unapplies.unapply
+        done = act(plan_id, self._observer)
+        return self.status(plan_id), done
 
     def cancel(self, plan: str, reason: str | None = None) -> PlanStatus:
         """End a plan for good."""

@@ -12,6 +12,7 @@ from mulligan.application.queries import Queries
 from mulligan.bootstrap.foundation import Foundation
 
 if TYPE_CHECKING:
+    from mulligan.application.apply_preparing import ApplyPreparing
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoint_queries import CheckpointQueries
@@ -20,11 +21,15 @@ if TYPE_CHECKING:
     from mulligan.application.correction_service import CorrectionService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.doctor_service import DoctorService
+    from mulligan.application.merge_service import MergeService
+    from mulligan.application.plan_apply_service import PlanApplyService
     from mulligan.application.plan_claims import PlanClaims
     from mulligan.application.plan_executor import PlanExecutor
     from mulligan.application.plan_resume_service import PlanResumeService
     from mulligan.application.plan_service import PlanService
+    from mulligan.application.plan_unapply_service import PlanUnapplyService
     from mulligan.application.prune_service import PruneService
+    from mulligan.application.real_change_service import RealChangeService
     from mulligan.application.recorder import Recorder
     from mulligan.application.return_service import ReturnService
     from mulligan.application.rollback_service import RollbackService
@@ -123,6 +128,39 @@ class Services(Foundation):
             manager=self._manager,
             returns=self._returns,
             undos=self._undos,
+        )
+
+    @cached_property
+    def applies(self) -> PlanApplyService:
+        """Brings results into the real resources."""
+        from mulligan.application.plan_apply_service import PlanApplyService
+
+        return PlanApplyService(
+            database=self.database,
+            store=self._store,
+            kinds=self._kinds,
+            claims=self.claims,
+            manager=self._manager,
+            checkpoints=self._checkpoints,
+            preparing=self._preparing,
+            real_changes=self._real_changes,
+            sandboxes=self._sandboxes,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def unapplies(self) -> PlanUnapplyService:
+        """Takes results out of the real resources again."""
+        from mulligan.application.plan_unapply_service import PlanUnapplyService
+
+        return PlanUnapplyService(
+            database=self.database,
+            store=self._store,
+            kinds=self._kinds,
+            claims=self.claims,
+            preparing=self._preparing,
+            real_changes=self._real_changes,
+            clock=self._clock,
         )
 
     @cached_property
@@ -273,6 +311,33 @@ class Services(Foundation):
         )
 
     @cached_property
+    def _merges(self) -> MergeService:
+        from mulligan.application.merge_service import MergeService
+
+        return MergeService(store=self._store, clock=self._clock)
+
+    @cached_property
+    def _preparing(self) -> ApplyPreparing:
+        from mulligan.application.apply_preparing import ApplyPreparing
+
+        return ApplyPreparing(store=self._store, kinds=self._kinds, merges=self._merges, clock=self._clock)
+
+    @cached_property
+    def _real_changes(self) -> RealChangeService:
+        from mulligan.application.real_change_service import RealChangeService
+
+        return RealChangeService(
+            database=self.database,
+            store=self._store,
+            kinds=self._kinds,
+            manager=self._manager,
+            merges=self._merges,
+            recorder=self._recorder,
+            ids=self._ids,
+            clock=self._clock,
+        )
+
+    @cached_property
     def _undos(self) -> UndoService:
         from mulligan.application.undo_service import UndoService
 
@@ -315,6 +380,7 @@ class Services(Foundation):
             toolbox=self.toolbox,
             settings=self.settings,
             returns=self._returns,
+            real_changes=self._real_changes,
             sandboxes=self._sandboxes,
             sweeps=self.sweeps,
             renewal=SandboxRenewal(kinds=self._kinds, store=self._store, folders=sandbox_folders),

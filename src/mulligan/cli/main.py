@@ -18,7 +18,10 @@ from mulligan.errors import InternalError, Interrupted, MulliganError, ProjectUn
 
 # Which module declares the commands of each group; loaded when one of them is called.
 _GROUPS = {
-    "plan": ("mulligan.cli.plan_commands", "Create, run, look at, compare, roll back and correct plans."),
+    "plan": (
+        "mulligan.cli.plan_commands",
+        "Create, run, look at, compare, roll back, correct and apply plans.",
+    ),
     "checkpoint": (
         "mulligan.cli.checkpoint_commands",
         "List, show, compare, take, check, restore and prune checkpoints.",

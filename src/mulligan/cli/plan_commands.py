@@ -31,7 +31,7 @@ _READS = (0, 2, 3)
 @click.group(cls=SuggestingGroup, name="plan")
 @everywhere
 def group() -> None:
-    """Create, run, look at, compare, roll back and correct plans."""
+    """Create, run, look at, compare, roll back, correct and apply plans."""
 
 
 @command(group, "create", example="mulligan plan create upgrade.yaml", codes=_READS)
@@ -39,7 +39,7 @@ def group() -> None:
 def create(invocation: Invocation, file: Path) -> Answer:
     """Read, check and record the plan in FILE; nothing runs."""
     project = invocation.project_or_new()
-    return _status_answer(trusting(invocation, project, lambda: project.create(file)), None)
+    return status_answer(trusting(invocation, project, lambda: project.create(file)), None)
 
 
 @command(group, "execute", example="mulligan plan execute upgrade.yaml", codes=(0, 1, 2, 3, 130))
@@ -50,7 +50,7 @@ def execute(invocation: Invocation, plan: str) -> Answer:
     project = invocation.project_or_new() if is_file else invocation.project()
     wanted = Path(plan) if is_file else plan
     status, execution = trusting(invocation, project, lambda: project.run(wanted))
-    return _status_answer(status, execution.error, execution.messages)
+    return status_answer(status, execution.error, execution.messages)
 
 
 @command(group, "resume", example="mulligan plan resume upgrade-api", codes=(0, 1, 2, 3, 130))
@@ -78,18 +78,18 @@ def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, me
                 hint="leave one of them out",
             )
         status, preview = project.preview_resume(plan)
-        return _status_answer(status, None, preview.messages)
+        return status_answer(status, None, preview.messages)
     status, execution = trusting(
         invocation, project, lambda: project.resume(plan, mended=mended, take_over=take_over)
     )
-    return _status_answer(status, execution.error, execution.messages)
+    return status_answer(status, execution.error, execution.messages)
 
 
 @command(group, "status", example="mulligan plan status --format json", codes=_READS)
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
 def status(invocation: Invocation, plan: str) -> Answer:
     """Show where a plan stands; the newest one unless named."""
-    return _status_answer(invocation.project().status(plan), None)
+    return status_answer(invocation.project().status(plan), None)
 
 
 @command(group, "list", example="mulligan plan list --state errored", codes=_READS)
@@ -245,7 +245,7 @@ def correct(
         status, corrected = project.correct(
             decision, guidance=guidance, choose=choose, mended=mended, execute=not no_execute, dry_run=trying
         )
-        return correction_answer(status, corrected, _status_answer)
+        return correction_answer(status, corrected, status_answer)
 
     if dry_run:
         return trusting(invocation, project, lambda: carry_out(trying=True))
@@ -255,12 +255,72 @@ def correct(
     return trusting(invocation, project, lambda: carry_out(trying=False))
 
 
+@command(group, "apply", example="mulligan plan apply --dry-run upgrade-api", codes=(0, 1, 2, 3, 4, 130))
+@click.argument("plan", metavar="PLAN_ID")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
+@click.option("--no-commit", is_flag=True, help="Change the working tree of a git checkout only.")
+@click.option(
+    "--message", metavar="TEXT", help="Of the commit; the plan's name and description unless given."
+)
+@click.option(
+    "--include",
+    metavar="PATH",
+    multiple=True,
+    help="Take over a change of a git directory too (a hook, a setting); relative to its resource.",
+)
+def apply(
+    invocation: Invocation,
+    plan: str,
+    yes: bool,
+    dry_run: bool,
+    no_commit: bool,
+    message: str | None,
+    include: tuple[str, ...],
+) -> Answer:
+    """Merge the result of a plan into the real resources, all at once or not at all.
+
+    What others changed meanwhile stays; where that and the plan overlap, nothing is changed and the paths are
+    listed. What was there is kept in a pre_apply checkpoint, and `plan unapply` takes an apply back.
+    """
+    from mulligan.cli.apply_answer import apply_answer, confirmed  # here: no other command needs it
+
+    project = invocation.project()
+
+    def run(*, dry: bool) -> Answer:
+        return apply_answer(
+            *project.apply(plan, dry_run=dry, commit=not no_commit, message=message, include=include),
+            verb="apply",
+        )
+
+    return run(dry=True) if dry_run else confirmed(invocation, run, "Apply?", yes=yes)
+
+
+@command(group, "unapply", example="mulligan plan unapply --yes upgrade-api", codes=(0, 1, 2, 3, 4, 130))
+@click.argument("plan", metavar="PLAN_ID")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
+def unapply(invocation: Invocation, plan: str, yes: bool, dry_run: bool) -> Answer:
+    """Take the result of a plan out of the real resources again, all at once or not at all.
+
+    What others changed since stays; where that and what was applied overlap, nothing is changed.
+    """
+    from mulligan.cli.apply_answer import apply_answer, confirmed
+
+    project = invocation.project()
+
+    def run(*, dry: bool) -> Answer:
+        return apply_answer(*project.unapply(plan, dry_run=dry), verb="take back")
+
+    return run(dry=True) if dry_run else confirmed(invocation, run, "Take it back?", yes=yes)
+
+
 @command(group, "cancel", example="mulligan plan cancel upgrade-api --reason 'not needed'", codes=_READS)
 @click.argument("plan", metavar="PLAN_ID")
 @click.option("--reason", help="Why, for the log.")
 def cancel(invocation: Invocation, plan: str, reason: str | None) -> Answer:
     """End a plan for good; a process that works on it is asked to stop first."""
-    return _status_answer(invocation.project().cancel(plan, reason), None)
+    return status_answer(invocation.project().cancel(plan, reason), None)
 
 
 def _is_file(word: str) -> bool:
@@ -268,7 +328,8 @@ def _is_file(word: str) -> bool:
     return "/" in word or word.endswith((".yaml", ".yml")) or os.path.isfile(word)  # noqa: PTH113 - never raises
 
 
-def _status_answer(status: PlanStatus, error: MulliganError | None, messages: Sequence[str] = ()) -> Answer:
+def status_answer(status: PlanStatus, error: MulliganError | None, messages: Sequence[str] = ()) -> Answer:
+    """Where a plan stands, and what stopped it."""
     attempt = f", attempt {status.attempt}" if status.attempt > 1 else ""
     title = Line(
         f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}{attempt}", title=True
@@ -289,6 +350,7 @@ def _status_answer(status: PlanStatus, error: MulliganError | None, messages: Se
         resumed = status.resumed_from
         kept = f"; what was there is kept in {resumed.discarded}" if resumed.discarded else ""
         blocks.append(Line(f"went on from {resumed.checkpoint_id} at step {resumed.step_index}{kept}"))
+    blocks += [Line(f"conflict in {c['resource']}: {c['path']} ({c['reason']})") for c in status.conflicts]
     if error is None and status.error is not None:
         blocks.append(Line(f"stopped: {status.error.message}"))
         blocks.append(Line(f"next: {status.error.hint}"))

@@ -109,3 +109,7 @@ class CheckpointGroup(Struct, frozen=True, kw_only=True):
     def checkpoint_of(self, resource: str) -> Checkpoint:
         """The checkpoint of that resource."""
         return next(c for c in self.checkpoints if c.resource == resource)
+
+    def snapshot_of(self, resource: str) -> Snapshot:
+        """What the group holds of that resource."""
+        return self.checkpoint_of(resource).snapshot

@@ -26,6 +26,8 @@ class EventType(StrEnum):
     ROLLBACK = "rollback"
     CORRECTION = "correction"  # a decision was corrected: what followed from it is left behind
     RETURNED = "returned"  # the return after a failed step
+    APPLIED = "applied"  # the result is in the real resources
+    UNAPPLIED = "unapplied"  # it was taken out of them
     LOG = "log"  # a tool's own words
     MESSAGE = "message"  # something the user must know
 

@@ -19,6 +19,8 @@ class IntentKind(StrEnum):
     SANDBOX = "sandbox"  # making the plan's sandboxes
     ROLLBACK = "rollback"
     RETURN = "return"  # the return after a failed step
+    APPLY = "apply"
+    UNAPPLY = "unapply"
     CORRECTION = "correction"  # a return, and what a correction adds to it
 
 

@@ -89,7 +89,12 @@ LEGAL: Mapping[tuple[Phase, State], tuple[tuple[Phase, State], ...]] = {
         (_E, State.CANCELLED),
         (_A, State.PROCESSING),
     ),
-    (_A, State.PROCESSING): ((_A, State.APPLIED), (_A, State.CONSTRAINED), (_E, State.COMPLETE)),
+    (_A, State.PROCESSING): (
+        (_A, State.APPLIED),
+        (_A, State.CONSTRAINED),
+        (_E, State.COMPLETE),
+        (_E, State.CANCELLED),
+    ),
     (_A, State.CONSTRAINED): ((_A, State.PROCESSING), (_E, State.QUEUED), (_E, State.CANCELLED)),
     (_A, State.APPLIED): ((_A, State.CANCELLED),),  # by unapply
     (_A, State.CANCELLED): (),
@@ -108,6 +113,18 @@ class PlanFailure(Struct, frozen=True, kw_only=True):
     def to_json(self) -> JsonObject:
         """The same as a document."""
         return {"message": self.message, "step": self.step, "tool": self.tool, "checkpoint": self.checkpoint}
+
+
+class Conflict(Struct, frozen=True, kw_only=True):
+    """A path that two sides changed, and why that does not go together."""
+
+    resource: str
+    path: str
+    reason: str
+
+    def to_json(self) -> JsonObject:
+        """The same as a document."""
+        return {"resource": self.resource, "path": self.path, "reason": self.reason}
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -130,6 +147,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     fence: int  # raised by every claim
     created_at: datetime
     updated_at: datetime
+    conflicts: tuple[Conflict, ...] = ()  # that hold it up, while it is constrained
 
     @property
     def name(self) -> str:
@@ -142,7 +160,13 @@ class Plan(Struct, frozen=True, kw_only=True):
             raise TransitionIllegal(
                 plan_id=self.plan_id, source=f"{self.phase}/{self.state}", target=f"{phase}/{state}"
             )
-        return replace(self, phase=phase, state=state, updated_at=at)
+        conflicts = self.conflicts if state is State.CONSTRAINED else ()
+        return replace(self, phase=phase, state=state, updated_at=at, conflicts=conflicts)
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether no step is left to run."""
+        return self.phase is Phase.APPLY or (self.phase, self.state) == (Phase.EXECUTE, State.COMPLETE)
 
     @property
     def is_final(self) -> bool:

@@ -5,12 +5,13 @@ every old one against every new one, as far as the number of pairs allows. Half 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from mulligan.domain.git_patch import is_binary
 from mulligan.domain.line_diff import lines_of
-from mulligan.domain.tree_difference import TreeEntry
+from mulligan.domain.tree_difference import StoredContent, TreeEntry
 
 SIMILAR_FROM = 50  # percent of the larger file's bytes that stand, as whole lines, in both
 MOST_PAIRS = 20_000  # compared with each other: 0.5 s for files of 200 lines, 2 s for files of 1000
@@ -47,6 +48,22 @@ class Lines(Struct, frozen=True):
         weights = large.weights
         same = sum(min(weight, weights[line]) for line, weight in small.weights.items() if line in weights)
         return min(same * 100 // most, 99)
+
+
+def find_renames(
+    gone: Mapping[str, TreeEntry], come: Mapping[str, TreeEntry], read: Callable[[StoredContent], bytes]
+) -> tuple[list[Rename], int]:
+    """Files that went and came under another name; and how many pairs were too many to be compared."""
+    equal = equal_renames(gone, come)
+    moved, named = {r.old for r in equal}, {r.new for r in equal}
+    old = _comparable({path: entry for path, entry in gone.items() if path not in moved})
+    new = _comparable({path: entry for path, entry in come.items() if path not in named})
+    if not old or not new:
+        return equal, 0
+    if sum(content.size for side in (old, new) for content in side.values()) > MOST_READ:
+        return equal, len(old) * len(new)
+    similar, left_out = similar_renames(_texts(old, read), _texts(new, read))
+    return equal + similar, left_out
 
 
 def equal_renames(gone: Mapping[str, TreeEntry], come: Mapping[str, TreeEntry]) -> list[Rename]:
@@ -121,3 +138,18 @@ def _base_name(path: str) -> str:
 
 def _is_empty(entry: TreeEntry) -> bool:
     return entry.content is not None and not entry.content.size
+
+
+def _comparable(entries: Mapping[str, TreeEntry]) -> dict[str, StoredContent]:
+    """The contents that may be looked at for likeness."""
+    contents = {path: entry.content for path, entry in entries.items() if entry.content is not None}
+    return {path: content for path, content in contents.items() if 0 < content.size <= LARGEST_COMPARED}
+
+
+def _texts(contents: Mapping[str, StoredContent], read: Callable[[StoredContent], bytes]) -> dict[str, Lines]:
+    found: dict[str, Lines] = {}
+    for path, content in contents.items():
+        data = read(content)
+        if not is_binary(data):
+            found[path] = Lines.of(data)
+    return found

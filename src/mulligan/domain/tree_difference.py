@@ -29,6 +29,21 @@ class StoredContent(Struct, frozen=True):
     size: int
 
 
+class Beside(Struct, frozen=True, eq=False):
+    """What is kept of an entry beside its identity: no difference, but it comes back when it is written."""
+
+    mtime_ns: int = 0
+    sparse: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        """Be like any other."""
+        return isinstance(other, Beside)
+
+    def __hash__(self) -> int:
+        """Be like any other."""
+        return 0
+
+
 class TreeEntry(Struct, frozen=True, kw_only=True):
     """What a stored tree has under one path."""
 
@@ -39,6 +54,7 @@ class TreeEntry(Struct, frozen=True, kw_only=True):
     shared_with: bytes  # of a file with several names: the first of their paths, which names the set
     attributes: tuple[tuple[bytes, bytes], ...]  # user.* names and values
     empty: bool  # of a folder: it holds nothing
+    beside: Beside = Beside()
 
     @property
     def is_folder(self) -> bool:

@@ -6,6 +6,7 @@ Their docstrings are the contract that `tests/contracts` runs against every adap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mulligan.ports.applying import ApplyOrder, Composed, RealChangeRepository
     from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
     from mulligan.ports.rows import (
         CheckpointRepository,
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
     from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
 __all__ = [
+    "ApplyOrder",
     "CheckpointRepository",
     "Claim",
     "Clock",
+    "Composed",
     "Confinement",
     "CorrectionRepository",
     "Database",
@@ -57,6 +60,7 @@ __all__ = [
     "PlanLocks",
     "PlanRepository",
     "Publication",
+    "RealChangeRepository",
     "SandboxKind",
     "SandboxKinds",
     "SandboxOrder",
@@ -75,6 +79,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "applying": ("ApplyOrder", "Composed", "RealChangeRepository"),
     "claims": ("Claim", "Database", "LockHolder", "PlanLocks"),
     "rows": (
         "CheckpointRepository",

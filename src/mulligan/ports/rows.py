@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mulligan.domain.decision import Decision
     from mulligan.domain.event import Event
     from mulligan.domain.ids import CallId, CheckpointId, GroupId, IntentId, PlanId
-    from mulligan.domain.intent import Intent
+    from mulligan.domain.intent import Intent, IntentKind
     from mulligan.domain.plan import Plan, PlanDefinition, State
     from mulligan.domain.resource import Sandbox
     from mulligan.domain.retention import GroupSummary
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mulligan.domain.snapshot import Snapshot
     from mulligan.domain.step import StepRecord
     from mulligan.domain.tool import ToolCall, Undo
+    from mulligan.ports.applying import RealChangeRepository
 
 
 class PlanRepository(Protocol):
@@ -286,6 +287,10 @@ class IntentRepository(Protocol):
         """What is under way or was cut off, oldest first."""
         ...
 
+    def of_kinds(self, kinds: Collection[IntentKind]) -> Sequence[Intent]:
+        """What of these kinds is under way or was cut off in any plan, oldest first."""
+        ...
+
 
 class EventRepository(Protocol):
     """Keeps the log of each plan."""
@@ -374,4 +379,9 @@ class Transaction(Protocol):
     @property
     def sandboxes(self) -> SandboxRepository:
         """Sandboxes."""
+        ...
+
+    @property
+    def real_changes(self) -> RealChangeRepository:
+        """What was applied."""
         ...

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
     from mulligan.domain.snapshot import Root, Snapshot
     from mulligan.domain.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
-    from mulligan.domain.tree_difference import StoredContent, TreeDifference
+    from mulligan.domain.tree_difference import StoredContent, TreeDifference, TreeEntry
+    from mulligan.ports.applying import ApplyOrder, Composed
     from mulligan.ports.world import Observer
 
 
@@ -71,6 +72,10 @@ class StoredTrees(Protocol):
         """The bytes of a file that a difference named, verified; SnapshotDamaged where they are not there."""
         ...
 
+    def head(self, content: StoredContent, length: int) -> bytes:
+        """The first bytes of such a file; costs as much as one piece of it."""
+        ...
+
 
 class SnapshotStore(StoredTrees, Protocol):
     """Keeps trees of files by content, durably."""
@@ -92,6 +97,20 @@ class SnapshotStore(StoredTrees, Protocol):
 
         Equal contents give equal ids. Only what changed since the last capture with this cache key is read.
         What cannot be held (sockets, devices, unreadable files) is listed, never dropped silently.
+        """
+        ...
+
+    def put(self, contents: Iterable[bytes]) -> tuple[StoredContent, ...]:
+        """Store contents that no tree has, durably, in their order; equal bytes are equal contents."""
+        ...
+
+    def graft(self, root: Root, edits: Mapping[str, TreeEntry | None], at_ns: int) -> Root:
+        """Store, durably, a tree that is another one but for these paths; None: nothing stands there.
+
+        A folder that is given keeps what it held, a file in its place drops that. Around each path there must
+        be folders, in the tree or among the edits: ValueError where there are none. Equal to a capture of the
+        same tree. It costs what is edited, not what is there: folders without an edit are not opened. mtimes
+        of all else stay, but folders in which a name came, went or changed get `at_ns`.
         """
         ...
 
@@ -210,6 +229,10 @@ class SandboxKind(Protocol):
         """Make the working copy exactly what the snapshot holds; idempotent."""
         ...
 
+    def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
+        """Tell whether two of its snapshots are the same to whoever uses them: a database by what SQLite reads."""
+        ...
+
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
     ) -> Sequence[str]:
@@ -225,6 +248,17 @@ class SandboxKind(Protocol):
 
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
         """The trees that are captured and restored for it: the working copy's, and the real thing's."""
+        ...
+
+    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
+        """Refuse a real thing, given as an in-place sandbox, that nothing can be brought into as it stands."""
+        ...
+
+    def compose(self, order: ApplyOrder) -> Composed:
+        """Store what the real thing is to become, as a snapshot that `restore` takes; nothing real is touched.
+
+        Called on the kind of what is to change, `order.real`.
+        """
         ...
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:

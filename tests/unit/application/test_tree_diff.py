@@ -2,8 +2,8 @@
 
 import pytest
 
-from mulligan.application import tree_diff
 from mulligan.application.tree_diff import DiffOptions, diff_trees
+from mulligan.domain import renames
 from mulligan.domain.diff import TreeDiff
 from mulligan.domain.snapshot import ObjectId
 from mulligan.domain.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
@@ -70,7 +70,7 @@ def test_files_are_not_looked_at_for_likeness_when_they_are_too_many_bytes(
     come = TreeDifference("new", None, _file("a\nb\nd\n"))
     diff, _ = _diff(come, gone)
     assert [(file.path, file.old_path, file.similarity) for file in diff.files] == [("new", "old", 66)]
-    monkeypatch.setattr(tree_diff, "MOST_READ", 11)
+    monkeypatch.setattr(renames, "MOST_READ", 11)
     diff, _ = _diff(come, gone)
     assert [file.status.value for file in diff.files] == ["added", "deleted"]
     assert diff.pairs_left_out == 1

@@ -50,7 +50,7 @@ def test_a_ref_that_did_not_come_to_be_is_no_ref(bare: Path) -> None:
     assert run_git(bare, "for-each-ref") == ""
     assert run_git(bare, "rev-list", "--all") == ""
     write_durably(bare, [(bare / "shallow", b"")])
-    assert list((bare / "drafts").iterdir()) == []
+    assert not (bare / "drafts").exists()
 
 
 def test_a_pack_without_an_index_is_not_joined_and_goes(bare: Path) -> None:

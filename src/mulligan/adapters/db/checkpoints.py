@@ -50,6 +50,7 @@ SELECT group_id FROM checkpoint_groups
 WHERE plan_id = ? AND superseded = 0 AND checkpoint_type NOT IN ('pre_apply', 'on_error')
 ORDER BY seq DESC LIMIT 1
 """
+_WORDS = {"first": _FIRST, "latest": _LATEST}
 _BETWEEN_STEPS = """
 SELECT group_id FROM checkpoint_groups
 WHERE plan_id = ? AND superseded = 0 AND between_steps = 1 ORDER BY seq DESC LIMIT 1
@@ -276,8 +277,8 @@ class SqlCheckpointRepository:
         """The live groups that a label means, or one of the words that mean another each time."""
         if plan_id is None:
             rows = self._db.rows(_LABELLED_ANYWHERE, (word,))
-        elif word in ("first", "latest"):
-            rows = self._db.rows(_FIRST if word == "first" else _LATEST, (plan_id,))
+        elif word in _WORDS:
+            rows = self._db.rows(_WORDS[word], (plan_id,))
         else:
             rows = self._db.rows(_LABELLED, (plan_id, word))
         return [(GroupId(row["group_id"]), row["group_id"]) for row in rows]
@@ -292,13 +293,13 @@ class SqlCheckpointRepository:
 
     def _not_found(self, word: str, plan_id: PlanId | None) -> CheckpointNotFound:
         """A label means live groups: of one that was left behind the id is told, of a misspelt one the nearest."""
-        if word in ("first", "latest"):
+        if plan_id is not None and not self.count(plan_id, superseded=True):
             hint = f"plan {plan_id} has none yet: execute it with `mulligan plan execute {plan_id}`"
             return CheckpointNotFound(wanted=word, hint=hint)
         rows = self._db.rows(_LEFT_BEHIND, (word, plan_id, plan_id))
         if not rows:
             labels = (row["label"] for row in self._db.rows(_LABELS, (plan_id, plan_id)))
-            near = nearest_word(word, ("first", "latest", *labels))
+            near = nearest_word(word, (known for known in (*_WORDS, *labels) if known != word))
             meant = {"hint": f"did you mean {near!r}? {CheckpointNotFound.hint}"} if near else {}
             return CheckpointNotFound(wanted=word, **meant)
         ids = ", ".join(row["group_id"] for row in rows)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         HistoryRepository,
         IntentRepository,
         PlanRepository,
+        RealChangeRepository,
         SandboxRepository,
         StepRepository,
         ToolCallRepository,
@@ -105,6 +106,13 @@ class SqlTransaction:
     def sandboxes(self) -> SandboxRepository:
         """Sandboxes."""
         return SqlSandboxRepository(self._db)
+
+    @property
+    def real_changes(self) -> RealChangeRepository:
+        """What was applied."""
+        from mulligan.adapters.db.real_changes import SqlRealChangeRepository
+
+        return SqlRealChangeRepository(self._db)
 
 
 class SqliteDatabase:

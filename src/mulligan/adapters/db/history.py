@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from mulligan.adapters.db.columns import ALL, json_object, json_text, time_text, time_value
@@ -13,7 +13,7 @@ from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.rollback import Line, Segment
 
 if TYPE_CHECKING:
-    from mulligan.adapters.db.connection import Connection
+    from mulligan.adapters.db.connection import Connection, Row
 
 _ADD_LINE = "INSERT INTO lines (plan_id, line, parent_line, fork_seq) VALUES (?, ?, ?, ?)"
 _LINES = "SELECT * FROM lines WHERE plan_id = ? ORDER BY line"
@@ -42,6 +42,7 @@ VALUES (?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM intents), ?, ?, ?, ?)
 _SAVE_INTENT = "UPDATE intents SET data_json = ? WHERE intent_id = ?"
 _CLOSE_INTENT = "DELETE FROM intents WHERE intent_id = ?"
 _INTENTS = "SELECT * FROM intents WHERE plan_id = ? ORDER BY seq"
+_ALL_INTENTS = "SELECT * FROM intents ORDER BY seq"
 
 _ADD_EVENT = "INSERT INTO events (plan_id, seq, type, data_json, created_at) VALUES (?, ?, ?, ?, ?)"
 _EVENTS = "SELECT * FROM events WHERE plan_id = ? ORDER BY seq DESC LIMIT ?"
@@ -116,17 +117,22 @@ class SqlIntentRepository:
 
     def list(self, plan_id: PlanId) -> Sequence[Intent]:
         """What is under way or was cut off, oldest first."""
-        return [
-            Intent(
-                intent_id=IntentId(row["intent_id"]),
-                plan_id=plan_id,
-                kind=IntentKind(row["kind"]),
-                data=json_object(row["data_json"]),
-                created_at=time_value(row["created_at"]),
-                definition=definition_from_text(row["definition_json"]) if row["definition_json"] else None,
-            )
-            for row in self._db.rows(_INTENTS, (plan_id,))
-        ]
+        return [_intent(row) for row in self._db.rows(_INTENTS, (plan_id,))]
+
+    def of_kinds(self, kinds: Collection[IntentKind]) -> Sequence[Intent]:
+        """What of these kinds is under way or was cut off in any plan, oldest first."""
+        return [intent for intent in map(_intent, self._db.rows(_ALL_INTENTS)) if intent.kind in kinds]
+
+
+def _intent(row: Row) -> Intent:
+    return Intent(
+        intent_id=IntentId(row["intent_id"]),
+        plan_id=PlanId(row["plan_id"]),
+        kind=IntentKind(row["kind"]),
+        data=json_object(row["data_json"]),
+        created_at=time_value(row["created_at"]),
+        definition=definition_from_text(row["definition_json"]) if row["definition_json"] else None,
+    )
 
 
 class SqlEventRepository:

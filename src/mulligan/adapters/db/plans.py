@@ -9,6 +9,7 @@ from mulligan.adapters.db.columns import (
     json_object,
     json_text,
     json_texts,
+    json_value,
     texts_json,
     time_text,
     time_value,
@@ -18,19 +19,21 @@ from mulligan.adapters.db.definitions import definition_from_text, definition_to
 from mulligan.adapters.db.states import state_from_text, state_to_text
 from mulligan.domain.ids import CheckpointId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.naming import nearest_word
-from mulligan.domain.plan import Phase, Plan, PlanDefinition, PlanFailure, State
+from mulligan.domain.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
 from mulligan.errors import Ambiguous, PlanNotFound
 
 _ADD = """
 INSERT INTO plans (
-    plan_id, ordinal, parent_plan_id, name, phase, state, attempt, step_index, steps_total, progress_json,
-    line, current_group_id, last_checkpoint_id, failure_json, messages_json, fence, seq, created_at, updated_at
-) VALUES (?, (SELECT COALESCE(MAX(ordinal), 0) + 1 FROM plans), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
+    plan_id, ordinal, parent_plan_id, name, phase, state, attempt, step_index, steps_total, progress_json, line,
+    current_group_id, last_checkpoint_id, failure_json, messages_json, conflicts_json, fence, seq, created_at,
+    updated_at
+) VALUES (?, (SELECT COALESCE(MAX(ordinal), 0) + 1 FROM plans), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
 """
 _DEFINE = "INSERT INTO definitions (plan_id, definition_json) VALUES (?, ?)"
 _SAVE = """
 UPDATE plans SET phase = ?, state = ?, attempt = ?, step_index = ?, progress_json = ?, line = ?,
-    current_group_id = ?, last_checkpoint_id = ?, failure_json = ?, messages_json = ?, updated_at = ?
+    current_group_id = ?, last_checkpoint_id = ?, failure_json = ?, messages_json = ?, conflicts_json = ?,
+    updated_at = ?
 WHERE plan_id = ?
 """
 _REDEFINE = "UPDATE definitions SET definition_json = ? WHERE plan_id = ?"
@@ -84,6 +87,7 @@ class SqlPlanRepository:
                 plan.last_checkpoint_id,
                 _failure_text(plan.failure),
                 texts_json(plan.messages),
+                json_text([conflict.to_json() for conflict in plan.conflicts]),
                 plan.fence,
                 time_text(plan.created_at),
                 time_text(plan.updated_at),
@@ -113,6 +117,7 @@ class SqlPlanRepository:
                 plan.last_checkpoint_id,
                 _failure_text(plan.failure),
                 texts_json(plan.messages),
+                json_text([conflict.to_json() for conflict in plan.conflicts]),
                 time_text(plan.updated_at),
                 plan.plan_id,
             ),
@@ -199,6 +204,7 @@ class SqlPlanRepository:
             last_checkpoint_id=cast("CheckpointId | None", row["last_checkpoint_id"]),
             failure=_failure(row["failure_json"]),
             messages=json_texts(row["messages_json"]),
+            conflicts=_conflicts(row["conflicts_json"]),
             fence=row["fence"],
             created_at=time_value(row["created_at"]),
             updated_at=time_value(row["updated_at"]),
@@ -219,6 +225,10 @@ def _failure(text: str | None) -> PlanFailure | None:
         tool=cast("str | None", document["tool"]),
         checkpoint=cast("str | None", document["checkpoint"]),
     )
+
+
+def _conflicts(text: str) -> tuple[Conflict, ...]:
+    return tuple(Conflict(**each) for each in cast("list[dict[str, str]]", json_value(text)))
 
 
 def _nearest(word: str, names: Sequence[str]) -> dict[str, str]:

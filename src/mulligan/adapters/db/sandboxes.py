@@ -51,18 +51,19 @@ class SqlSandboxRepository:
 
     def list(self, plan_id: PlanId) -> Sequence[Sandbox]:
         """The plan's sandboxes, in the order of its resources."""
-        return [_sandbox(row) for row in self._db.rows(_SANDBOXES, (plan_id,))]
+        return [sandbox_of(row) for row in self._db.rows(_SANDBOXES, (plan_id,))]
 
     def all(self) -> Sequence[Sandbox]:
         """The sandboxes of all plans."""
-        return [_sandbox(row) for row in self._db.rows(_ALL_SANDBOXES)]
+        return [sandbox_of(row) for row in self._db.rows(_ALL_SANDBOXES)]
 
     def remove(self, plan_id: PlanId, resource: str) -> None:
         """The sandbox is no more."""
         self._db.execute(_REMOVE_SANDBOX, (plan_id, resource))
 
 
-def _sandbox(row: Row) -> Sandbox:
+def sandbox_of(row: Row) -> Sandbox:
+    """The sandbox that a row tells of."""
     return Sandbox(
         plan_id=PlanId(row["plan_id"]),
         resource=row["resource"],

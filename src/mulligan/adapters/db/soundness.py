@@ -20,11 +20,8 @@ _TEXT = "typeof({0}) = 'text'"
 _NUMBER = f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}"
 _DOCUMENT = "typeof({0}) = 'text' AND json_valid({0})"
 _LISTS = (
-    "messages_json",
-    "alternatives_json",
-    "excluded_json",
-    "superseded_decisions_json",
-    "cancelled_child_plans_json",
+    *("messages_json", "conflicts_json", "alternatives_json", "excluded_json"),
+    *("superseded_decisions_json", "cancelled_child_plans_json"),
 )
 _ANYTHING = ("output_json", "value_json")
 
@@ -72,9 +69,10 @@ def _documents(db: SqlTransaction) -> Iterator[str]:
         "checkpoints": lambda plan_id: db.checkpoints.list(plan_id, superseded=True),
         "lines": db.history.lines,
         "intents": db.intents.list,
-        "corrections": db.corrections.list,
         "events": lambda plan_id: db.events.list(plan_id, limit=None),
         "sandboxes": db.sandboxes.list,
+        "real_changes": db.real_changes.list,
+        "corrections": db.corrections.list,
     }
     for table, read in readers.items():
         for plan in plans:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from mulligan.adapters.sandboxes.composing import compose_files
 from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.places import unsuitable_place
 from mulligan.adapters.sandboxes.private import Private
@@ -14,7 +15,7 @@ from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, PathChange, Survey
 from mulligan.errors import ResourceUnsuitable, SandboxMissing
-from mulligan.ports import Observer, SandboxOrder, SnapshotStore, WorkingTree
+from mulligan.ports import ApplyOrder, Composed, Observer, SandboxOrder, SnapshotStore, WorkingTree
 
 
 class DirectorySandboxes(Private):
@@ -87,9 +88,20 @@ class DirectorySandboxes(Private):
             raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
         self._restore(sandbox, snapshot, observer)
 
+    def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
+        """Files are what their bytes are."""
+        return one.same_as(other)
+
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """The working copy's tree, and the real folder's."""
         return (self._tree(sandbox), real_tree(Path(sandbox.location), frozenset(sandbox.excluded)))
+
+    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
+        """Any folder can take changes."""
+
+    def compose(self, order: ApplyOrder) -> Composed:
+        """The merged files are all there is to it."""
+        return compose_files(order)
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder."""

@@ -14,6 +14,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan.adapters.sandboxes.composing import compose_files
+from mulligan.adapters.sandboxes.database_contents import same_contents
 from mulligan.adapters.sandboxes.database_copy import MAGIC, DatabaseCopies, NoDatabase, problem_in
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles, Stamps, is_settled
 from mulligan.adapters.sandboxes.exporting import export_files
@@ -26,7 +28,15 @@ from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
 from mulligan.errors import ResourceUnsuitable, RestoreFailed, SandboxMissing, SystemFailed
-from mulligan.ports import Observer, SandboxOrder, SnapshotStore, Unobserved, WorkingTree
+from mulligan.ports import (
+    ApplyOrder,
+    Composed,
+    Observer,
+    SandboxOrder,
+    SnapshotStore,
+    Unobserved,
+    WorkingTree,
+)
 
 _WORTH_A_NAP = 4 << 20  # bytes; waiting until a file's stamp is trusted takes less than reading it again
 _NAP = 0.005
@@ -152,9 +162,27 @@ class SqliteSandboxes(Private):
         _make_private(root)
         self.restore(sandbox, snapshot, observer)
 
+    def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
+        """Tell whether SQLite reads the same in both, however it is laid out in pages."""
+        if one.same_as(other):
+            return True
+        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+            trees = (_folder(shop, "one"), _folder(shop, "other"))
+            for tree, snapshot in zip(trees, (one, other), strict=True):
+                self._store.restore(snapshot, tree, Unobserved())
+                self._store.forget_tree(tree)
+            return same_contents(*(next(tree.path.iterdir(), None) for tree in trees))
+
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """None: what is remembered of a database lies beside its sandbox."""
         return ()
+
+    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
+        """Any database can take changes."""
+
+    def compose(self, order: ApplyOrder) -> Composed:
+        """The chosen content is all there is to it."""
+        return compose_files(order)
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the database into a new folder."""

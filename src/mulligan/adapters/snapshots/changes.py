@@ -16,7 +16,7 @@ from mulligan.adapters.snapshots.trees import (
     split_root,
 )
 from mulligan.domain.snapshot import ObjectId
-from mulligan.domain.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
+from mulligan.domain.tree_difference import Beside, EntryType, StoredContent, TreeDifference, TreeEntry
 
 _Records = dict[str, bytes]
 _Read = Callable[[bytes], bytes]
@@ -109,6 +109,7 @@ def _shown(entry: Entry | None) -> TreeEntry | None:
         shared_with=entry.group,
         attributes=entry.attributes,
         empty=entry.kind is EntryKind.FOLDER and entry.id == _HOLDS_NOTHING,
+        beside=Beside(entry.mtime_ns, entry.sparse),
     )
 
 

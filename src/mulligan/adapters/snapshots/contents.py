@@ -86,6 +86,14 @@ def _store_bytes(fd: int, size: int, sink: Sink) -> bytes:
     return sink.add(Kind.CHUNK_LIST, b"".join(ids))
 
 
+def store_bytes(data: bytes, sink: Sink) -> bytes:
+    """The id of a content that is there as a whole; the same that a file with these bytes has."""
+    if len(data) <= CHUNKED_ABOVE:
+        return sink.add(Kind.BLOB, data)
+    ids = [sink.add(Kind.BLOB, data[start : start + CHUNK]) for start in range(0, len(data), CHUNK)]
+    return sink.add(Kind.CHUNK_LIST, b"".join(ids))
+
+
 def _read(fd: int, length: int) -> bytes:
     data = os.read(fd, length)
     if len(data) in (0, length - 1, length):

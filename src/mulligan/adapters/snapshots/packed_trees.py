@@ -43,3 +43,8 @@ class PackedTrees:
         """The bytes of a stored file."""
         with translated(self._home):
             return b"".join(pieces(file_of(content), self._objects.read))
+
+    def head(self, content: StoredContent, length: int) -> bytes:
+        """The first bytes of a stored file."""
+        with translated(self._home):
+            return next(pieces(file_of(content), self._objects.read))[:length]

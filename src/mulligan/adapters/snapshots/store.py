@@ -10,9 +10,11 @@ from msgspec.structs import replace
 from mulligan.adapters.snapshots.cache import StatCache
 from mulligan.adapters.snapshots.capture import unheld_in
 from mulligan.adapters.snapshots.chunks import pieces
+from mulligan.adapters.snapshots.contents import store_bytes
 from mulligan.adapters.snapshots.difference import Difference, compare_trees
 from mulligan.adapters.snapshots.durable import make_private_folder
 from mulligan.adapters.snapshots.folder import Folder
+from mulligan.adapters.snapshots.graft import grafted
 from mulligan.adapters.snapshots.level import Level
 from mulligan.adapters.snapshots.locking import alone, alone_if_free
 from mulligan.adapters.snapshots.looking import UNWATCHED, Looking
@@ -32,6 +34,7 @@ from mulligan.adapters.snapshots.watch import CUT_OFF, NOT_IN_STORE, Look, Watch
 from mulligan.boundaries import act
 from mulligan.domain.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.domain.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
+from mulligan.domain.tree_difference import StoredContent, TreeEntry
 from mulligan.errors import SystemFailed
 from mulligan.ports import Observer, Unobserved, WorkingTree
 
@@ -114,6 +117,32 @@ class PackedSnapshotStore(PackedTrees):
         if watch is not None:
             watch.last = replace(capture, size_bytes=0)
         return capture
+
+    def put(self, contents: Iterable[bytes]) -> tuple[StoredContent, ...]:
+        """Store contents that no tree has, durably, in their order."""
+        with self._writing() as writer:
+            return tuple(
+                StoredContent(ObjectId(store_bytes(data, writer).hex()), len(data)) for data in contents
+            )
+
+    def graft(self, root: Root, edits: Mapping[str, TreeEntry | None], at_ns: int) -> Root:
+        """Store, durably, a tree that is another one but for these paths."""
+        with self._writing() as writer:
+            return grafted(root, edits, at_ns, self._objects.read, writer)
+
+    @contextmanager
+    def _writing(self) -> Generator[Sink]:
+        """A sink whose objects are durable once it is closed."""
+        writer = PackWriter(self._objects, self._rooms)
+        try:
+            with translated(self._home):
+                self._objects.refresh()
+                yield writer
+                writer.finish()
+                self._objects.settle()
+                self._join_small_packs()
+        finally:
+            writer.abandon()
 
     def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
         """What a restore would do to the tree, to the path, sorted; touches nothing."""

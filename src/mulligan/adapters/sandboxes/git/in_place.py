@@ -12,29 +12,50 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from mulligan.adapters.sandboxes.composing import compose_files
 from mulligan.adapters.sandboxes.directory import real_tree, sandbox_of
 from mulligan.adapters.sandboxes.exporting import export_files
+from mulligan.adapters.sandboxes.git.applying import Applying, refuse_included
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits
+from mulligan.adapters.sandboxes.git.left_behind import left_behind
 from mulligan.adapters.sandboxes.git.making import Making
 from mulligan.adapters.sandboxes.git.pins import pin_head, pinned_trees
-from mulligan.adapters.sandboxes.git.position import BRANCHES, FILES_ALONE, STAGED, Position
+from mulligan.adapters.sandboxes.git.position import (
+    BRANCHES,
+    FILES_ALONE,
+    STAGED,
+    Position,
+    move_on,
+    stamp,
+    standing_in,
+)
 from mulligan.adapters.sandboxes.git.publishing import Publishing
+from mulligan.adapters.sandboxes.git.readiness import refuse_unready
 from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories, pins_of
 from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
 from mulligan.adapters.sandboxes.git.starting import commit_start, make_anew
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId, PlanId
+from mulligan.domain.ids import CheckpointId
 from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, PathChange, Survey
 from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import NotBuiltYet, ResourceUnsuitable
-from mulligan.ports import Observer, Publication, SandboxOrder, SnapshotStore, Unobserved, WorkingTree
+from mulligan.ports import (
+    ApplyOrder,
+    Composed,
+    Observer,
+    Publication,
+    SandboxOrder,
+    SnapshotStore,
+    Unobserved,
+    WorkingTree,
+)
 
 _GIT = ".git"
 
@@ -98,15 +119,18 @@ class InPlaceCheckouts(InPlaceFolders):
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working tree and where it stands, durably."""
         files = super().capture(sandbox, observer)
-        # No prune takes what is named here.
-        pins = pins_of(sandbox.plan_id, sandbox.resource)
-        pin_head(self._git, self._repository_of(sandbox), pins)
-        with self._position(sandbox) as staged:
-            position = self._store.capture(staged, observer)
+        if self._bare(
+            sandbox
+        ).is_there:  # else no checkpoint stands on it, and nobody would take the pin away
+            # No prune takes what is named here.
+            pins = pins_of(sandbox.plan_id, sandbox.resource)
+            pin_head(self._git, self._repository_of(sandbox), pins)
+        with self._position(sandbox) as (staged, _):
+            standing = self._store.capture(staged, observer)
         return replace(
             files,
-            snapshot=Snapshot((*files.snapshot.roots, *position.snapshot.roots)),
-            size_bytes=files.size_bytes + position.size_bytes,
+            snapshot=Snapshot((*files.snapshot.roots, *standing.snapshot.roots)),
+            size_bytes=files.size_bytes + standing.size_bytes,
         )
 
     def publish(
@@ -149,11 +173,11 @@ class InPlaceCheckouts(InPlaceFolders):
     ) -> tuple[PathChange, ...]:
         """What a restore would do; touches nothing."""
         changes = super().compare(sandbox, Snapshot(snapshot.roots[:1]), leaving)
-        with self._position(sandbox) as staged:
-            moved = self._store.compare(position := Snapshot(snapshot.roots[1:]), staged)
+        with self._position(sandbox) as (staged, position):
+            moved = self._store.compare(wanted := Snapshot(snapshot.roots[1:]), staged)
             if moved:
-                self._store.restore(position, staged, Unobserved())
-                self._position_of(sandbox).require(staged.path)
+                self._store.restore(wanted, staged, Unobserved())
+                position.require(staged.path)
         return (*_inside(moved), *changes)
 
     def changed_by_others(
@@ -173,11 +197,46 @@ class InPlaceCheckouts(InPlaceFolders):
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working tree, HEAD, its branch and the index exactly what the snapshot holds; idempotent."""
         changes = super().restore(sandbox, Snapshot(snapshot.roots[:1]), observer)
-        with self._position(sandbox) as staged:
+        with self._position(sandbox) as (staged, position):
             moved = self._store.restore(Snapshot(snapshot.roots[1:]), staged, observer)
             if moved:
-                self._position_of(sandbox).put_back(staged.path)
+                position.put_back(staged.path)
         return (*_inside(moved), *changes)
+
+    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
+        """Refuse a checkout in which something is half done or, where a commit is to be made, none can be."""
+        refuse_unready(self._git, self._repository_of(real), commit=commit)
+
+    def compose(self, order: ApplyOrder) -> Composed:
+        """The merged files and, on top of the commit that is checked out, one that holds what the plan changed.
+
+        The commit is in the repository already, with no ref: restoring the snapshot moves the branch to it.
+        """
+        refuse_included(order.included)
+        repository = self._repository_of(order.real)
+        there = self._git.on(repository.git_dir, GIT_DIR=repository.git_dir)
+        notes = left_behind(self._store, order, there)
+        if order.message is None:
+            return replace(compose_files(order), notes=notes)
+        with self._stage(order.real) as shop:
+            position = self._folder(shop / "position")
+            self._store.restore(Snapshot(order.ours.roots[1:]), position, Unobserved())
+            _, head = standing_in(position.path)
+            applying = Applying(self._git, repository, self._store, order, shop)
+            applied = applying.carry_out(head, position.path / "index", order.message)
+            roots = order.ours.roots[1:]
+            if applied.commit is not None or applied.staged:
+                if applied.commit is not None:
+                    move_on(position.path, applied.commit)
+                stamp(position.path)
+                roots = self._store.capture(position, Unobserved()).snapshot.roots
+            self._store.forget_tree(position)
+        return Composed(
+            snapshot=Snapshot((order.files, *roots)),
+            commit=applied.commit,
+            uncommitted=applied.uncommitted,
+            notes=notes,
+        )
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder, without the git directory."""
@@ -191,24 +250,31 @@ class InPlaceCheckouts(InPlaceFolders):
         return real_tree(Path(sandbox.path), frozenset({_GIT, *sandbox.excluded}))
 
     @contextmanager
-    def _position(self, sandbox: Sandbox) -> Generator[WorkingTree]:
+    def _position(self, sandbox: Sandbox) -> Generator[tuple[WorkingTree, Position]]:
         """Where the checkout stands now, as a folder that the store can take."""
-        folder = self._workshop(sandbox.plan_id, sandbox.resource)
-        tree = WorkingTree(path=folder, cache_key=f"position {folder}", excluded=frozenset(), real=False)
-        remove_tree(folder, self._home)
-        folder.mkdir(mode=0o700, parents=True)
+        with self._stage(sandbox) as shop:
+            tree = self._folder(shop / "position")
+            position = Position(self._git, self._repository_of(sandbox))
+            position.write_down(tree.path)
+            try:
+                yield tree, position
+            finally:
+                self._store.forget_tree(tree)
+
+    @contextmanager
+    def _stage(self, sandbox: Sandbox) -> Generator[Path]:
+        """A folder of ours, empty; one that a killed process left goes first."""
+        shop = self._home / sandbox.plan_id / f".work-{folder_name(sandbox.resource)}"
+        remove_tree(shop, self._home)
+        shop.mkdir(mode=0o700, parents=True)
         try:
-            self._position_of(sandbox).write_down(folder)
-            yield tree
+            yield shop
         finally:
-            self._store.forget_tree(tree)
-            remove_tree(folder, self._home)
+            remove_tree(shop, self._home)
 
-    def _position_of(self, sandbox: Sandbox) -> Position:
-        return Position(self._git, self._repository_of(sandbox))
-
-    def _workshop(self, plan_id: PlanId, resource: str) -> Path:
-        return self._home / plan_id / f".work-{folder_name(resource)}"
+    def _folder(self, path: Path) -> WorkingTree:
+        path.mkdir(mode=0o700)
+        return WorkingTree(path=path, cache_key=f"position {path}", excluded=frozenset(), real=False)
 
     def _opened(self, resource: str, top: Path) -> Repository:
         found = open_repository(self._git, top)

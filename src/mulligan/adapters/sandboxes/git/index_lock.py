@@ -3,6 +3,9 @@
 import fcntl
 import os
 import shutil
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from mulligan.boundaries import act
@@ -12,7 +15,14 @@ _DRAFT = "index.mulligan"
 
 
 def replace_index(index: Path, data: bytes | None) -> None:
-    """Let the index hold this, durably; None: let there be none. Refused where a git command has it locked.
+    """Let the index hold this, durably; None: let there be none. Refused where a git command has it locked."""
+    with index_locked(index, data, None):
+        pass
+
+
+@contextmanager
+def index_locked(index: Path, data: bytes | None, mtime_ns: int | None) -> Generator[None]:
+    """Keep git from the index while what is done inside is done; then it holds the data, with that time of its own.
 
     The lock is a second name of a draft that its maker keeps locked: so ours is told from git's.
     """
@@ -25,14 +35,19 @@ def replace_index(index: Path, data: bytes | None) -> None:
             file.flush()
             if index.exists():
                 shutil.copymode(index, draft)
+            if mtime_ns is not None:
+                os.utime(draft, ns=(mtime_ns, mtime_ns))
             with act("position.sync"):
                 os.fsync(file.fileno())
             with act("position.lock"):
                 os.link(draft, lock)
-            with act("position.index"):
-                lock.rename(index) if data is not None else index.unlink(missing_ok=True)
-            lock.unlink(missing_ok=True)
-            draft.unlink()
+            try:
+                yield
+                with act("position.index"):
+                    lock.rename(index) if data is not None else index.unlink(missing_ok=True)
+            finally:
+                lock.unlink(missing_ok=True)
+                draft.unlink()
         _sync(index.parent)
     except FileExistsError as exc:
         clear_abandoned(index)
@@ -53,6 +68,8 @@ def clear_abandoned(index: Path) -> None:
     except FileNotFoundError:
         return
     try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return  # nobody of ours made that
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if lock.exists() and os.path.samestat(lock.lstat(), os.fstat(fd)):
             lock.unlink()

@@ -1,10 +1,13 @@
-"""Where a checkout stands: HEAD, the commit of the branch it names, and the index."""
+"""Where a checkout stands: HEAD, the commit of the branch it names, and the index.
+
+As a folder of small files it can be stored; what is stored can be changed there and become where the checkout stands.
+"""
 
 import os
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.adapters.sandboxes.git.index_lock import replace_index
+from mulligan.adapters.sandboxes.git.index_lock import index_locked
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.staged import keep_staged
 from mulligan.boundaries import act
@@ -13,7 +16,8 @@ from mulligan.errors import RestoreFailed
 BRANCHES = "branches"  # where all of them stood: the one that HEAD is moved away from goes back as well
 STAGED = "staged.pack"  # what the index names and HEAD has not: no ref keeps it
 FILES_ALONE = "the files of a checkpoint: `mulligan checkpoint restore ID --to DIR`"
-_STAMP_NS = 0  # of what is written down: equal positions are equal trees
+_STAMP_NS = 0
+_ON, _BACK = "mulligan", "mulligan: going back"  # in reflogs
 
 
 class Position:
@@ -22,11 +26,12 @@ class Position:
     def __init__(self, git: Git, repository: Repository) -> None:
         """Read and write it through git, without hooks; the index as git's own protocol has it."""
         self._repository = repository
+        self._seen: tuple[str | None, str | None] = (None, None)
         self._there = git.on(repository.top, GIT_DIR=repository.git_dir, GIT_COMMON_DIR=repository.common_dir)
 
     def write_down(self, folder: Path) -> None:
         """Write it into an empty folder: HEAD, `branch` where it names one that has a commit, and the index."""
-        name, commit = self._branch()
+        name, commit = self._seen = self._branch()
         head = f"ref: {name}\n" if name else f"{commit}\n"
         (folder / "HEAD").write_text(head, "utf-8", "surrogateescape")
         if name and commit:
@@ -36,38 +41,68 @@ class Position:
         )
         index = self._repository.git_dir / "index"
         if index.is_file():
+            st = index.stat()
             (folder / "index").write_bytes(index.read_bytes())
+            # Git tells files that changed right after the index was written by its time.
+            os.utime(folder / "index", ns=(st.st_mtime_ns, st.st_mtime_ns))
             keep_staged(self._there, commit, folder / STAGED)
-        for path in (*folder.iterdir(), folder):
-            os.utime(path, ns=(_STAMP_NS, _STAMP_NS))
+        stamp(folder)
 
     def put_back(self, folder: Path) -> None:
-        """Make it what was written down; repeatable."""
+        """Make it what is written there; repeatable. Nothing is moved that others moved since `write_down`."""
         self.require(folder)
+        name, commit = standing_in(folder)
+        left, _ = self._seen  # the branch that is left goes back to where it was too, if it is another
+        noted_then = _branches(folder / BRANCHES)
         if (folder / STAGED).exists():
             self._write("unpack-objects", "-q", stdin=(folder / STAGED).read_bytes())
-        name, commit = _head_in(folder)
-        left, _ = self._branch()  # the branch that is left goes back to where it was too, if it is another
-        noted_then = _branches(folder / BRANCHES)
-        if left and left != name and left in noted_then:
-            self._write("update-ref", left, noted_then[left])
-        if name is None:
-            self._write("update-ref", "--no-deref", "HEAD", str(commit))
-        else:
-            self._write("symbolic-ref", "HEAD", name)
-            if commit is not None:
-                self._write("update-ref", name, commit)
-            elif self._there.attempt("show-ref", "--verify", "-q", name).returncode == 0:
-                self._write("update-ref", "-d", name)
-        wanted = folder / "index"
-        replace_index(self._repository.git_dir / "index", wanted.read_bytes() if wanted.exists() else None)
+        data, mtime_ns = self._refreshed(folder / "index")
+        with index_locked(self._repository.git_dir / "index", data, mtime_ns):
+            if left and left != name and left in noted_then:
+                self._write("update-ref", "-m", _BACK, left, noted_then[left])
+            self._move_head(name, commit)
 
     def require(self, folder: Path) -> None:
         """Refuse to go where a commit is needed that the repository has no longer; touches nothing."""
         left, _ = self._branch()
-        for needed in (_head_in(folder)[1], _branches(folder / BRANCHES).get(left or "")):
+        for needed in (standing_in(folder)[1], _branches(folder / BRANCHES).get(left or "")):
             if needed is not None:
                 self._require(needed)
+
+    def _move_head(self, name: str | None, commit: str | None) -> None:
+        """Let HEAD name a branch, and that one a commit; or a commit by itself."""
+        if name is None:
+            self._write("update-ref", "-m", _BACK, "--no-deref", "HEAD", commit or "")
+            return
+        if name != self._seen[0]:
+            self._write("symbolic-ref", "-m", _BACK, "HEAD", name)
+        self._move(name, commit)
+
+    def _move(self, name: str, commit: str | None) -> None:
+        """Let the branch that is checked out name a commit, or none."""
+        seen_name, seen = self._seen
+        asked = self._there.attempt("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
+        before = asked.stdout.decode().strip() or None
+        if before == commit:
+            return
+        if name == seen_name and before != seen:
+            raise RestoreFailed(
+                path=str(self._repository.top),
+                reason=f"the branch {name} was moved by someone else meanwhile",
+            )
+        if commit is None:
+            self._write("update-ref", "-d", name, before or "")
+        else:
+            old = before or self._repository.null_id
+            self._write("update-ref", "-m", self._reason(commit, before), name, commit, old)
+
+    def _reason(self, commit: str, before: str | None) -> str:
+        """What the reflog says of a move."""
+        text = os.fsdecode(self._there.run("cat-file", "commit", commit))
+        head, _, message = text.partition("\n\n")
+        parents = [line.partition(" ")[2] for line in head.split("\n") if line.startswith("parent ")]
+        follows = parents == ([before] if before else [])
+        return f"{_ON}: {message.partition(chr(10))[0]}" if follows else _BACK
 
     def _require(self, commit: str) -> None:
         if self._there.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode:
@@ -78,22 +113,53 @@ class Position:
             )
 
     def _write(self, *words: str, stdin: bytes = b"") -> None:
-        with act("position.move"):  # the user's own: they outlast a power cut
-            self._there.run("-c", "core.fsync=all", *words, stdin=stdin)
+        # These are the user's own: they outlast a power cut, and are logged wherever logs are kept.
+        unborn = self._seen[1] is None
+        logs = (self._repository.git_dir / "logs" / "HEAD").exists() or unborn
+        logging = ("-c", f"core.logAllRefUpdates={'true' if logs else 'false'}")
+        with act("position.move"):
+            self._there.run("-c", "core.fsync=all", *logging, *words, stdin=stdin)
 
     def _branch(self) -> tuple[str | None, str | None]:
         asked = self._there.attempt("symbolic-ref", "-q", "HEAD")
         commit = self._there.attempt("rev-parse", "-q", "--verify", "HEAD^{commit}").stdout.decode().strip()
         return os.fsdecode(asked.stdout).strip() or None, commit or None
 
+    def _refreshed(self, wanted: Path) -> tuple[bytes | None, int | None]:
+        """An index that was written down, with what it knows of files brought up to date; and its time."""
+        if not wanted.exists():
+            return None, None
+        top = self._repository.top
+        there = self._there.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=wanted)
+        # That a file differs from its entry is no failure: it is what the user has not staged.
+        there.attempt("-c", "core.untrackedCache=keep", "update-index", "-q", "--refresh")
+        return wanted.read_bytes(), wanted.stat().st_mtime_ns
 
-def _head_in(folder: Path) -> tuple[str | None, str | None]:
-    """The branch that was checked out, None for none, and the commit, None before the first."""
+
+def stamp(folder: Path) -> None:
+    """Give what is written down a time of its own, but for the index: equal positions are equal trees."""
+    for path in (*folder.iterdir(), folder):
+        if path.name != "index":
+            os.utime(path, ns=(_STAMP_NS, _STAMP_NS))
+
+
+def standing_in(folder: Path) -> tuple[str | None, str | None]:
+    """The branch that is written down as checked out, None: none is; and the commit, None: there is none yet."""
     head = (folder / "HEAD").read_text("utf-8", "surrogateescape").strip()
     if not head.startswith("ref: "):
         return None, head
     noted = folder / "branch"
     return head.removeprefix("ref: "), noted.read_text().strip() if noted.exists() else None
+
+
+def move_on(folder: Path, commit: str) -> None:
+    """Change what is written down: the branch that is checked out names another commit."""
+    name, _ = standing_in(folder)
+    assert name is not None  # with none there is no commit to make
+    (folder / "branch").write_text(f"{commit}\n")
+    branches = {**_branches(folder / BRANCHES), name: commit}
+    lines = sorted(f"{ref} {tip}\n".encode("utf-8", "surrogateescape") for ref, tip in branches.items())
+    (folder / BRANCHES).write_bytes(b"".join(lines))
 
 
 def _branches(noted: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+from mulligan.adapters.sandboxes.directory import DirectorySandboxes, real_tree
 from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
@@ -64,7 +64,7 @@ class GitSandboxes(DirectorySandboxes):
         making = self._making(order, repository)
         if order.resource.from_revision is not None:
             return making.survey_of(self._commit_of(order.resource, repository, order.resource.from_revision))
-        return self._store.survey(_real_tree(order.location, making.left_out()), observer)
+        return self._store.survey(real_tree(order.location, making.left_out() | {_GIT}), observer)
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
         """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
@@ -75,7 +75,9 @@ class GitSandboxes(DirectorySandboxes):
         revision = order.resource.from_revision
         found: Capture | None = None
         if revision is None:
-            found = self._store.capture(_real_tree(order.location, frozenset(sandbox.excluded)), observer)
+            found = self._store.capture(
+                real_tree(order.location, frozenset({_GIT, *sandbox.excluded})), observer
+            )
             self._store.restore(found.snapshot, _files(sandbox), observer)
             with _time_kept(order.path):
                 changed = making.copy()
@@ -197,7 +199,7 @@ class GitSandboxes(DirectorySandboxes):
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """The working copy's trees, and the real checkout's."""
-        real = _real_tree(Path(sandbox.location), frozenset(sandbox.excluded))
+        real = real_tree(Path(sandbox.location), frozenset({_GIT, *sandbox.excluded}))
         return (_files(sandbox), _git_directory(sandbox), real)
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
@@ -302,11 +304,6 @@ def _is_replaced(sandbox: Sandbox) -> bool:
     """Whether something that is no folder stands in place of the git directory."""
     place = Path(sandbox.path) / _GIT
     return place.is_symlink() or (place.exists() and not place.is_dir())
-
-
-def _real_tree(location: Path, excluded: frozenset[str]) -> WorkingTree:
-    real = location.resolve()
-    return WorkingTree(path=real, cache_key=f"real checkout {real}", excluded=excluded | {_GIT}, real=True)
 
 
 @contextmanager

@@ -63,12 +63,12 @@ class Tracking:
 
     def blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
         """Make blobs of files of the working tree, filtered as the user's configuration says, in the repository."""
-        plain = [path for path in paths if b"\n" not in path]
+        plain = [path for path in paths if can_be_listed(path)]
         listed = b"".join(path + b"\n" for path in plain)
         names = self._git.run(*self._hash, "--stdin-paths", stdin=listed).split() if plain else []
         found = dict(zip(plain, names, strict=True))
         for path in paths:
-            if b"\n" in path:
+            if path not in found:
                 found[path] = self._git.run(*self._hash, "--", os.fsdecode(path)).strip()
         return {path: bytes.fromhex(name.decode()) for path, name in found.items()}
 
@@ -134,6 +134,11 @@ class Tracking:
         with self._ignored as asked:
             asked.send(question)
             return [[asked.until_nul() for _ in range(4)] for _ in range(count)]
+
+
+def can_be_listed(path: bytes) -> bool:
+    """Whether a list of one path a line can have it: git takes what begins with a quote for quoted."""
+    return b"\n" not in path and not path.startswith(b'"')
 
 
 def _batches(paths: Iterable[bytes]) -> list[list[bytes]]:

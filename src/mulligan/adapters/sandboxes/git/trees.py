@@ -1,7 +1,7 @@
 """Trees of commits, changed path by path: the cost follows what changed."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from mulligan.adapters.sandboxes.git.asking import Asking
 from mulligan.adapters.sandboxes.git.command import Git
@@ -72,20 +72,43 @@ class Trees:
             found = self._entries(found[1]).get(name)
         return found
 
+    def leaf(self, tree: bytes | None, path: bytes) -> Leaf | None:
+        """The file, symlink or commit that a tree has under a path; a folder is none."""
+        found = self.entry(tree, path) if tree is not None else None
+        return found if found is not None and found[0] != FOLDER else None
+
+    def leaves_below(self, tree: bytes, path: bytes) -> list[bytes]:
+        """The paths of all files, symlinks and commits in a folder of a tree; none where there is no folder."""
+        found = self.entry(tree, path)
+        if found is None or found[0] != FOLDER:
+            return []
+        below: list[bytes] = []
+        for name, (mode, _) in self._entries(found[1]).items():
+            inner = b"%s/%s" % (path, name)
+            below += self.leaves_below(tree, inner) if mode == FOLDER else [inner]
+        return below
+
+    def blob(self, name: bytes) -> bytes:
+        """The content of a blob."""
+        ((_, kind, data),) = self._read([name.hex()])
+        if kind != "blob":
+            raise ObjectMissing(name.hex())
+        return data
+
     def close(self) -> None:
         """End the process behind it."""
         self._asking.close()
+
+    def look_ahead(self, tree: bytes | None, paths: Iterable[bytes]) -> None:
+        """Read the folders above many paths together."""
+        if tree is not None:
+            self._fetch_below(tree, folders_above(paths) - {b""})
 
     def _opened(
         self, tree: bytes | None, changes: Mapping[bytes, Leaf | None]
     ) -> dict[bytes, dict[bytes, Leaf]]:
         """The folders above all changes with what they hold now, by path."""
-        above: set[bytes] = {b""}
-        for path in changes:
-            folder = path.rpartition(b"/")[0]
-            while folder not in above:
-                above.add(folder)
-                folder = folder.rpartition(b"/")[0]
+        above = folders_above(changes)
         if tree is not None:
             self._fetch_below(tree, above - {b""})
         opened = {b"": self._entries(tree) if tree else {}}
@@ -141,6 +164,17 @@ class Trees:
         data = answers.exactly(int(size))
         answers.exactly(1)
         return bytes.fromhex(id), kind, data
+
+
+def folders_above(paths: Iterable[bytes]) -> set[bytes]:
+    """All folders that paths lie in, the outermost, which has no name, included."""
+    above: set[bytes] = {b""}
+    for path in paths:
+        folder = path.rpartition(b"/")[0]
+        while folder not in above:
+            above.add(folder)
+            folder = folder.rpartition(b"/")[0]
+    return above
 
 
 def _depth(path: bytes) -> int:

@@ -1,0 +1,10 @@
+"""What a real thing is to become when a plan is applied, where its files are all there is to it."""
+
+from mulligan.domain.snapshot import Snapshot
+from mulligan.ports import ApplyOrder, Composed
+
+
+def compose_files(order: ApplyOrder) -> Composed:
+    """The merged files; other roots stay what they are."""
+    snapshot = Snapshot((order.files, *order.ours.roots[1:]))
+    return Composed(snapshot=snapshot, commit=None, uncommitted=(), notes=())

@@ -1,0 +1,198 @@
+"""Merges what two sides made of one snapshot, and stores the result: no tree of files is touched."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.application.tree_diff import LARGEST_TEXT
+from mulligan.domain.git_patch import is_binary
+from mulligan.domain.merge import (
+    PathConflict,
+    Renames,
+    TextToMerge,
+    TreeMerge,
+    merge_trees,
+    withheld,
+)
+from mulligan.domain.renames import find_renames
+from mulligan.domain.snapshot import Root
+from mulligan.domain.text_merge import Labels, merge_texts
+from mulligan.domain.tree_difference import StoredContent, TreeDifference, TreeEntry
+from mulligan.ports import Clock, SnapshotStore
+
+_MAGIC = b"SQLite format 3\0"
+_HEADER = 100  # bytes at the beginning of a SQLite database
+_PAGE_SIZE = slice(16, 18)  # in it
+
+
+class OnOverlap(StrEnum):
+    """What becomes of a path that both sides changed in conflict."""
+
+    STOP = "stop"  # it stays as ours has it
+    MARK = "mark"  # a text gets both versions between markers; all else stays as ours has it
+    TAKE_THEIRS = "take_theirs"  # and it is no conflict
+
+
+class MergeRules(Struct, frozen=True, kw_only=True):
+    """How a merge goes."""
+
+    names: Labels  # of the two sides, for people
+    on_overlap: OnOverlap
+    included: frozenset[str] | None  # paths in git directories that are taken all the same; None: all
+
+
+class Merged(Struct, frozen=True, kw_only=True):
+    """A merged tree, stored, and what stood in its way."""
+
+    files: Root
+    changed: tuple[TreeDifference, ...]  # base to theirs
+    conflicts: tuple[PathConflict, ...]
+    withheld: tuple[str, ...]  # changes of git directories, which are not taken
+
+
+class MergeService:
+    """Merges stored trees."""
+
+    def __init__(self, *, store: SnapshotStore, clock: Clock) -> None:
+        """Read and write trees in this store."""
+        self._store = store
+        self._clock = clock
+
+    def merge(self, base: Root, ours: Root, theirs: Root, rules: MergeRules) -> Merged:
+        """Bring what they made of the base into our tree. Whoever calls holds the store until rows name it."""
+        by_theirs = self._store.difference(base, theirs)
+        if not by_theirs:
+            return Merged(files=ours, changed=(), conflicts=(), withheld=())
+        by_ours = self._store.difference(base, ours)
+        merge = merge_trees(
+            by_ours,
+            by_theirs,
+            self._renames(by_ours, by_theirs),
+            rules.names,
+            lambda path: rules.included is not None and withheld(path, rules.included),
+        )
+        edits, conflicts = self._with_texts(merge, rules)
+        if rules.on_overlap is OnOverlap.TAKE_THEIRS:
+            edits |= {conflict.path: conflict.theirs for conflict in conflicts}
+            conflicts = []
+        at_ns = self._now_ns()
+        stamped = {path: entry and _stamped(entry, at_ns) for path, entry in edits.items()}
+        return Merged(
+            files=self._store.graft(ours, stamped, at_ns) if stamped else ours,
+            changed=by_theirs,
+            conflicts=tuple(conflicts),
+            withheld=merge.withheld,
+        )
+
+    def _renames(self, ours: Sequence[TreeDifference], theirs: Sequence[TreeDifference]) -> Renames:
+        """Files that one side renamed, as far as the other side has anything to do with them."""
+        mine, others = {d.path for d in ours}, {d.path for d in theirs}
+        return Renames(ours=self._renamed(ours, others), theirs=self._renamed(theirs, mine))
+
+    def _renamed(self, differences: Sequence[TreeDifference], meeting: set[str]) -> dict[str, str]:
+        gone = {
+            d.path: d.old
+            for d in differences
+            if d.old is not None and not d.old.is_folder and d.new is None and d.path in meeting
+        }
+        if not gone:
+            return {}
+        come = {
+            d.path: d.new for d in differences if d.new is not None and not d.new.is_folder and d.old is None
+        }
+        return {rename.old: rename.new for rename in find_renames(gone, come, self._store.read)[0]}
+
+    def _with_texts(
+        self, merge: TreeMerge, rules: MergeRules
+    ) -> tuple[dict[str, TreeEntry | None], list[PathConflict]]:
+        """Merge the files that both sides changed, line by line; gives all edits and all conflicts."""
+        edits, conflicts, placed = dict(merge.edits), list(merge.conflicts), list[TextToMerge]()
+
+        def merged() -> Iterator[bytes]:
+            for text in merge.texts:
+                data, reason = self._merged_text(text, rules)
+                if reason:
+                    conflicts.append(PathConflict(path=text.path, reason=reason, theirs=text.entry))
+                if data is not None:
+                    placed.append(text)
+                    yield data
+                elif text.moved_from is not None:
+                    del edits[text.moved_from]
+
+        for text, content in zip(placed, self._store.put(merged()), strict=True):
+            edits[text.path] = replace(text.entry, content=content)
+        return edits, sorted(conflicts, key=lambda conflict: os.fsencode(conflict.path))
+
+    def _merged_text(self, text: TextToMerge, rules: MergeRules) -> tuple[bytes | None, str]:
+        """The merged bytes, if there are any to be written; and why it is a conflict, if it is one."""
+        theirs = text.entry.content
+        assert theirs is not None
+        sides = [self._text(content) for content in (text.base, text.ours, theirs)]
+        base, mine, other = sides
+        if base is None or mine is None or other is None:
+            return None, "both sides changed it, and it is no text"
+        marks = rules.names if rules.on_overlap is OnOverlap.MARK else None
+        merge = merge_texts(base, mine, other, marks)
+        if not merge.overlaps:
+            return merge.text, ""
+        return (merge.text if marks else None), merge.reason
+
+    def _text(self, content: StoredContent) -> bytes | None:
+        """The bytes of a text; None where it is none."""
+        if content.size > LARGEST_TEXT:
+            return None
+        data = self._store.read(content)
+        return None if is_binary(data) else data
+
+    def choose(
+        self, base: Root, ours: Root, theirs: Root, name: str, same: Callable[[Root, Root], bool]
+    ) -> Merged:
+        """Take a database as they have it, whole, where ours did not change meanwhile; `name` is what ours is called.
+
+        `same` tells whether two are the same as SQLite reads them.
+        """
+        changed = self._store.difference(base, theirs)
+        files, reason = ours, ""
+        if changed and not same(base, theirs):
+            if same(base, ours):
+                edits, reason = self._taken(changed, ours, theirs, name)
+                files = ours if reason else self._store.graft(ours, edits, self._now_ns())
+            elif not same(ours, theirs):
+                reason = "both sides changed the database"
+        conflicts = (PathConflict(path=name, reason=reason, theirs=None),) if reason else ()
+        return Merged(files=files, changed=changed, conflicts=conflicts, withheld=())
+
+    def _taken(
+        self, changed: Sequence[TreeDifference], ours: Root, theirs: Root, name: str
+    ) -> tuple[dict[str, TreeEntry | None], str]:
+        """What makes our database theirs; or why it cannot be."""
+        sides = self._store.difference(ours, theirs)
+        come = [d.new for d in sides if d.new is not None and d.new.content is not None]
+        gone = [d.old for d in sides if d.old is not None and d.old.content is not None]
+        if not come:
+            return {name: None}, ""
+        heads = [self._store.head(e.content, _HEADER) for e in (come[0], *gone[:1]) if e.content is not None]
+        if len(come) > 1 or not (not heads[0] or heads[0].startswith(_MAGIC)):
+            return {}, "what the sandbox holds is no database any more"
+        sizes = [_page_size(head) for head in heads]
+        if all(sizes) and len({*sizes}) > 1:
+            return {}, f"its pages of {sizes[1]} bytes became pages of {sizes[0]}"
+        same_mode = gone and all(d.old is None or d.new is None or d.old.mode == d.new.mode for d in changed)
+        mode = gone[0].mode if same_mode else come[0].mode
+        return {name: replace(come[0], mode=mode)}, ""
+
+    def _now_ns(self) -> int:
+        return int(self._clock.now().timestamp() * 1_000_000) * 1000
+
+
+def _stamped(entry: TreeEntry, at_ns: int) -> TreeEntry:
+    return replace(entry, beside=replace(entry.beside, mtime_ns=at_ns))
+
+
+def _page_size(head: bytes) -> int:
+    """The page size that a database's header tells; 0: it has none yet."""
+    told = int.from_bytes(head[_PAGE_SIZE], "big")
+    return 65536 if told == 1 else told

@@ -1,0 +1,232 @@
+"""Brings stored snapshots into the real resources of a plan, all or none.
+
+Everything is computed and stored before. What is to be done is recorded as an intent, with what was there and
+what is to be there; then the real things are restored to it, as a rollback in place restores them. Whatever
+stops that, a failure, a signal or the death of the process, every resource is put back, but for paths that
+someone else changed in the meantime: those are left alone and named.
+"""
+
+import posixpath
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from msgspec.structs import replace
+
+from mulligan.application.checkpoint_manager import Changes, CheckpointManager
+from mulligan.application.merge_service import MergeRules, MergeService, OnOverlap
+from mulligan.application.recorder import Recorder
+from mulligan.application.run import Entry, Run
+from mulligan.application.sandbox_service import refuse_taken
+from mulligan.boundaries import act
+from mulligan.domain.applying import RealChange, Snapshots, left_halfway
+from mulligan.domain.event import EventType
+from mulligan.domain.ids import IntentId
+from mulligan.domain.intent import Intent, IntentKind
+from mulligan.domain.placement import lie_together
+from mulligan.domain.plan import Phase, Plan, State
+from mulligan.domain.resource import ResourceType, Sandbox
+from mulligan.domain.snapshot import Root, Snapshot
+from mulligan.domain.text_merge import Labels
+from mulligan.domain.tree_difference import changed_by_others
+from mulligan.errors import ApplyUnderWay, ChangedMeanwhile, MulliganError, RestoreIncomplete
+from mulligan.ports import Clock, Database, Ids, SandboxKinds, SnapshotStore, Transaction
+
+_KINDS = (IntentKind.APPLY, IntentKind.UNAPPLY)
+_POSITION = ("HEAD", "branch")  # what else a position holds, such as the index, changes by looking at it
+_SIDES = Labels(ours="others", theirs="taking it back")
+
+
+class RealChangeService:
+    """Changes real resources under an intent, and takes that back."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+        manager: CheckpointManager,
+        merges: MergeService,
+        recorder: Recorder,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+        self._kinds = kinds
+        self._manager = manager
+        self._merges = merges
+        self._recorder = recorder
+        self._ids = ids
+        self._clock = clock
+
+    def begin(self, run: Run, kind: IntentKind, reals: Sequence[Sandbox]) -> Intent:
+        """Record that real resources are about to change, where nobody else is at work on them."""
+        now = self._clock.now()
+        locations = [real.path for real in reals]
+        intent = Intent(
+            intent_id=IntentId(self._ids.new()),
+            plan_id=run.plan.plan_id,
+            kind=kind,
+            data={"locations": list(locations)},
+            created_at=now,
+        )
+        plan = run.plan.moved_to(Phase.APPLY, State.PROCESSING, now) if kind is IntentKind.APPLY else run.plan
+        with act("apply.intend"), self._database.writing_as(run.claim) as db:
+            for location in locations:
+                refuse_taken(db, run.plan.plan_id, location)
+                _refuse_under_way(db, run.plan, location)
+            db.plans.save(plan)
+            db.intents.add(intent)
+            events = self._recorder.write(db, plan, run.pending)
+        run.plan, run.pending = plan, []
+        self._recorder.show(run, events)
+        return intent
+
+    def ready(self, run: Run, changes: Sequence[RealChange]) -> None:
+        """Record what was there and what is to be there: from here on what was begun is put back, not dropped."""
+        with act("apply.ready"), self._database.writing_as(run.claim) as db:
+            for change in changes:
+                db.real_changes.add(change)
+
+    def carry_out(self, run: Run, changes: Sequence[RealChange]) -> Changes:
+        """Make the real resources what was recorded; refused where someone changed them since they were kept."""
+        with self._store.hold():
+            others = [path for change in changes for path in self._changed(run, change)]
+        if others:
+            hint = "nothing was touched; run the command again"
+            raise ChangedMeanwhile(plan_id=run.plan.plan_id, paths=", ".join(others), hint=hint)
+        written = Snapshots({change.real.resource: change.written for change in changes})
+        return self._manager.restore(over(run, [change.real for change in changes]), written)
+
+    def settle(
+        self, run: Run, intent: Intent, plan: Plan, entry: Entry, also: Callable[[Transaction], None]
+    ) -> None:
+        """Record that it is done; `also` writes what else changes with it."""
+        with act("apply.settle"), self._database.writing_as(run.claim) as db:
+            also(db)
+            db.intents.close(intent.intent_id)
+            db.plans.save(plan)
+            events = self._recorder.write(db, plan, [*run.pending, entry])
+        run.plan, run.pending = plan, []
+        self._recorder.show(run, events)
+
+    def take_back(self, run: Run, intent: Intent) -> None:
+        """Put every real resource back to what it was when the intent was recorded, and close that.
+
+        RestoreIncomplete where that cannot be done now: whoever claims the plan next tries again.
+        """
+        with self._database.reading() as db:
+            if all(each.intent_id != intent.intent_id for each in db.intents.list(run.plan.plan_id)):
+                return  # it was settled: a signal came after that
+            changes = [c for c in db.real_changes.list(run.plan.plan_id) if c.act is intent.kind]
+        told: list[str] = []
+        try:
+            if changes:
+                told = self._put_back(run, changes)
+        except MulliganError as exc:
+            paths = ", ".join(change.real.path for change in changes)
+            raise RestoreIncomplete(path=paths, plan_id=run.plan.plan_id, reason=exc.text) from exc
+        self._drop(run, intent, told)
+
+    def finish(self, run: Run, intent: Intent) -> None:
+        """Take back what a process that died had begun, and tell so."""
+        with self._database.reading() as db:
+            began = any(c.act is intent.kind for c in db.real_changes.list(run.plan.plan_id))
+        self.take_back(run, intent)
+        if began:
+            run.told.append(f"an {intent.kind.value} that was cut off was taken back")
+
+    def way_back(self, run: Run, change: RealChange) -> tuple[Snapshot, tuple[str, ...]]:
+        """What a real resource is to become when a change is taken back, and what of others stays as it is."""
+        kind = self._kinds.of(change.real)
+        present = kind.capture(change.real, run.observer).snapshot
+        if change.real.type is ResourceType.SQLITE:
+            if any(kind.same(change.real, present, each) for each in (change.written, change.before)):
+                return change.before, ()
+            return present, (change.real.path,)
+        files, left = self._files_back(change, present)
+        if files.id == change.before.roots[0].id:
+            files = change.before.roots[0]  # with all its times
+        position, moved = self._position_back(change, present)
+        return Snapshot((files, *position)), (*(f"{change.real.path}/{path}" for path in left), *moved)
+
+    def _changed(self, run: Run, change: RealChange) -> list[str]:
+        """Where a real resource is not what it was when it was kept."""
+        present = self._kinds.of(change.real).capture(change.real, run.observer).snapshot
+        pairs = list(zip(change.before.roots, present.roots, strict=True))
+        is_file = change.real.type is ResourceType.SQLITE
+        folder = posixpath.dirname(change.real.path) if is_file else change.real.path
+        found = [posixpath.join(folder, d.path) for d in self._store.difference(*pairs[0])]
+        for position in pairs[1:]:
+            moved = [d.path for d in self._store.difference(*position) if d.path in _POSITION]
+            found += [posixpath.join(folder, ".git", path) for path in moved]
+        return found
+
+    def _put_back(self, run: Run, changes: Sequence[RealChange]) -> list[str]:
+        real = over(run, [change.real for change in changes])
+        self._manager.require(real.sandboxes)
+        targets: dict[str, Snapshot] = {}
+        told: list[str] = []
+        with self._store.hold():
+            for change in changes:
+                targets[change.real.resource], left = self.way_back(run, change)
+                told += [f"{path} was changed by others meanwhile and is left as it is" for path in left]
+            self._manager.restore(real, Snapshots(targets))
+        return told
+
+    def _files_back(self, change: RealChange, present: Snapshot) -> tuple[Root, list[str]]:
+        """The files without the change: what others did since stays, and where that cannot be, so does all of it."""
+        before, written, here = (s.roots[0] for s in (change.before, change.written, present))
+        edits = left_halfway(self._store.difference(before, here), self._store.difference(written, here))
+        if edits:
+            here = self._store.graft(here, edits, 0)
+        rules = MergeRules(names=_SIDES, on_overlap=OnOverlap.STOP, included=None)
+        merged = self._merges.merge(written, here, before, rules)
+        return merged.files, [conflict.path for conflict in merged.conflicts]
+
+    def _position_back(
+        self, change: RealChange, present: Snapshot
+    ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
+        """Where a checkout stood; where others let it stand elsewhere meanwhile, it stays there."""
+        if len(present.roots) == 1:
+            return (), ()
+        to_written, to_before = (
+            self._store.difference(present.roots[1], each.roots[1])
+            for each in (change.written, change.before)
+        )
+        moved = [path for path in changed_by_others(to_written, to_before) if path in _POSITION]
+        if moved:
+            return present.roots[1:], tuple(posixpath.join(change.real.path, ".git", path) for path in moved)
+        return change.before.roots[1:], ()
+
+    def _drop(self, run: Run, intent: Intent, told: Sequence[str]) -> None:
+        now = self._clock.now()
+        entries = [Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in told]
+        with act("apply.drop"), self._database.writing_as(run.claim) as db:
+            plan = db.plans.get(run.plan.plan_id)
+            if intent.kind is IntentKind.APPLY and plan.state is State.PROCESSING:
+                plan = plan.moved_to(Phase.EXECUTE, State.COMPLETE, now)
+                db.plans.save(plan)
+            db.real_changes.remove(plan.plan_id, intent.kind)
+            db.intents.close(intent.intent_id)
+            events = self._recorder.write(db, plan, [*run.pending, *entries])
+        run.plan, run.pending = plan, []
+        run.told += told
+        self._recorder.show(run, events)
+
+
+def over(run: Run, reals: Sequence[Sandbox]) -> Run:
+    """The same run over the real resources."""
+    return replace(run, sandboxes=tuple(reals), pending=[], added_bytes={}, still=None)
+
+
+def _refuse_under_way(db: Transaction, plan: Plan, location: str) -> None:
+    """Refuse to change what another plan is changing, or was when its process died."""
+    for intent in db.intents.of_kinds(_KINDS):
+        if intent.plan_id == plan.plan_id:
+            continue
+        for other in cast("list[str]", intent.data["locations"]):
+            if lie_together(location, other):
+                raise ApplyUnderWay(plan_id=intent.plan_id, path=location)

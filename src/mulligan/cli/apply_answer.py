@@ -1,0 +1,65 @@
+"""How applying a plan, and taking that back, is asked for and told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from mulligan.cli.answer import Answer, Line, Table
+
+if TYPE_CHECKING:
+    from mulligan.application.apply_preparing import Application
+    from mulligan.application.queries import PlanStatus
+    from mulligan.cli.invocation import Invocation
+
+
+class Run(Protocol):
+    """Does it, or says what it would do."""
+
+    def __call__(self, *, dry: bool) -> Answer:
+        """Give the answer."""
+        ...
+
+
+def confirmed(invocation: Invocation, run: Run, question: str, *, yes: bool) -> Answer:
+    """Do it, unless told otherwise after the user has seen what it would do and said yes."""
+    if not yes:
+        preview = run(dry=True)
+        if preview.error is None:  # a conflict changes nothing: there is nothing to ask for
+            invocation.show(preview)
+            invocation.confirm(question)
+    return run(dry=False)
+
+
+def apply_answer(status: PlanStatus, done: Application, *, verb: str) -> Answer:
+    """What was done to the real resources, or would be, or stood in the way."""
+    would = "would " if done.dry_run else ""
+    title = f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}"
+    blocks: list[Line | Table] = [Line(title, title=True)]
+    if done.conflicts:
+        rows = tuple((c.resource, c.path, c.reason) for c in done.conflicts)
+        blocks.append(Table(("RESOURCE", "PATH", "CONFLICT"), rows))
+    for each in done.applied:
+        commit = f", commit {each.commit}" if each.commit else ""
+        count = f"{each.files} files, +{each.insertions} -{each.deletions}{commit}"
+        blocks.append(Line(f"{would}{verb} in {each.resource}: {count}"))
+        blocks += [Line(f"in the working tree only: {text}") for text in each.uncommitted]
+    rows = tuple((f.status.value, f.resource, f.path) for f in (*done.files, *done.folders))
+    if rows:
+        blocks.append(Table(("CHANGE", "RESOURCE", "PATH"), rows))
+    data = {name: getattr(status, name) for name in status.__struct_fields__}
+    return Answer(
+        data={
+            **data,
+            "dry_run": done.dry_run,
+            "applied": done.applied,
+            "changes": [
+                {"resource": f.resource, "path": f.path, "status": f.status}
+                for f in (*done.files, *done.folders)
+            ],
+            "conflicts": done.conflicts,
+            "sandbox_cleanup": done.sandbox_cleanup,
+        },
+        blocks=blocks,
+        messages=[*status.messages, *done.messages],
+        error=done.error,
+    )
