@@ -150,3 +150,9 @@ def test_a_restored_folder_is_told_as_it_is(project: Path, tmp_path: Path) -> No
     (tmp_path / "dangling").symlink_to("nowhere")
     for to in ("../dangling", "../look", "..", "."):
         assert ask(project, "checkpoint", "restore", "draft", "--to", to)["error"]["kind"] == "target_exists"
+
+
+def test_what_was_applied_is_told_as_done(project: Path, shown) -> None:
+    assert "\nwould be applied in workspace: 1 file, +1 -1\n" in shown("plan", "apply", "tour", "--dry-run")
+    assert "\napplied in workspace: 1 file, +1 -1\n" in shown("plan", "apply", "tour", "--yes")
+    assert "\ntaken back in workspace: 1 file, +1 -1\n" in shown("plan", "unapply", "tour", "--yes")
