@@ -31,7 +31,7 @@ def confirmed(invocation: Invocation, run: Run, question: str, *, yes: bool) -> 
     return run(dry=False)
 
 
-def apply_answer(status: PlanStatus, done: Application, *, verb: str) -> Answer:
+def apply_answer(status: PlanStatus, done: Application, *, done_as: str) -> Answer:
     """What was done to the real resources, or would be, or stood in the way."""
     would = "would be " if done.dry_run else ""
     title = f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}"
@@ -42,7 +42,7 @@ def apply_answer(status: PlanStatus, done: Application, *, verb: str) -> Answer:
     for each in done.applied:
         commit = f", commit {each.commit}" if each.commit else ""
         count = f"{counted(each.files, 'file')}, +{each.insertions} -{each.deletions}{commit}"
-        blocks.append(Line(f"{would}{verb} in {each.resource}: {count}"))
+        blocks.append(Line(f"{would}{done_as} in {each.resource}: {count}"))
         blocks += [Line(f"in the working tree only: {text}") for text in each.uncommitted]
     rows = tuple((f.status.value, f.resource, f.path) for f in (*done.files, *done.folders))
     if rows:

@@ -290,7 +290,7 @@ def apply(
     def run(*, dry: bool) -> Answer:
         return apply_answer(
             *project.apply(plan, dry_run=dry, commit=not no_commit, message=message, include=include),
-            verb="applied",
+            done_as="applied",
         )
 
     return run(dry=True) if dry_run else confirmed(invocation, run, "Apply?", yes=yes)
@@ -310,7 +310,7 @@ def unapply(invocation: Invocation, plan: str, yes: bool, dry_run: bool) -> Answ
     project = invocation.project()
 
     def run(*, dry: bool) -> Answer:
-        return apply_answer(*project.unapply(plan, dry_run=dry), verb="taken back")
+        return apply_answer(*project.unapply(plan, dry_run=dry), done_as="taken back")
 
     return run(dry=True) if dry_run else confirmed(invocation, run, "Take it back?", yes=yes)
 
