@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Answer, Line, Patch, Table
+from mulligan.domain.counting import counted
 
 if TYPE_CHECKING:
     from mulligan.domain.diff import Diff, FileDiff
@@ -34,7 +35,11 @@ def _summary(diff: "Diff") -> tuple[Line | Table, ...]:
     deletions = sum(file.deletions or 0 for file in diff.files)
     return (
         Table(("STATUS", "RESOURCE", "PATH", "+", "-"), tuple(rows)),
-        Line(f"{len(diff.files)} files differ: {insertions} lines inserted, {deletions} deleted", title=True),
+        Line(
+            f"{counted(len(diff.files), 'file differs', 'files differ')}: "
+            f"{counted(insertions, 'line')} inserted, {deletions} deleted",
+            title=True,
+        ),
     )
 
 

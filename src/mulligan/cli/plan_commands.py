@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.changes_table import changes_table
+from mulligan.cli.changes_table import changes_line, changes_table
 from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
@@ -109,7 +109,7 @@ def list_plans(invocation: Invocation, state: str | None, limit: int | None) -> 
         for p in plans
     )
     blocks = [Table(("PLAN", "NAME", "STATE", "STEPS", "UPDATED"), rows)] if rows else [Line("no plans yet")]
-    return Answer(data={"plans": plans}, blocks=blocks, messages=not_shown(plans.older, "plans"))
+    return Answer(data={"plans": plans}, blocks=blocks, messages=not_shown(plans.older, "plan"))
 
 
 @command(group, "log", example="mulligan plan log upgrade-api", codes=_READS)
@@ -123,7 +123,7 @@ def log(invocation: Invocation, plan: str, limit: int | None) -> Answer:
     return Answer(
         data={"events": shown},
         blocks=[Table(("SEQ", "TIME", "EVENT", ""), rows)],
-        messages=not_shown(events.older, "entries"),
+        messages=not_shown(events.older, "entry", "entries"),
     )
 
 
@@ -363,13 +363,10 @@ def _rollback_answer(rollback: Rollback) -> Answer:
     verb = "would go" if rollback.dry_run else "went"
     blocks: list[Line | Table] = [
         Line(
-            f"plan {summary.plan} {verb} back to {summary.checkpoint}{label}, step {after.step_index}",
+            f"plan {summary.plan} {verb} {summary.direction} to {summary.checkpoint}{label}, step {after.step_index}",
             title=True,
         ),
-        Line(
-            f"{summary.files_reverted} paths, {impact.tool_calls_undone} tool calls, "
-            f"{impact.decisions_discarded} decisions taken back"
-        ),
+        changes_line(summary.files_reverted, impact),
     ]
     undone = "to be undone" if rollback.dry_run else "undone"
     blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
