@@ -21,6 +21,15 @@ Every Command Explains Itself
         Should Contain    ${ended.stdout}    --format
     END
 
+Help Has Its Short Name Everywhere
+    FOR    ${line}    IN    ${EMPTY}    plan    plan rollback    checkpoint restore    gc
+        @{words}=    Split String    ${line}
+        ${short}=    Run    @{words}    -h
+        ${long}=    Run    @{words}    --help
+        Should Be Equal As Integers    ${short.code}    0
+        Should Be Equal    ${short.stdout}    ${long.stdout}
+    END
+
 The Groups List Their Commands
     ${ended}=    Run    --help
     FOR    ${word}    IN    checkpoint    config    gc    init    plan    run    tool    undo

@@ -708,7 +708,7 @@ class Conflicted(MulliganError):
 
     exit_code: ClassVar[int] = 4
     http_status: ClassVar[int] = 409
-    message: ClassVar[str] = "{count} conflicts: {paths}"
+    message: ClassVar[str] = "in conflict: {paths}"
     hint: ClassVar[str] = "mend them and try again"
 
 
@@ -744,7 +744,7 @@ class ChildConstrained(SubplanConflicts):
 class ApplyConflicted(Conflicted):
     """What a plan made, or what is to be taken back, and what others did since do not go together."""
 
-    message: ClassVar[str] = "{count} conflicts with what others changed since: {paths}"
+    message: ClassVar[str] = "in conflict with what others changed since: {paths}"
     hint: ClassVar[str] = (
         "no real resource was changed; mend these in the real resource or in the sandbox, then run the command again"
     )

@@ -310,7 +310,7 @@ def test_a_terminal_shows_output_a_short_diff_and_what_to_do_next(folder: Path) 
     assert code == 0
     assert "\nworking\n" in shown
     assert "+two" in shown
-    assert "1 files differ: 1 lines inserted, 0 deleted" in shown
+    assert "1 file differs: 1 line inserted, 0 deleted" in shown
     assert "is execute/complete, exit status 0" in shown
     plan_id = data_of(folder, "plan", "status")["plan_id"]
     assert f"apply it:  mulligan plan apply {plan_id}\n" in shown

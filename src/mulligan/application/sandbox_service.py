@@ -13,6 +13,7 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
 from mulligan.boundaries import act
 from mulligan.config import Settings
+from mulligan.domain.counting import counted
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import IntentId, PlanId
 from mulligan.domain.intent import Intent, IntentKind
@@ -245,7 +246,9 @@ class SandboxService:
             )
 
     def _sizes(self, resource: Resource, survey: Survey) -> Entry:
-        text = f"{resource.name}: {survey.files} files, {survey.size_bytes} bytes to copy"
+        text = (
+            f"{resource.name}: {counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')} to copy"
+        )
         return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
 
     def _kind(self, resource: Resource, definition: PlanDefinition, settings: Settings) -> SandboxKind:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Answer, Block, Line, Patch, Table
+from mulligan.domain.counting import counted
 
 if TYPE_CHECKING:
     from mulligan.domain.diff import Diff, FileDiff
@@ -36,7 +37,7 @@ def short_diff(diff: "Diff", plan_id: str) -> tuple[Block, ...]:
     assert isinstance(table, Table)
     left_out = len(table.rows) - _SHORT_TABLE
     blocks: list[Block] = [Table(table.columns, table.rows[:_SHORT_TABLE]), count]
-    more = f"{left_out} more paths, and " if left_out > 0 else ""
+    more = f"{counted(left_out, 'more path')}, and " if left_out > 0 else ""
     blocks.append(Line(f"{more}all lines: mulligan plan diff {plan_id}"))
     return tuple(blocks)
 
@@ -52,7 +53,11 @@ def _summary(diff: "Diff") -> tuple[Line | Table, ...]:
     deletions = sum(file.deletions or 0 for file in diff.files)
     return (
         Table(("STATUS", "RESOURCE", "PATH", "+", "-"), tuple(rows)),
-        Line(f"{len(diff.files)} files differ: {insertions} lines inserted, {deletions} deleted", title=True),
+        Line(
+            f"{counted(len(diff.files), 'file differs', 'files differ')}: "
+            f"{counted(insertions, 'line')} inserted, {deletions} deleted",
+            title=True,
+        ),
     )
 
 

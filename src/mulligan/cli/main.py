@@ -13,6 +13,7 @@ from mulligan.cli.commands import command, everywhere
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.render import render
+from mulligan.domain.counting import counted
 from mulligan.errors import InternalError, Interrupted, MulliganError, ProjectUnwell, SystemFailed, UsageWrong
 
 # Which module declares the commands of each group; loaded when one of them is called.
@@ -55,7 +56,12 @@ class _Program(SuggestingGroup):
         return super().get_command(ctx, cmd_name)
 
 
-@click.group(cls=_Program, name="mulligan", invoke_without_command=True)
+@click.group(
+    cls=_Program,
+    name="mulligan",
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},  # all below it take them from here
+)
 @everywhere
 @click.version_option(package_name="mulligan")
 @click.pass_context
@@ -92,7 +98,8 @@ def gc(invocation: Invocation, dry_run: bool) -> Answer:
     report = invocation.project().gc(dry_run=dry_run)
     would = "would be " if dry_run else ""
     lines = [
-        Line(f"{report.bytes_freed} bytes {would}freed, {report.bytes_kept} bytes in packs are needed"),
+        Line(f"{counted(report.bytes_freed, 'byte')} {would}freed"),
+        Line(f"needed in packs: {counted(report.bytes_kept, 'byte')}"),
         Line(f"objects {would}removed: {report.objects_removed}, kept: {report.objects_kept}"),
         Line(f"packs {would}removed: {report.packs_removed}, rewritten: {report.packs_rewritten}"),
     ]
@@ -100,7 +107,8 @@ def gc(invocation: Invocation, dry_run: bool) -> Answer:
     leftovers = report.work_folders_removed + report.stat_caches_removed + report.scratch_folders_removed
     if leftovers:
         lines.append(Line(f"leftovers {would}removed: {leftovers}"))
-    unreadable = f"{report.packs_unreadable} packs cannot be read and stay: see `mulligan checkpoint verify`"
+    packs = counted(report.packs_unreadable, "pack")
+    unreadable = f"{packs} cannot be read and stay: see `mulligan checkpoint verify`"
     messages = [unreadable] if report.packs_unreadable else []
     return Answer(data=report, blocks=lines, messages=messages, warn=bool(messages))
 

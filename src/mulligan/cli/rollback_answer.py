@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.changes_table import changes_table
+from mulligan.cli.changes_table import changes_line, changes_table
 
 if TYPE_CHECKING:
     from mulligan.application.rollback_service import Rollback
@@ -18,13 +18,10 @@ def rollback_answer(rollback: Rollback) -> Answer:
     verb = "would go" if rollback.dry_run else "went"
     blocks: list[Line | Table] = [
         Line(
-            f"plan {summary.plan} {verb} back to {summary.checkpoint}{label}, step {after.step_index}",
+            f"plan {summary.plan} {verb} {summary.direction} to {summary.checkpoint}{label}, step {after.step_index}",
             title=True,
         ),
-        Line(
-            f"{summary.files_reverted} paths, {impact.tool_calls_undone} tool calls, "
-            f"{impact.decisions_discarded} decisions taken back"
-        ),
+        changes_line(summary.files_reverted, impact),
     ]
     if impact.child_plans_invalidated:
         word = "would be " if rollback.dry_run else ""
