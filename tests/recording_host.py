@@ -23,6 +23,7 @@ class RecordingHost:
         self.decisions: list[tuple[Choice, JsonObject]] = []
         self.labels: list[tuple[str, JsonObject]] = []
         self.lines: list[str] = []
+        self.spawned: list[JsonObject] = []
         self.memories: list[JsonObject] = []
         self.failure: BaseException | None = None
 
@@ -35,6 +36,11 @@ class RecordingHost:
         self._fail()
         self.labels.append((label, metadata))
         return GroupId(f"group-{len(self.labels)}")
+
+    def spawn(self, document: JsonObject) -> Json:
+        self._fail()
+        self.spawned.append(document)
+        return [{"plan_id": "child-1", "name": "a", "outputs": {"s": "done"}}]
 
     def log(self, message: str) -> None:
         self.lines.append(message)

@@ -33,9 +33,18 @@ BESIDES = {
     "step_failed": {"checkpoint", "tool"},
 }
 
+_CHILD = "{name: %s, steps: [{tool: edit_file, args: {path: api.txt, old: v1, new: %s}}]}"
+_IN_CONFLICT = (
+    "printf 'name: clash\\nsteps:\\n - {name: parts, subplans: {plans: ["
+    + ", ".join((_CHILD % ("mine", "v2"), _CHILD % ("yours", "v3")))
+    + "]}}\\n' > clash.yaml; mulligan plan execute clash.yaml || true; "
+    "for file in .mulligan/sandboxes/*/workspace/api.txt; do echo mended > $file; done"
+)
+
 # What the example in a command's help needs to have been done before it.
 BEFORE = {
     "tool trust": "echo 'import mulligan' > .mulligan/tools.py; mulligan tool trust --yes",
+    "plan resolve": _IN_CONFLICT,
     "plan resume": "mulligan plan rollback --yes upgrade-api draft",
     "plan unapply": "mulligan plan apply --yes upgrade-api",
 }

@@ -17,9 +17,7 @@ from tests.page_examples import PROJECT
 from tests.reference_pages import commands
 
 # Fields that nothing in this version gives a value.
-ALWAYS_NULL = {
-    "a-plan: parent_plan_id",
-}
+ALWAYS_NULL: set[str] = set()
 
 FILES = {
     **PROJECT,
@@ -67,6 +65,16 @@ name: keeping
 rollback_policy: {on_failure: keep}
 steps:
   - {name: bad, tool: shell, args: {command: "echo mess > mess; false"}}
+""",
+    "clash.yaml": """\
+name: clash
+resources: {texts: {type: fs-directory, location: texts}}
+steps:
+  - name: parts
+    subplans:
+      plans:
+        - {name: mine, steps: [{tool: shell, args: {command: "printf '\\\\0mine' > image"}}]}
+        - {name: yours, steps: [{tool: shell, args: {command: "printf '\\\\0yours' > image"}}]}
 """,
     "mended.yaml": """\
 name: failing
@@ -128,6 +136,14 @@ plan resume --dry-run keeping
 plan resume keeping                                         # 1
 plan resume failing --plan mended.yaml
 plan log failing
+plan execute clash.yaml                                     # 4
+plan status mine
+plan resume clash                                           # 4
+plan resolve clash other                                    # 3
+plan resolve clash
+plan resume clash
+plan cancel mine                                            # 3
+plan log clash
 plan execute versioned.yaml
 plan list
 plan list --state errored

@@ -27,6 +27,8 @@ PLACES = {
     "Resources": "name: p\nresources: {r: {type: fs-directory, location: ., ODD: 1}}\nsteps: [{checkpoint: c}]\n",
     "rollback_policy": "name: p\nrollback_policy: {ODD: 1}\nsteps: [{checkpoint: c}]\n",
     "Steps": "name: p\nsteps: [{checkpoint: c, ODD: 1}]\n",
+    "Keys": "name: p\nsteps: [{subplans: {plans: [], ODD: 1}}]\n",
+    "Keys, of a child": "name: p\nsteps: [{subplans: {plans: [{name: c, steps: [], ODD: 1}]}}]\n",
     "Steps, a decision": "name: p\nsteps: [{decision: {question: q, chosen: c, ODD: 1}}]\n",
 }
 
@@ -53,14 +55,15 @@ def test_the_plans_on_the_pages_run(plan: str, tmp_path: Path) -> None:
     assert "is execute/complete" in printed
 
 
-@pytest.mark.parametrize("page", ["plan-file.md", "tools.md", "sandbox.md"])
+@pytest.mark.parametrize("page", ["plan-file.md", "tools.md", "sandbox.md", "subplans.md"])
 def test_these_pages_have_plans(page: str) -> None:
     assert any(name.startswith(page) for name in PLANS)
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_every_key_of_a_plan_file_has_its_row(place: str, tmp_path: Path) -> None:
-    section = _page("plan-file.md").partition(f"\n## {place.partition(',')[0]}\n")[2].partition("\n## ")[0]
+    page = _page("subplans.md" if place.startswith("Keys") and place != "Keys of a plan" else "plan-file.md")
+    section = page.partition(f"\n## {place.partition(',')[0]}\n")[2].partition("\n## ")[0]
     told = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
     known = _known_keys(PLACES[place], tmp_path)
     assert len(known) > 2

@@ -25,19 +25,6 @@ def _(context):
         assert found == wanted, (row["step"], found)
 
 
-@then("each of these plans is refused by name, and none is recorded")
-def _(context):
-    world = context.world
-    for number, row in enumerate(context.table):
-        (world.plans / "refused.yaml").write_text(f"{{name: refused-{number}, {row['plan'].lstrip()[1:]}\n")
-        world.run("plan", "execute", world.plan_file("refused"))
-        assert world.code == 3, (row["plan"], world.told)
-        assert world.error["kind"] == "not_built_yet", world.told
-        assert row["names"] in world.error["message"], world.told
-        assert world.error["hint"]
-    assert world.ask("plan", "list")["plans"] == []
-
-
 @then("each of these resources is refused")
 def _(context):
     world = context.world

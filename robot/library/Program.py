@@ -44,6 +44,34 @@ steps:
   - {name: commit, tool: shell, args: {command: "git add -A; git commit -q -m agent; git tag made"}}
   - {name: stash, tool: shell, args: {command: "echo more >> a.txt; git stash -q; git branch -f other"}}
 """,
+    "parts": """\
+name: parts
+steps:
+  - name: parts
+    subplans:
+      plans:
+        - {name: first, steps: [{tool: write_file, args: {path: one, content: "1"}}]}
+        - {name: second, steps: [{tool: write_file, args: {path: two, content: "2"}}]}
+""",
+    "clash": """\
+name: clash
+steps:
+  - {name: begin, tool: write_file, args: {path: words, content: "base\\n"}}
+  - name: parts
+    subplans:
+      plans:
+        - {name: first, steps: [{tool: write_file, args: {path: words, content: "mine\\n"}}]}
+        - {name: second, steps: [{tool: write_file, args: {path: words, content: "yours\\n"}}]}
+""",
+    "long": """\
+name: long
+steps:
+  - name: parts
+    subplans:
+      plans:
+        - {name: slow, steps: [{tool: shell, args: {command: "touch started; exec sleep 300"}}]}
+        - {name: slower, steps: [{tool: shell, args: {command: "exec sleep 300"}}]}
+""",
     "holding": """\
 name: holding
 steps:

@@ -88,6 +88,21 @@ ACTS: dict[str, tuple[str, str, str]] = {
     ),
     "sandbox.clear": (_GOES, "trash, in part; the next removal or gc clears it", "nothing of the sandbox"),
     "scratch.write": (_SYNC, "no file for the call", "a file for a call that never came; gc removes it"),
+    "plan.constrain": (
+        _NONE,
+        "a plan that says processing; resume goes back to before the step and merges again",
+        "a plan that is constrained, on what the merge left; resolve goes on with it",
+    ),
+    "subplan.spawn": (
+        _NONE,
+        "the step as if it had not begun; the snapshot that was to be forked is named by no row, and gc removes it",
+        "child plans that wait; the step finds them when it runs again",
+    ),
+    "subplan.adopt": (
+        _NONE,
+        "children of an earlier run of the step; the next run finds them again",
+        "the same, on the present line of history; those that are wanted no more cancelled, their folders for gc",
+    ),
     "undo.run": (
         _NONE,
         "a call that is to be undone; the intent is open and the next claim undoes it",
@@ -225,7 +240,7 @@ class _Unwatched:
 
     def __enter__(self) -> None:
         """Go on, if this process still may."""
-        for check in _guards:
+        for check in tuple(_guards):  # child plans come and go in other threads
             check()
 
     def __exit__(self, *_: object) -> None:
@@ -243,7 +258,7 @@ class _Watched:
 
     def __enter__(self) -> None:
         self._watcher("before", self._name)
-        for check in _guards:
+        for check in tuple(_guards):  # child plans come and go in other threads
             check()
 
     def __exit__(

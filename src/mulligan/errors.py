@@ -5,6 +5,7 @@ MulliganError
 │   ├── StepFailed              a step of the plan ended in an error
 │   ├── ToolFailed              a tool call did not succeed
 │   │   └── ToolTimedOut
+│   ├── SubplansFailed          child plans of a step failed for good
 │   ├── CheckpointFailed        a checkpoint could not be taken; the plan stopped
 │   ├── TreeUnsteady            a file would not hold still while it was read
 │   ├── SnapshotDamaged         stored bytes are missing or not what they were
@@ -25,9 +26,11 @@ MulliganError
 ├── Refused                     exit code 3: a guard said no; nothing was changed
 │   ├── ProjectNotFound · ProjectForeign · ProjectUnusable
 │   ├── NotFound                PlanNotFound · CheckpointNotFound · DecisionNotFound · CorrectionNotFound ·
-│   │                           ToolUnknown · ToolMissing
+│   │                           ConflictUnknown · ToolUnknown · ToolMissing
 │   ├── Ambiguous
+│   ├── PlanIsChild             applied and cancelled is its parent
 │   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanNotReady
+│   ├── MarkersLeft             a path cannot be solved while the markers of its conflict stand in it
 │   ├── TransitionIllegal
 │   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
 │   ├── DecisionSuperseded · DecisionOutOfReach · NothingToChoose
@@ -40,6 +43,9 @@ MulliganError
 │   ├── DatabaseTooNew · DatabaseForeign
 │   └── NotBuiltYet             a feature this version does not have, by name
 ├── Conflicted                  exit code 4: two sides changed the same thing
+│   ├── ConflictsUnresolved     the plan cannot go on before someone has mended them
+│   ├── SubplanConflicts        a child plan and its parent did; the plan waits for someone to mend it
+│   │   └── ChildConstrained    a child plan waits for someone to mend its own
 │   └── ApplyConflicted         the real resources changed in conflict with the plan
 └── Interrupted                 exit code 130: Ctrl-C or SIGTERM; the plan can go on later
 
@@ -125,6 +131,13 @@ class ToolTimedOut(ToolFailed):
 
     message: ClassVar[str] = "{tool}: took longer than {timeout:g} s and was ended"
     hint: ClassVar[str] = "raise the step's `timeout:` or make the step smaller"
+
+
+class SubplansFailed(Failed):
+    """Child plans of a step failed, and no retries are left."""
+
+    message: ClassVar[str] = "child plans failed: {reason}"
+    hint: ClassVar[str] = "`mulligan plan status` of each says what stopped it"
 
 
 class CheckpointFailed(Failed):
@@ -318,6 +331,13 @@ class CheckpointNotFound(NotFound):
     hint: ClassVar[str] = "`mulligan checkpoint list --all` shows all checkpoints"
 
 
+class ConflictUnknown(NotFound):
+    """No conflict of the plan is in this path."""
+
+    message: ClassVar[str] = "plan {plan_id} has no conflict in {path}; it has: {known}"
+    hint: ClassVar[str] = "name one of these paths, or none to mark all of them as solved"
+
+
 class DecisionNotFound(NotFound):
     """No decision has this id."""
 
@@ -377,11 +397,27 @@ class PlanAlreadyComplete(Refused):
     hint: ClassVar[str] = "go back with `mulligan plan rollback {plan_id} CHECKPOINT`, then execute it again"
 
 
+class PlanIsChild(Refused):
+    """A child plan cannot be applied or cancelled by itself."""
+
+    message: ClassVar[str] = (
+        "plan {plan_id} is a child of plan {parent_plan_id} and cannot be {done} by itself"
+    )
+    hint: ClassVar[str] = "its result is merged into its parent: name that one"
+
+
 class PlanNotReady(Refused):
     """The plan is in a state from which this cannot be done."""
 
     message: ClassVar[str] = "plan {plan_id} is {phase}/{state}: {reason}"
     hint: ClassVar[str] = "look at it with `mulligan plan status {plan_id}`"
+
+
+class MarkersLeft(Refused):
+    """Markers of a conflict still stand in a path that is to be solved."""
+
+    message: ClassVar[str] = "conflict markers still stand in {paths}"
+    hint: ClassVar[str] = "edit the sandbox that `mulligan plan status {plan_id}` names, then try again"
 
 
 class TransitionIllegal(Refused):
@@ -665,6 +701,35 @@ class Conflicted(MulliganError):
     http_status: ClassVar[int] = 409
     message: ClassVar[str] = "in conflict: {paths}"
     hint: ClassVar[str] = "mend them and try again"
+
+
+class ConflictsUnresolved(Conflicted):
+    """The plan cannot go on before the conflicts that stopped it are mended."""
+
+    message: ClassVar[str] = "plan {plan_id} has {count} unresolved conflicts: {paths}"
+    hint: ClassVar[str] = (
+        "mend them in the sandbox that `mulligan plan status {plan_id}` names, then `mulligan plan resolve {plan_id}`"
+    )
+
+
+class SubplanConflicts(Conflicted):
+    """What a child plan made and what its parent's sandboxes hold overlap; the plan waits in `constrained`."""
+
+    message: ClassVar[str] = "merging child plan {child!r} left conflicts in paths: {count}"
+    hint: ClassVar[str] = (
+        "mend the paths that `mulligan plan status {plan_id}` lists in the sandbox, then "
+        "`mulligan plan resolve {plan_id}` and `mulligan plan resume {plan_id}`"
+    )
+
+
+class ChildConstrained(SubplanConflicts):
+    """A child plan waits with conflicts of its own, and its parent with it."""
+
+    message: ClassVar[str] = "child plan {child!r} ({child_plan_id}) waits with conflicts of its own: {count}"
+    hint: ClassVar[str] = (
+        "mend them in its sandbox, then `mulligan plan resolve {child_plan_id}` and "
+        "`mulligan plan resume {plan_id}`"
+    )
 
 
 class ApplyConflicted(Conflicted):

@@ -81,6 +81,27 @@ steps:
         echo 2 > two
         test -e "$PLACE/asked" || { touch "$PLACE/asked"; kill -TERM $(cut -d' ' -f4 /proc/$PPID/stat); sleep 30; }
 """
+# Children that run at once; the third overlaps with the first, and with NOTHING none does.
+FAMILY = """\
+name: NAME
+resources: {kin: {type: fs-directory, location: kin}}
+steps:
+  - name: parts
+    subplans:
+      max_parallel: 2
+      plans:
+        - name: NAME-left
+          steps:
+            - {name: do, tool: shell, args: {command: 'echo NAME-left.do >> "$PLACE/ran"; echo left >> tool; rm gone'}}
+        - name: NAME-right
+          steps:
+            - {name: one, tool: shell, args: {command: 'echo NAME-right.one >> "$PLACE/ran"; mkdir new; echo > new/1'}}
+            - {name: two, tool: shell, args: {command: 'echo NAME-right.two >> "$PLACE/ran"; echo 2 > new/2'}}
+        - name: NAME-third
+          steps:
+            - {name: do, tool: shell, args: {command: 'echo NAME-third.do >> "$PLACE/ran"; OVERLAP'}}
+  - {name: after, tool: shell, args: {command: 'echo NAME.after >> "$PLACE/ran"; cat tool new/* > all'}}
+"""
 
 
 def notes_in(folder: Path) -> Path:
@@ -90,8 +111,8 @@ def notes_in(folder: Path) -> Path:
 
 def make_project_folder(folder: Path) -> None:
     """Put the real things and the plan files there."""
-    code, data, real, site = (folder / name for name in ("code", "data", "real", "site"))
-    for place in (code / "old", code / "empty", data, real, site, notes_in(folder)):
+    code, data, real, site, kin = (folder / name for name in ("code", "data", "real", "site", "kin"))
+    for place in (code / "old", code / "empty", data, real, site, kin, notes_in(folder)):
         place.mkdir(parents=True)
     (code / "gone").write_text("goes")
     (code / "link").symlink_to("gone")
@@ -102,6 +123,8 @@ def make_project_folder(folder: Path) -> None:
     for name in ("gone", "kept", "other"):
         (real / name).write_text(name)
     os.link(real / "other", real / "other name")
+    (kin / "tool").write_text("#!/bin/sh\n")
+    (kin / "gone").write_text("goes")
     for name in ("text", "gone"):
         (site / name).write_text(name)
     with closing(sqlite3.connect(site / "rows.db")) as db:
@@ -110,6 +133,9 @@ def make_project_folder(folder: Path) -> None:
     (folder / "mended.yaml").write_text(MAIN.replace("FIRST", "mended"))
     (folder / "in-place.yaml").write_text(IN_PLACE)
     (folder / "stopped.yaml").write_text(STOPPED)
+    for name, overlap in (("family", "echo third >> tool"), ("cousins", "echo third > third")):
+        text = FAMILY.replace("NAME", name).replace("OVERLAP", overlap)
+        (folder / f"{name}.yaml").write_text(text)
     for name in ("killed", "unmade", "dropped"):
         (folder / f"{name}.yaml").write_text(SMALL.replace("NAME", name))
     for name in ("shown", "halfway"):
@@ -208,6 +234,12 @@ def _leave_things_behind(folder: Path, run: Run) -> None:
     (home / "store" / "caches" / "of nothing").write_text("left behind")
     pack = next((home / "store" / "packs").iterdir())
     pack.with_name(f"{'0' * 32}.pack").write_bytes(pack.read_bytes())
+
+
+def _mend(folder: Path, run: Run) -> None:
+    """Bring together what a merge could not."""
+    (found,) = [t for t in folder.glob(".mulligan/sandboxes/*/kin/tool") if "<<<<<<<" in t.read_text()]
+    found.write_text("".join(f"{line}\n" for line in found.read_text().splitlines() if line[0] not in "<=>"))
 
 
 def created(name: str) -> Callable[[Path, Run], object]:
@@ -333,10 +365,34 @@ COMMANDS = (
         reached=in_state("stopped", State.COMPLETE),
         prepare=created("stopped"),
     ),
+    Command(
+        name="execute a family",
+        words=("plan", "execute", "family"),
+        reached=in_state("family", State.CONSTRAINED),
+        prepare=created("family"),
+    ),
+    Command(
+        name="resolve",
+        words=("plan", "resolve", "family"),
+        reached=in_state("family", State.QUEUED),
+        prepare=_mend,
+    ),
+    Command(name="resume it", words=("plan", "resume", "family"), reached=in_state("family", State.COMPLETE)),
+    Command(
+        name="resume a killed family",
+        words=("plan", "resume", "cousins"),
+        reached=in_state("cousins", State.COMPLETE),
+        prepare=cut_off("cousins", "after:call.run:2:SIGKILL", "plan", "execute", "cousins"),
+    ),
+    Command(
+        name="roll back a family",
+        words=("plan", "rollback", "--yes", "family", "first"),
+        reached=in_state("family", State.QUEUED),
+    ),
     Command(name="configure", words=("config", "set", "plan.max-parallel", "3")),
     Command(name="gc", words=("gc",), prepare=_leave_things_behind),
     Command(name="cancel", words=("plan", "cancel", "main"), reached=in_state("main", State.CANCELLED)),
 )
 SCENARIO = Scenario(
-    make=make_project_folder, commands=COMMANDS, places=("code", "data", "real", "site"), files=()
+    make=make_project_folder, commands=COMMANDS, places=("code", "data", "real", "site", "kin"), files=()
 )

@@ -37,6 +37,7 @@ GIT_USER = {
     "GIT_AUTHOR_DATE": "2026-01-02T00:00:00Z",  # equal commits have equal names
     "GIT_COMMITTER_DATE": "2026-01-02T00:00:00Z",
 }
+_WELL = (State.COMPLETE, State.CONSTRAINED)
 ATTEMPTS = 3  # more deaths or refusals at the same place are no progress
 
 
@@ -251,7 +252,7 @@ def _end_of_plan(project: Project, plan_id: str) -> dict[str, Any]:
         (c.checkpoint_type, c.label, c.step_index, _identity(project, c), c.resource)
         for c in project.checkpoints.list(plan_id)
         # What a step left that failed once is superseded when a later death is gone back from.
-        if not (status.state is State.COMPLETE and c.checkpoint_type is CheckpointType.ON_ERROR)
+        if not (status.state in _WELL and c.checkpoint_type is CheckpointType.ON_ERROR)
     ]
     return {
         "state": (status.phase, status.state, status.attempt),

@@ -81,6 +81,7 @@ def a_plan(plan_id: str = "01K00000000000000000000001", name: str = "upgrade") -
         current_group_id=None,
         last_checkpoint_id=None,
         failure=None,
+        conflicts=(),
         messages=(),
         fence=0,
         created_at=NOON,

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
+from mulligan.application.child_plans import ChildPlans, children_left_behind
 from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.impact import (
     Impact,
@@ -79,6 +80,7 @@ class CorrectionService:
         manager: CheckpointManager,
         returns: ReturnService,
         undos: UndoService,
+        children: ChildPlans,
         executor: PlanExecutor,
         settings: SettingsSource,
         ids: Ids,
@@ -90,6 +92,7 @@ class CorrectionService:
         self._manager = manager
         self._returns = returns
         self._undos = undos
+        self._children = children
         self._executor = executor
         self._settings = settings
         self._ids = ids
@@ -117,6 +120,7 @@ class CorrectionService:
                     kind=IntentKind.CORRECTION,
                     target=planned.target,
                     spare=None,
+                    ends_children=True,
                     state=State.QUEUED,
                     failure=None,
                     log=_told(planned.correction),
@@ -150,6 +154,8 @@ class CorrectionService:
             if target is None:
                 raise DecisionOutOfReach(decision_id=decision.decision_id, plan_id=plan_id)
             left_behind = decisions_left_behind(db, plan_id, target)
+            children = children_left_behind(db, plan_id, target, unfinished_too=True)
+        self._children.refuse_busy(children)
         there = replace(run.plan, definition=self._returns.definition_at(run, target))
         definition = _definition(there, wish, decision, target)
         if wish.execute or definition is not None:
@@ -170,7 +176,7 @@ class CorrectionService:
             redefines=definition is not None,
             attempt=run.plan.attempt + 1,
             superseded_decisions=tuple(d.decision_id for d in left_behind),
-            cancelled_child_plans=(),
+            cancelled_child_plans=tuple(child.plan_id for child in children),
             restored_checkpoint=target.first_checkpoint_id,
             created_at=self._clock.now(),
         )

@@ -1,14 +1,17 @@
 """Runs one step: the groups around it, its tool call or decision, and what happens inside it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.failure_service import FailureService
+from mulligan.application.preflight import check_before_running
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
+from mulligan.application.subplan_service import SubplanService
 from mulligan.application.tool_call_service import CALL_FAILURES, ToolCallService
 from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType, Reason
 from mulligan.domain.decision import Choice, Decision, DecisionType
@@ -16,11 +19,15 @@ from mulligan.domain.event import EventType
 from mulligan.domain.ids import DecisionId, GroupId
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.naming import label_problem
+from mulligan.domain.plan import PlanDefinition
 from mulligan.domain.step import Milestone, Step, StepRecord, StepStatus, Subplans, ToolUse
 from mulligan.domain.tool import Undo
 from mulligan.domain.trigger import Trigger
-from mulligan.errors import NotBuiltYet, RollbackDisabled, ToolFailed
+from mulligan.errors import PlanFileInvalid, RollbackDisabled, ToolFailed, ToolNotCheckpointable
 from mulligan.ports import Clock, Ids
+
+# Reads the child plans that a tool of a step asks for, which may name these outputs.
+ReadSpawn: TypeAlias = Callable[[JsonObject, PlanDefinition, str, Collection[str]], Subplans]
 
 
 class ExecutePhase:
@@ -31,6 +38,8 @@ class ExecutePhase:
         *,
         checkpoints: CheckpointService,
         calls: ToolCallService,
+        subplans: SubplanService,
+        read_spawn: ReadSpawn,
         failures: FailureService,
         recorder: Recorder,
         ids: Ids,
@@ -39,6 +48,8 @@ class ExecutePhase:
         """Use these collaborators."""
         self._checkpoints = checkpoints
         self._calls = calls
+        self._subplans = subplans
+        self._read_spawn = read_spawn
         self._failures = failures
         self._recorder = recorder
         self._ids = ids
@@ -73,8 +84,10 @@ class ExecutePhase:
             case Milestone():
                 self._start(run, step, due, ())
                 self._complete(run, step, None, begun)
-            case Subplans():
-                raise NotBuiltYet(feature="running subplans")
+            case Subplans() as subplans:
+                self._start(run, step, due, ())
+                self._subplans.run(run, step, subplans, 0)
+                self._complete(run, step, None, begun)
         if step.label is not None:
             self.take_labelled(run, step, step.label, {}, between_steps=True)
         self._checkpoints.auto_create_if_configured(
@@ -127,6 +140,7 @@ class ExecutePhase:
             Entry(type=EventType.STEP_DONE, data=data, at=now),
         ]
         run.outputs[step.name] = output
+        run.merged = []
         run.step_index += 1
 
     def _before_step_is_due(self, run: Run, step: Step) -> bool:
@@ -194,6 +208,27 @@ class ExecutePhase:
         )
         return self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
 
+    def spawn(self, run: Run, step: Step, document: JsonObject, number: int) -> Json:
+        """Run and merge child plans that a tool asks for; gives what became of each."""
+        try:
+            subplans = self._read_spawn(document, run.plan.definition, step.name, run.outputs)
+            asked = replace(run.plan.definition, steps=(replace(step, action=subplans),))
+            check_before_running(asked, self._calls.declarations())
+        except (PlanFileInvalid, ToolNotCheckpointable) as exc:
+            raise ToolFailed(tool="spawn", reason=exc.text, hint=exc.next_step) from exc
+        children = self._subplans.run(run, step, subplans, number)
+        run.still = None  # the tool works on
+        return [
+            {
+                "plan_id": child.plan_id,
+                "name": child.name,
+                "outputs": {
+                    s.name: child.plan.progress.outputs.get(s.name) for s in child.plan.definition.steps
+                },
+            }
+            for child in children
+        ]
+
     def log(self, run: Run, step: Step, message: str) -> None:
         """Write a tool's own words into the log, with the next group."""
         data: JsonObject = {"step": step.name, "message": message}
@@ -208,6 +243,7 @@ class StepInProgress:
         self._phase = phase
         self._run = run
         self._step = step
+        self._spawned = 0
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
         """Record a choice, with the checkpoint group that belongs to it."""
@@ -219,6 +255,12 @@ class StepInProgress:
         self._run.still = None
         group = self._phase.take_labelled(self._run, self._step, label, metadata, between_steps=False)
         return group.group_id
+
+    def spawn(self, document: JsonObject) -> Json:
+        """Run and merge child plans on what the tool has made so far."""
+        self._run.still = None
+        number, self._spawned = self._spawned, self._spawned + 1
+        return self._phase.spawn(self._run, self._step, document, number)
 
     def log(self, message: str) -> None:
         """Write a line into the plan's log."""

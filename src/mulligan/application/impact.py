@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from mulligan.application.checkpoint_manager import Changes
+from mulligan.application.child_plans import children_left_behind
 from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.decision import Decision
 from mulligan.domain.ids import PlanId
@@ -45,7 +46,7 @@ def impact_of(db: Transaction, plan_id: PlanId, target: CheckpointGroup, undoing
     segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
     calls = [c for c in db.tool_calls.list(plan_id) if not c.superseded]
     return Impact(
-        child_plans_invalidated=0,
+        child_plans_invalidated=len(children_left_behind(db, plan_id, target, unfinished_too=True)),
         decisions_discarded=len(decisions_left_behind(db, plan_id, target)),
         tool_calls_undone=sum(c.done_seq is None or not is_live(segments, c.line, c.done_seq) for c in calls),
         undo=tuple(map(described, undoing.undone)),

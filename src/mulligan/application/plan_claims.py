@@ -1,8 +1,9 @@
 """Claims a plan for this process, and finishes what a process that died had begun on it."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
+from mulligan.application.child_plans import below
 from mulligan.application.real_change_service import RealChangeService
 from mulligan.application.return_service import ReturnService
 from mulligan.application.run import Entry, Run
@@ -66,9 +67,12 @@ class PlanClaims:
                 if plan.state is State.PROCESSING:  # its process is gone, or we would not have the lock
                     db.tool_calls.interrupt(plan_id)
                 cut_off = plan.state is State.PROCESSING or bool(db.intents.list(plan_id))
+                worked_on = [c.plan_id for c in below(db, plan_id) if c.plan.state is State.PROCESSING]
             run = self._run(claim, plan, observer)
             if cut_off:
-                self._end_survivors(run)
+                self._end_survivors(run, [plan_id])
+            # Children run in the process of their parent; one that runs by itself has a process that lives.
+            self._end_survivors(run, [child for child in worked_on if not self._locks.holder(child)])
             if plan_id in self._outlived:
                 self._renewal.renew(run)
                 self._outlived.discard(plan_id)
@@ -106,6 +110,7 @@ class PlanClaims:
             outputs=dict(progress.outputs),
             memory=progress.memory,
             decisions=list(progress.decisions),
+            merged=list(progress.merged),
             latest=latest,
             added_bytes={},
             pending=[],
@@ -114,9 +119,11 @@ class PlanClaims:
             still=None,
         )
 
-    def _end_survivors(self, run: Run) -> None:
-        with act("survivors.end"):
-            ended = self._toolbox.end_survivors(run.plan.plan_id)
+    def _end_survivors(self, run: Run, plan_ids: Sequence[PlanId]) -> None:
+        ended: list[str] = []
+        for plan_id in plan_ids:
+            with act("survivors.end"):
+                ended += self._toolbox.end_survivors(plan_id)
         for described in ended:
             text = f"ended a process that a killed run had left behind: {described}"
             entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())

@@ -1,12 +1,14 @@
 """Executes a plan: claims it, makes or finds its sandboxes, walks its steps, ends in a state."""
 
+from typing import cast
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.execute_phase import ExecutePhase
-from mulligan.application.guards import refuse_ended
+from mulligan.application.guards import refuse_conflicts, refuse_ended
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.plan_mending import PlanMending
 from mulligan.application.plan_resume_service import PlanResumeService
@@ -20,16 +22,17 @@ from mulligan.config import Settings
 from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
-from mulligan.domain.plan import Phase, PlanDefinition, PlanFailure, ResumedFrom, State
-from mulligan.domain.step import StepStatus
+from mulligan.domain.plan import Conflict, Phase, PlanDefinition, PlanFailure, ResumedFrom, State
+from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.errors import (
     Interrupted,
     MulliganError,
     PlanAlreadyComplete,
     PlanTakenOver,
     StepFailed,
+    SubplanConflicts,
 )
-from mulligan.ports import Clock, Database, Observer, Toolbox
+from mulligan.ports import Clock, Database, Observer, StopRequest, Toolbox
 
 
 class Execution(Struct, frozen=True, kw_only=True):
@@ -58,9 +61,11 @@ class PlanExecutor:
         recorder: Recorder,
         sweeps: SweepService,
         toolbox: Toolbox,
+        stop: StopRequest,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
+        """Use these collaborators; `stop` is obeyed between two steps."""
+        self._stop_request = stop
         self._database = database
         self._claims = claims
         self._sandboxes = sandboxes
@@ -83,6 +88,7 @@ class PlanExecutor:
             refuse_ended(run.plan)
             if run.plan.is_executed:
                 raise PlanAlreadyComplete(plan_id=plan_id)
+            refuse_conflicts(run.plan)
             self._resumes.refuse_where_impossible(run)
             if mended is not None:
                 self._mending.adopt(run, mended)
@@ -107,6 +113,9 @@ class PlanExecutor:
         except KeyboardInterrupt:
             self._stop(run, State.QUEUED, None)
             raise Interrupted(plan_id=plan_id, hint=f"run on with `mulligan plan resume {plan_id}`") from None
+        except SubplanConflicts as exc:
+            self._constrain(run, exc)
+            return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
         except StepFailed as exc:
             return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
         except PlanTakenOver:
@@ -125,6 +134,9 @@ class PlanExecutor:
             self._recorder.move(run, Phase.EXECUTE, State.QUEUED, ())
         if run.sandboxes:
             return False
+        if run.plan.parent_plan_id is not None:
+            self._sandboxes.fork(run, run.plan.parent_plan_id)
+            return True
         self._sandboxes.check(run.plan.definition, run.settings)
         self._sandboxes.make(run)
         return True
@@ -144,6 +156,7 @@ class PlanExecutor:
                 run, reason_for(CheckpointType.PRE_EXECUTE, {}, between_steps=True), ()
             )
         while run.step_index < len(run.plan.definition.steps):
+            self._stop_request.obey()
             self._phase.run_step(run)
             self._sweeps.while_running(run)
         if enabled:
@@ -152,6 +165,29 @@ class PlanExecutor:
             )
         done = Entry(type=EventType.PLAN_STATE, data={"state": "complete"}, at=self._clock.now())
         self._recorder.move(run, Phase.EXECUTE, State.COMPLETE, [done])
+
+    def _constrain(self, run: Run, conflict: SubplanConflicts) -> None:
+        """Record that the plan waits for someone to mend what could not be merged, on the state it stands in."""
+        now = self._clock.now()
+        step = run.plan.definition.steps[run.step_index]
+        failure = PlanFailure(message=conflict.text, step=step.name, tool=None, checkpoint=None)
+        plan = replace(
+            run.progressed().moved_to(Phase.EXECUTE, State.CONSTRAINED, now),
+            failure=failure,
+            conflicts=tuple(
+                Conflict(**each) for each in cast("list[dict[str, str]]", conflict.facts["conflicts"])
+            ),
+        )
+        entry = Entry(type=EventType.PLAN_STATE, data={"state": plan.state.value}, at=now)
+        waiting = StepRecord(
+            index=run.step_index, name=step.name, status=StepStatus.PENDING, duration_ms=None
+        )
+        with act("plan.constrain"), self._database.writing_as(run.claim) as db:
+            events = self._recorder.write(db, plan, [*run.pending, waiting, entry])
+            db.tool_calls.interrupt(plan.plan_id)
+            db.plans.save(plan)
+        run.plan, run.pending = plan, []
+        self._recorder.show(run, events)
 
     def _stop(self, run: Run, state: State, failure: PlanFailure | None) -> None:
         """Record that the run stopped; what was ahead of the last group is discarded when it goes on."""

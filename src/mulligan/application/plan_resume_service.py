@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
-from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.guards import refuse_conflicts, refuse_ended, refuse_without_checkpoints
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Run
@@ -57,6 +57,7 @@ class PlanResumeService:
             refuse_ended(run.plan)
             if run.plan.is_executed:
                 raise PlanAlreadyComplete(plan_id=plan_id)
+            refuse_conflicts(run.plan)
             self.refuse_where_impossible(run)
             with self._database.reading() as db:
                 intents = db.intents.list(plan_id)
@@ -111,6 +112,7 @@ class PlanResumeService:
             kind=IntentKind.ROLLBACK,
             target=target,
             spare=None,
+            ends_children=False,
             state=State.QUEUED,
             failure=None,
             log={"reason": "what was in no checkpoint between two steps was discarded"},

@@ -1,6 +1,8 @@
 """Records new plans, and ends those that are not wanted any more."""
 
-from mulligan.application.guards import refuse_ended
+from mulligan.application.child_plans import ChildPlans, below
+from mulligan.application.guards import refuse_child, refuse_ended
+from mulligan.application.new_plans import add_plan, new_plan
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.preflight import check_before_running
 from mulligan.application.recorder import Recorder
@@ -13,9 +15,7 @@ from mulligan.domain.checkpoint import EMPTY_STATE
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Phase, Plan, PlanDefinition, State
-from mulligan.domain.rollback import FIRST_LINE, Line
-from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.plan import Phase, PlanDefinition, State
 from mulligan.errors import MulliganError, PlanTakenOver
 from mulligan.ports import Clock, Database, Ids, Observer, PlanLocks, Toolbox
 
@@ -30,6 +30,7 @@ class PlanService:
         claims: PlanClaims,
         locks: PlanLocks,
         sandboxes: SandboxService,
+        children: ChildPlans,
         settings: SettingsSource,
         recorder: Recorder,
         toolbox: Toolbox,
@@ -41,6 +42,7 @@ class PlanService:
         self._claims = claims
         self._locks = locks
         self._sandboxes = sandboxes
+        self._children = children
         self._settings = settings
         self._recorder = recorder
         self._toolbox = toolbox
@@ -53,40 +55,17 @@ class PlanService:
         check_before_running(definition, self._toolbox.declarations())
         self._sandboxes.check(definition, settings)
         self._sandboxes.check_confinement(definition, settings)
-        now = self._clock.now()
-        plan = Plan(
-            plan_id=PlanId(self._ids.new()),
-            parent_plan_id=None,
-            definition=definition,
-            phase=Phase.STRATEGIZE,
-            state=State.COMPLETE,
-            attempt=1,
-            progress=EMPTY_STATE,
-            line=FIRST_LINE,
-            current_group_id=None,
-            last_checkpoint_id=None,
-            failure=None,
-            messages=(),
-            fence=0,
-            created_at=now,
-            updated_at=now,
-        )
-        steps = [
-            StepRecord(index=index, name=step.name, status=StepStatus.PENDING, duration_ms=None)
-            for index, step in enumerate(definition.steps)
-        ]
-        created = Entry(type=EventType.PLAN_CREATED, data={"name": definition.name}, at=now)
+        plan = new_plan(PlanId(self._ids.new()), definition, None, EMPTY_STATE, self._clock.now())
         with act("plan.create"), self._database.writing() as db:
-            db.plans.add(plan)
-            db.steps.add(plan.plan_id, steps)
-            db.history.start(plan.plan_id, Line(line=FIRST_LINE, parent_line=None, fork_seq=0))
-            self._recorder.write(db, plan, [created])
+            add_plan(db, self._recorder, plan)
         return plan.plan_id
 
     def cancel(self, plan_id: PlanId, reason: str | None, observer: Observer) -> None:
         """End the plan for good; a process that works on it is asked to stop first."""
         with self._database.reading() as db:
-            refuse_ended(db.plans.get(plan_id))
+            plan = db.plans.get(plan_id)
+        refuse_ended(plan)
+        refuse_child(plan, "cancelled")
         self._locks.ask_to_stop(plan_id)
         with self._claims.open_as_it_is(plan_id, observer) as run:
             refuse_ended(run.plan)
@@ -97,9 +76,14 @@ class PlanService:
     def _end(self, run: Run, state: State, entry: Entry, *, clean_up: bool) -> None:
         """Bring the plan into a final state and forget its sandboxes, at once; then remove their folders."""
         plan = run.plan.moved_to(Phase.EXECUTE, state, entry.at)
+        with self._database.reading() as db:
+            children = below(db, plan.plan_id)
+        unfinished = [child for child in children if not child.is_done]
+        self._children.refuse_busy(children)
         with act("plan.end"), self._database.writing_as(run.claim) as db:
             events = self._recorder.write(db, plan, [*run.pending, entry])
             db.plans.save(plan)
+            self._children.cancel(db, unfinished, "its parent ended", entry.at)
             if clean_up:
                 self._sandboxes.forget(db, run)
         run.plan, run.pending = plan, []

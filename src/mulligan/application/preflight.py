@@ -2,22 +2,22 @@
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from mulligan.domain.json_value import Json
 from mulligan.domain.plan import PlanDefinition
 from mulligan.domain.step import Subplans, ToolUse
 from mulligan.domain.tool import ToolDeclaration
-from mulligan.errors import NotBuiltYet, ToolArgumentsUnfit, ToolMissing, ToolNotCheckpointable
+from mulligan.errors import ToolArgumentsUnfit, ToolMissing, ToolNotCheckpointable
 
 
 def check_before_running(definition: PlanDefinition, tools: Mapping[str, ToolDeclaration]) -> None:
-    """Refuse what this version cannot do, and tools the plan's rollback policy does not allow."""
+    """Refuse tools that are missing, calls that they do not take, and tools the rollback policy does not allow."""
     for step in definition.steps:
         match step.action:
-            case Subplans():
-                raise NotBuiltYet(
-                    feature=f"running subplans (step {step.name!r})",
-                    hint="write the child plans' steps into the plan itself",
-                )
+            case Subplans(plans=children):
+                for child in children:
+                    check_before_running(replace(definition, steps=child.steps), tools)
             case ToolUse(tool=name) if name not in tools:
                 raise ToolMissing(tool=name, step=step.name, known=", ".join(sorted(tools)))
             case ToolUse(tool=name, args=args):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mulligan.domain.json_value import JsonObject
     from mulligan.domain.resource import Sandbox, Strategy
     from mulligan.domain.step import StepRecord
-    from mulligan.ports import Database, PlanLocks, StoredTrees
+    from mulligan.ports import Database, PlanLocks, StoredTrees, Transaction
 
 
 class SandboxView(Struct, frozen=True, kw_only=True):
@@ -105,6 +105,7 @@ class PlanLine(Struct, frozen=True, kw_only=True):
     """A plan in a list."""
 
     plan_id: PlanId
+    parent_plan_id: PlanId | None
     name: str
     phase: Phase
     state: State
@@ -138,6 +139,7 @@ class Queries:
             calls = db.tool_calls.count_done(plan_id)
             decisions = db.decisions.count_live(plan_id)
             checkpoints = db.checkpoints.count(plan_id, superseded=False)
+            children = db.plans.count_children(plan_id)
             corrections = db.corrections.list(plan_id) if plan.attempt > 1 else ()
             current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
         bases = sandboxes or [change.real for change in applied]  # the sandboxes of an applied plan are gone
@@ -157,7 +159,7 @@ class Queries:
             execution=ExecutionCounts(
                 tool_calls=calls,
                 files_modified=files_modified,
-                child_plans=0,
+                child_plans=children,
                 decisions=decisions,
                 checkpoints=checkpoints,
             ),
@@ -177,6 +179,7 @@ class Queries:
         lines = [
             PlanLine(
                 plan_id=plan.plan_id,
+                parent_plan_id=plan.parent_plan_id,
                 name=plan.name,
                 phase=plan.phase,
                 state=plan.state,
@@ -199,14 +202,8 @@ class Queries:
 
     def tree(self, plan_id: PlanId, *, superseded: bool) -> TreeNode:
         """A plan's decisions and checkpoints as a tree; with or without what was left behind."""
-        from mulligan.domain.history_tree import history_tree
-
         with self._database.reading() as db:
-            plan, lines = db.plans.get(plan_id), db.history.lines(plan_id)
-            decisions = [d for d in db.decisions.list(plan_id) if superseded or not d.superseded]
-            groups = db.checkpoints.list(plan_id, superseded=superseded)
-            corrections = db.corrections.list(plan_id)
-        return history_tree(plan, lines, decisions, groups, corrections)
+            return _tree(db, db.plans.get(plan_id), superseded=superseded)
 
     def _files_modified(
         self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None
@@ -231,6 +228,8 @@ class Queries:
 
     def _error(self, plan: Plan, *, cut_off: bool) -> PlanErrorView | None:
         resume = f"run on with `mulligan plan resume {plan.plan_id}`"
+        if plan.conflicts and plan.phase is Phase.EXECUTE:
+            resume = f"mend the conflicts in the sandbox, then `mulligan plan resolve {plan.plan_id}`"
         if plan.phase is Phase.APPLY:
             again = "unapply" if cut_off else "apply"
             resume = (
@@ -256,6 +255,22 @@ class Queries:
             recoverable=plan.definition.rollback_policy.enabled,
             hint=resume,
         )
+
+
+def _tree(db: Transaction, plan: Plan, *, superseded: bool) -> TreeNode:
+    """The tree of a plan, with those of its children where they were spawned."""
+    from mulligan.domain.history_tree import history_tree
+
+    plan_id = plan.plan_id
+    decisions = [d for d in db.decisions.list(plan_id) if superseded or not d.superseded]
+    children = [
+        (child, _tree(db, child.plan, superseded=superseded))
+        for child in db.children.list(plan_id)
+        if superseded or child.plan.state is not State.CANCELLED or plan.state is State.CANCELLED
+    ]
+    groups = db.checkpoints.list(plan_id, superseded=superseded)
+    lines, corrections = db.history.lines(plan_id), db.corrections.list(plan_id)
+    return history_tree(plan, lines, decisions, groups, corrections, children)
 
 
 def correction_view(correction: Correction, *, dry_run: bool) -> CorrectionView:

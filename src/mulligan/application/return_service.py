@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService
+from mulligan.application.child_plans import ChildPlans, children_left_behind
 from mulligan.application.correction_records import CorrectionRecords
 from mulligan.application.plan_mending import steps_at
 from mulligan.application.recorder import Recorder
@@ -28,6 +29,7 @@ from mulligan.domain.ids import GroupId, IntentId
 from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, Plan, PlanDefinition, PlanFailure, State
+from mulligan.domain.resource import Sandbox
 from mulligan.domain.rollback import Line, live_segments
 from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.domain.undoing import Undoing
@@ -50,6 +52,7 @@ class Return(Struct, frozen=True, kw_only=True):
     kind: IntentKind
     target: CheckpointGroup
     spare: GroupId | None  # a group that stays live although it lies behind
+    ends_children: bool  # also those of a step that was not completed, which finds them again otherwise
     state: State
     failure: PlanFailure | None
     log: JsonObject
@@ -71,6 +74,7 @@ class _Settled(Struct, frozen=True, kw_only=True):
     plan: Plan
     stands_at: CheckpointGroup
     events: Sequence[Event]
+    sandboxes: tuple[Sandbox, ...]  # of children that ended; no row names them any more
 
 
 class ReturnService:
@@ -84,6 +88,7 @@ class ReturnService:
         manager: CheckpointManager,
         checkpoints: CheckpointService,
         undos: UndoService,
+        children: ChildPlans,
         corrections: CorrectionRecords,
         settings: SettingsSource,
         recorder: Recorder,
@@ -97,6 +102,7 @@ class ReturnService:
         self._manager = manager
         self._checkpoints = checkpoints
         self._undos = undos
+        self._children = children
         self._corrections = corrections
         self._settings = settings
         self._recorder = recorder
@@ -194,6 +200,7 @@ class ReturnService:
                 "way_back": way_back is not None,
                 "before": way_back.group_id if isinstance(way_back, CheckpointGroup) else None,
                 "spare": wanted.spare,
+                "ends_children": wanted.ends_children,
                 "state": wanted.state.value,
                 "failure": wanted.failure.to_json() if wanted.failure else None,
                 "log": wanted.log,
@@ -255,22 +262,33 @@ class ReturnService:
             run.settings = self._settings.for_plan(settled.plan.definition.config)
         run.stands_at(settled.plan, settled.stands_at)
         self._recorder.show(run, settled.events)
+        self._children.remove(settled.sandboxes)
 
     def _write(
         self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes
     ) -> _Settled:
+        sandboxes = self._end_children(db, run, intent, target)
         plan = self._plan_at(db, run, intent, target)
         entry = _entry(intent, target, changes, self._clock.now())
         events = self._recorder.write(db, plan, [*run.pending, entry])
         db.intents.close(intent.intent_id)
-        return _Settled(plan=plan, stands_at=target, events=events)
+        return _Settled(plan=plan, stands_at=target, events=events, sandboxes=sandboxes)
+
+    def _end_children(
+        self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup
+    ) -> tuple[Sandbox, ...]:
+        """Cancel the children that were spawned since; gives their sandboxes, which no row names any more."""
+        all_of_them = bool(intent.data.get("ends_children"))
+        gone = children_left_behind(db, run.plan.plan_id, target, unfinished_too=all_of_them)
+        self._children.cancel(db, gone, "its parent went back to before it was spawned", self._clock.now())
+        return self._children.forget_sandboxes(db, gone)
 
     def _correct(
         self, db: Transaction, run: Run, intent: Intent, again: Sequence[Checkpoint], settled: _Settled
     ) -> _Settled:
         correction = Correction.from_json(cast("JsonObject", intent.data["correction"]))
         plan, stands_at, told = self._corrections.write(db, run, settled.plan, correction, again)
-        return _Settled(plan=plan, stands_at=stands_at, events=[*settled.events, *told])
+        return replace(settled, plan=plan, stands_at=stands_at, events=[*settled.events, *told])
 
     def _plan_at(self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup) -> Plan:
         """The plan as it stands at the target, on a new line; what it was there comes back with it."""

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import pruned_by_another, reason_for
+from mulligan.application.child_plans import ChildPlans, children_left_behind
 from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.impact import Impact, RevertedChange, impact_of, reverted
 from mulligan.application.plan_claims import PlanClaims
@@ -64,6 +65,7 @@ class RollbackService:
         manager: CheckpointManager,
         returns: ReturnService,
         undos: UndoService,
+        children: ChildPlans,
     ) -> None:
         """Use these collaborators."""
         self._database = database
@@ -71,6 +73,7 @@ class RollbackService:
         self._manager = manager
         self._returns = returns
         self._undos = undos
+        self._children = children
 
     def preview(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
         """What a rollback would do, to the path; guards and damage are found here too, nothing is touched."""
@@ -99,6 +102,7 @@ class RollbackService:
                 kind=IntentKind.ROLLBACK,
                 target=target,
                 spare=None,
+                ends_children=True,
                 state=State.QUEUED,
                 failure=None,
                 log={"reason": "rollback"},
@@ -135,6 +139,8 @@ class RollbackService:
             groups = db.checkpoints.list(plan_id, superseded=True)
             pruned = pruned_by_another(db, run, needed=target.group_id)
             impact = impact_of(db, plan_id, target, undoing)
+            children = children_left_behind(db, plan_id, target, unfinished_too=True)
+        self._children.refuse_busy(children)
         live = (g for g in groups if is_live(segments, g.line, g.seq))
         return impact, sum(g.group_id not in pruned for g in live)
 

@@ -46,6 +46,7 @@ class Run(Struct, kw_only=True):
     outputs: dict[str, Json]
     memory: JsonObject
     decisions: list[JsonObject]
+    merged: list[str]  # child plans of the present step whose results are in the sandboxes
     latest: dict[
         str, Checkpoint
     ]  # of the group last recorded or restored, by resource; empty before the first
@@ -69,6 +70,7 @@ class Run(Struct, kw_only=True):
             outputs=dict(self.outputs),
             memory=self.memory,
             decisions=tuple(self.decisions),
+            merged=tuple(self.merged),
         )
 
     def stands_at(self, plan: Plan, group: CheckpointGroup) -> None:
@@ -78,6 +80,7 @@ class Run(Struct, kw_only=True):
         self.outputs = dict(group.state.outputs)
         self.memory = group.state.memory
         self.decisions = list(group.state.decisions)
+        self.merged = list(group.state.merged)
         self.latest = {c.resource: c for c in group.checkpoints}
         self.pending = []
 

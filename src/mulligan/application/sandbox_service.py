@@ -1,8 +1,9 @@
 """Makes and removes the sandboxes of a plan."""
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -27,8 +28,9 @@ from mulligan.domain.placement import (
 )
 from mulligan.domain.plan import Phase, PlanDefinition, State
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.step import Subplans
 from mulligan.domain.store_report import Capture, Survey
-from mulligan.errors import LocationTaken, ResourceUnsuitable, RestoreFailed
+from mulligan.errors import LocationTaken, NotBuiltYet, ResourceUnsuitable, RestoreFailed
 from mulligan.ports import (
     Clock,
     Database,
@@ -40,6 +42,9 @@ from mulligan.ports import (
     SnapshotStore,
     Transaction,
 )
+
+_UNFORKED = (ResourceType.GIT_CHECKOUT, Strategy.IN_PLACE)  # it has no git directory of its own
+_Make: TypeAlias = Callable[[SandboxKind, SandboxOrder], tuple[Sandbox, Capture]]
 
 
 class SandboxService:
@@ -73,8 +78,15 @@ class SandboxService:
 
     def check(self, definition: PlanDefinition, settings: Settings) -> None:
         """Refuse, before anything runs, what no sandbox can be made of."""
+        has_children = any(isinstance(step.action, Subplans) for step in definition.steps)
         for resource in definition.resources:
-            self._kind(resource, definition, settings).check(resource, self._location(resource))
+            kind = self._kind(resource, definition, settings)
+            kind.check(resource, self._location(resource))
+            if has_children and (kind.type, kind.strategy) == _UNFORKED:
+                raise NotBuiltYet(
+                    feature="child plans of a plan that works in place on a git checkout",
+                    hint="use `strategy: git_worktree`",
+                )
         found: list[Resource] = []
         for resource in map(self._as_it_lies, definition.resources):
             problems = [location_problem(resource), *(overlap(resource, other) for other in found)]
@@ -99,16 +111,32 @@ class SandboxService:
 
     def make(self, run: Run) -> None:
         """Copy every resource into its sandbox and start the plan: intent first, rows last."""
-        resources = run.plan.definition.resources
-        orders = [self._order(run, resource) for resource in resources]
+        orders = [self._order(run, resource) for resource in run.plan.definition.resources]
         for order in orders:
             survey = self._kind(order.resource, run.plan.definition, run.settings).survey(order, run.observer)
             run.pending.append(self._sizes(order.resource, survey))
+        self._carry_out(run, orders, lambda kind, order: kind.create(order, run.observer))
+
+    def fork(self, run: Run, parent_plan_id: PlanId) -> None:
+        """Fork the sandboxes of a child plan from what its parent's held when it was spawned, and start it."""
+        with self._database.reading() as db:
+            bases = db.children.bases_of(run.plan.plan_id)
+            parents = {sandbox.resource: sandbox for sandbox in db.sandboxes.list(parent_plan_id)}
+
+        def fork(_kind: SandboxKind, order: SandboxOrder) -> tuple[Sandbox, Capture]:
+            name = order.resource.name
+            made = self._kinds.of(parents[name]).fork(order, parents[name], bases[name], run.observer)
+            return made, Capture(snapshot=bases[name], size_bytes=0, files=0, unheld=())
+
+        orders = [self._order(run, resource) for resource in run.plan.definition.resources]
+        self._carry_out(run, orders, fork)
+
+    def _carry_out(self, run: Run, orders: Sequence[SandboxOrder], make: _Make) -> None:
         intent = Intent(
             intent_id=IntentId(self._ids.new()),
             plan_id=run.plan.plan_id,
             kind=IntentKind.SANDBOX,
-            data={"resources": [r.name for r in resources]},
+            data={"resources": [order.resource.name for order in orders]},
             created_at=self._clock.now(),
         )
         with act("sandbox.intend"), self._database.writing_as(run.claim) as db:
@@ -117,11 +145,12 @@ class SandboxService:
         run.pending = []
         self._recorder.show(run, events)
         with self._store.hold():
-            made = self._make_all(run, orders)
+            made = self._make_all(run, orders, make)
             self._record(run, intent, made)
 
     def forget(self, db: Transaction, run: Run) -> None:
-        """Remove the rows of the working copies, in the transaction that ends the plan."""
+        """Remove the rows of the working copies, those of child plans too, in the transaction that ends the plan."""
+        run.sandboxes = tuple(_family(db, run.plan.plan_id))
         for sandbox in run.sandboxes:
             db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
 
@@ -136,13 +165,15 @@ class SandboxService:
         with act("sandbox.undo"), self._database.writing_as(run.claim) as db:
             db.intents.close(intent.intent_id)
 
-    def _make_all(self, run: Run, orders: Sequence[SandboxOrder]) -> list[tuple[Sandbox, Capture]]:
+    def _make_all(
+        self, run: Run, orders: Sequence[SandboxOrder], make: _Make
+    ) -> list[tuple[Sandbox, Capture]]:
         """Make every sandbox, folders before the databases that stand inside them; in the plan's order."""
         made: dict[str, tuple[Sandbox, Capture]] = {}
         for order in sorted(orders, key=lambda o: o.resource.type is ResourceType.SQLITE):
             kind = self._kind(order.resource, run.plan.definition, run.settings)
             try:
-                made[order.resource.name] = kind.create(order, run.observer)
+                made[order.resource.name] = make(kind, order)
             except RestoreFailed as exc:  # nothing is to be completed: the next start makes it anew
                 hint = f"mend the cause, then run on with `mulligan plan execute {run.plan.plan_id}`"
                 raise RestoreFailed(hint=hint, **exc.facts) from exc
@@ -187,6 +218,7 @@ class SandboxService:
                     if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
                         refuse_taken(db, sandbox.plan_id, sandbox.path)
                     db.sandboxes.add(sandbox)
+                db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes name them now
                 db.plans.save(plan)
                 db.intents.close(intent.intent_id)
                 events = self._recorder.write(db, plan, [*run.pending, *records])
@@ -237,3 +269,10 @@ def refuse_taken(db: Transaction, plan_id: PlanId, path: str) -> None:
         in_the_way = other.strategy is Strategy.IN_PLACE and lie_together(path, other.path)
         if in_the_way and other.plan_id != plan_id and not db.plans.get(other.plan_id).is_final:
             raise LocationTaken(path=path, plan_id=other.plan_id)
+
+
+def _family(db: Transaction, plan_id: PlanId) -> Iterator[Sandbox]:
+    """The sandboxes of a plan and of all plans below it."""
+    yield from db.sandboxes.list(plan_id)
+    for child in db.children.list(plan_id):
+        yield from _family(db, child.plan_id)

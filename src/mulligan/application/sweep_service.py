@@ -187,6 +187,7 @@ class SweepService:
         """All snapshots that a row names now."""
         with self._database.reading() as db:
             bases = [sandbox.base for sandbox in db.sandboxes.all()]
+            bases += db.children.bases()
             return {*db.checkpoints.snapshots(), *bases, *db.real_changes.snapshots()}
 
     def _sandboxes(self) -> Sequence[Sandbox]:

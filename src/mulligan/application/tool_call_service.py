@@ -1,6 +1,6 @@
 """Runs the tool of a step and keeps the record of the call."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -16,11 +16,18 @@ from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.step import Step, ToolUse
 from mulligan.domain.store_report import Capture
 from mulligan.domain.tool import CallStatus, ToolCall, ToolDeclaration, Undo
-from mulligan.errors import NotBuiltYet, PathEscapes, RollbackDisabled, SystemFailed, ToolFailed
+from mulligan.errors import (
+    NotBuiltYet,
+    PathEscapes,
+    RollbackDisabled,
+    SubplansFailed,
+    SystemFailed,
+    ToolFailed,
+)
 from mulligan.ports import Clock, Ids, StepHost, Toolbox
 
 # What a call may end in. Anything else (a checkpoint that failed, a plan taken over) stops the whole plan.
-CALL_FAILURES = (ToolFailed, PathEscapes, SystemFailed, NotBuiltYet, RollbackDisabled)
+CALL_FAILURES = (ToolFailed, SubplansFailed, PathEscapes, SystemFailed, NotBuiltYet, RollbackDisabled)
 NAMED_PATHS = 5  # of those that a tool changed and should not have
 
 
@@ -46,6 +53,10 @@ class ToolCallService:
     def declaration(self, use: ToolUse) -> ToolDeclaration:
         """What the step's tool declares."""
         return self._toolbox.tool(use.tool).declaration
+
+    def declarations(self) -> Mapping[str, ToolDeclaration]:
+        """What all tools declare."""
+        return self._toolbox.declarations()
 
     def announce(self, run: Run, step: Step, use: ToolUse) -> ToolCall:
         """The record of a call that is about to run."""

@@ -11,7 +11,7 @@ from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.decision import Choice
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import DecisionId, GroupId
-from mulligan.domain.json_value import JsonObject
+from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.rollback import live_segments
 from mulligan.domain.tool import ToolCall, Undo
 from mulligan.domain.undoing import Undoing, described, plan_undoing
@@ -119,6 +119,10 @@ class _Undoing:
     def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:  # noqa: ARG002 - of the port
         """Refuse: the sandboxes are about to go back."""
         raise self._refusal("take a checkpoint")
+
+    def spawn(self, document: JsonObject) -> Json:  # noqa: ARG002 - of the port
+        """Refuse: nothing new begins."""
+        raise self._refusal("run child plans")
 
     def log(self, message: str) -> None:
         """Write a line into the plan's log."""

@@ -8,6 +8,7 @@ HOW is a signal (SIGKILL, SIGTERM, SIGSTOP) or the name of an error that the act
 import errno
 import os
 import signal
+import threading
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,14 +47,16 @@ class _Striking:
         self._fault = fault
         self._log = log
         self._passed: Counter[tuple[str, str]] = Counter()
+        self._lock = threading.Lock()  # child plans pass boundaries in threads of their own
 
     def __call__(self, when: str, act: str) -> None:
-        self._passed[when, act] += 1
-        self._note(f"{when} {act}")
-        fault = self._fault
-        if fault and (fault.when, fault.act, fault.number) == (when, act, self._passed[when, act]):
-            self._note(f"fault {act}")
-            fault.strike()
+        with self._lock:
+            self._passed[when, act] += 1
+            self._note(f"{when} {act}")
+            fault = self._fault
+            if fault and (fault.when, fault.act, fault.number) == (when, act, self._passed[when, act]):
+                self._note(f"fault {act}")
+                fault.strike()
 
     def _note(self, line: str) -> None:
         if self._log is not None:

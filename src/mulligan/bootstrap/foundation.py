@@ -20,6 +20,7 @@ from mulligan.domain.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
+    from mulligan.adapters.engine.threads import Stopping
     from mulligan.adapters.neighbours import LocalNeighbours
     from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
@@ -37,8 +38,9 @@ _SQLITE = "sqlite:///"
 class Foundation:
     """Settings, database, store, sandboxes, tools and locks of one project."""
 
-    def __init__(self, *, folder: Path, around: Surroundings) -> None:
-        """Stand on this project folder."""
+    def __init__(self, *, folder: Path, around: Surroundings, stop: Stopping | None = None) -> None:
+        """Stand on this project folder. Work in a thread is asked to `stop`, which no signal could tell it."""
+        self._stop = stop
         self.folder = folder
         self.home = folder / home.NAME
         self.settings_file = self.home / "config.toml"
@@ -118,7 +120,8 @@ class Foundation:
         """The tools, and the processes they keep."""
         from mulligan.bootstrap.toolbox import build_toolbox
 
-        return build_toolbox(self._scratch, self.home, self._around.environ)
+        obey = self._stop.obey if self._stop is not None else None
+        return build_toolbox(self._scratch, self.home, self._around.environ, obey)
 
     @cached_property
     def confinement(self) -> Confinement:

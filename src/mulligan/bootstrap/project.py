@@ -179,6 +179,12 @@ class Project:
         act = rollbacks.preview if dry_run else rollbacks.rollback
         return act(self._plan_id(plan), checkpoint, self._observer)
 
+    def resolve(self, plan: str, paths: Sequence[str] = ()) -> PlanStatus:
+        """Mark conflicts of merged child plans as solved: those of these paths, or all."""
+        plan_id = self._plan_id(plan)
+        self._services.resolves.resolve(plan_id, paths, self._observer)
+        return self.status(plan_id)
+
     def apply(
         self,
         plan: str,

@@ -5,40 +5,37 @@ Each service is imported and built when it is first needed: a command does not p
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mulligan.application.queries import Queries
-from mulligan.bootstrap.foundation import Foundation
+from mulligan.bootstrap.machinery import Machinery
 
 if TYPE_CHECKING:
-    from mulligan.application.apply_preparing import ApplyPreparing
+    from mulligan.adapters.engine.threads import Stopping
     from mulligan.application.checkpoint_library import CheckpointLibrary
-    from mulligan.application.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoint_queries import CheckpointQueries
-    from mulligan.application.checkpoint_service import CheckpointService
-    from mulligan.application.confinement_service import ConfinementService
     from mulligan.application.correction_service import CorrectionService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.doctor_service import DoctorService
-    from mulligan.application.merge_service import MergeService
     from mulligan.application.plan_apply_service import PlanApplyService
-    from mulligan.application.plan_claims import PlanClaims
     from mulligan.application.plan_executor import PlanExecutor
     from mulligan.application.plan_resume_service import PlanResumeService
     from mulligan.application.plan_service import PlanService
     from mulligan.application.plan_unapply_service import PlanUnapplyService
     from mulligan.application.prune_service import PruneService
-    from mulligan.application.real_change_service import RealChangeService
-    from mulligan.application.recorder import Recorder
-    from mulligan.application.return_service import ReturnService
+    from mulligan.application.resolve_service import ResolveService
     from mulligan.application.rollback_service import RollbackService
-    from mulligan.application.sandbox_service import SandboxService
-    from mulligan.application.sweep_service import SweepService
-    from mulligan.application.undo_service import UndoService
+    from mulligan.application.subplan_service import SubplanService
+    from mulligan.domain.ids import PlanId
+    from mulligan.domain.json_value import JsonObject
+    from mulligan.domain.plan import PlanDefinition
+    from mulligan.domain.step import Subplans
+    from mulligan.ports import Ended, Observer
 
 
-class Services(Foundation):
+class Services(Machinery):
     """Every use case of one project, each built when it is first needed, from what it must have."""
 
     @cached_property
@@ -63,6 +60,7 @@ class Services(Foundation):
             claims=self.claims,
             locks=self._locks,
             sandboxes=self._sandboxes,
+            children=self._children,
             settings=self.settings,
             recorder=self._recorder,
             toolbox=self.toolbox,
@@ -78,6 +76,7 @@ class Services(Foundation):
         from mulligan.application.plan_executor import PlanExecutor
         from mulligan.application.plan_mending import PlanMending
         from mulligan.application.tool_call_service import ToolCallService
+        from mulligan.bootstrap.world import Unasked
 
         failures = FailureService(
             database=self.database,
@@ -95,6 +94,8 @@ class Services(Foundation):
                 ids=self._ids,
                 clock=self._clock,
             ),
+            subplans=self.subplans,
+            read_spawn=self._read_spawn,
             failures=failures,
             recorder=self._recorder,
             ids=self._ids,
@@ -114,6 +115,7 @@ class Services(Foundation):
             recorder=self._recorder,
             sweeps=self.sweeps,
             toolbox=self.toolbox,
+            stop=self._stop or Unasked(),
             clock=self._clock,
         )
 
@@ -128,6 +130,73 @@ class Services(Foundation):
             manager=self._manager,
             returns=self._returns,
             undos=self._undos,
+            children=self._children,
+        )
+
+    @cached_property
+    def subplans(self) -> SubplanService:
+        """Runs and merges child plans."""
+        from mulligan.adapters.engine.threads import ThreadEngine
+        from mulligan.application.child_merging import ChildMerging
+        from mulligan.application.subplan_service import SubplanService
+        from mulligan.bootstrap.world import Unasked
+
+        return SubplanService(
+            database=self.database,
+            store=self._store,
+            manager=self._manager,
+            checkpoints=self._checkpoints,
+            children=self._children,
+            merging=ChildMerging(
+                database=self.database,
+                store=self._store,
+                kinds=self._kinds,
+                manager=self._manager,
+                merges=self._merges,
+            ),
+            engine=ThreadEngine(self._run_child, self._stop or Unasked()),
+            recorder=self._recorder,
+            ids=self._ids,
+            clock=self._clock,
+        )
+
+    def _read_spawn(
+        self, document: JsonObject, definition: PlanDefinition, step: str, outputs: Collection[str]
+    ) -> Subplans:
+        """Read the child plans that a tool asks for."""
+        from mulligan.planfile import read_spawn  # here: few tools ask for any
+
+        return read_spawn(
+            document,
+            place=f"spawn in step {step!r}",
+            definition=definition,
+            outputs=outputs,
+            declarations=self.known_tools,
+        )
+
+    def _run_child(self, plan_id: PlanId, retries: int, observer: Observer, stop: Stopping) -> Ended:
+        """Run a child plan with adapters of its own, as a process of its own would have them."""
+        from mulligan.application.child_runs import ChildRuns
+
+        own = Services(folder=self.folder, around=self._around, stop=stop)
+        try:
+            runs = ChildRuns(executor=own.executor, rollbacks=own.rollbacks)
+            return runs.run(plan_id, retries, observer)
+        finally:
+            own.database.close()
+
+    @cached_property
+    def resolves(self) -> ResolveService:
+        """Takes over what someone mended."""
+        from mulligan.application.resolve_service import ResolveService
+
+        return ResolveService(
+            claims=self.claims,
+            manager=self._manager,
+            checkpoints=self._checkpoints,
+            store=self._store,
+            recorder=self._recorder,
+            clock=self._clock,
         )
 
     @cached_property
@@ -174,6 +243,7 @@ class Services(Foundation):
             manager=self._manager,
             returns=self._returns,
             undos=self._undos,
+            children=self._children,
             executor=self.executor,
             settings=self.settings,
             ids=self._ids,
@@ -219,24 +289,6 @@ class Services(Foundation):
         )
 
     @cached_property
-    def sweeps(self) -> SweepService:
-        """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalRepositoryFolders
-        from mulligan.application.sweep_service import SweepService
-
-        return SweepService(
-            database=self.database,
-            store=self._store,
-            kinds=self._kinds,
-            folders=LocalPlanFolders(home=self.home / "sandboxes"),
-            repositories=LocalRepositoryFolders(home=self.home / "git", release=self._release),
-            scratch=LocalPlanFolders(home=self._scratch),
-            locks=self._locks,
-            recorder=self._recorder,
-            clock=self._clock,
-        )
-
-    @cached_property
     def doctor(self) -> DoctorService:
         """Looks the project over."""
         from mulligan.application.doctor_service import DoctorService
@@ -259,130 +311,3 @@ class Services(Foundation):
         from mulligan.application.diff_service import DiffService
 
         return DiffService(database=self.database, trees=self._trees)
-
-    @cached_property
-    def _confinement(self) -> ConfinementService:
-        from mulligan.application.confinement_service import ConfinementService
-
-        return ConfinementService(confinement=self.confinement)
-
-    @cached_property
-    def _recorder(self) -> Recorder:
-        from mulligan.application.recorder import Recorder
-
-        return Recorder(database=self.database, clock=self._clock)
-
-    @cached_property
-    def _manager(self) -> CheckpointManager:
-        from mulligan.application.checkpoint_manager import CheckpointManager
-
-        return CheckpointManager(kinds=self._kinds, store=self._store)
-
-    @cached_property
-    def _checkpoints(self) -> CheckpointService:
-        from mulligan.application.checkpoint_service import CheckpointService
-
-        return CheckpointService(
-            database=self.database,
-            store=self._store,
-            manager=self._manager,
-            recorder=self._recorder,
-            ids=self._ids,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def _returns(self) -> ReturnService:
-        from mulligan.application.correction_records import CorrectionRecords
-        from mulligan.application.return_service import ReturnService
-
-        return ReturnService(
-            database=self.database,
-            store=self._store,
-            manager=self._manager,
-            checkpoints=self._checkpoints,
-            undos=self._undos,
-            corrections=CorrectionRecords(checkpoints=self._checkpoints, recorder=self._recorder),
-            settings=self.settings,
-            recorder=self._recorder,
-            toolbox=self.toolbox,
-            ids=self._ids,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def _merges(self) -> MergeService:
-        from mulligan.application.merge_service import MergeService
-
-        return MergeService(store=self._store, clock=self._clock)
-
-    @cached_property
-    def _preparing(self) -> ApplyPreparing:
-        from mulligan.application.apply_preparing import ApplyPreparing
-
-        return ApplyPreparing(store=self._store, kinds=self._kinds, merges=self._merges, clock=self._clock)
-
-    @cached_property
-    def _real_changes(self) -> RealChangeService:
-        from mulligan.application.real_change_service import RealChangeService
-
-        return RealChangeService(
-            database=self.database,
-            store=self._store,
-            kinds=self._kinds,
-            manager=self._manager,
-            merges=self._merges,
-            recorder=self._recorder,
-            ids=self._ids,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def _undos(self) -> UndoService:
-        from mulligan.application.undo_service import UndoService
-
-        return UndoService(
-            database=self.database,
-            toolbox=self.toolbox,
-            confinement=self._confinement,
-            recorder=self._recorder,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def _sandboxes(self) -> SandboxService:
-        from mulligan.application.sandbox_service import SandboxService
-
-        return SandboxService(
-            project=self.folder,
-            home=self.home / "sandboxes",
-            database=self.database,
-            store=self._store,
-            kinds=self._kinds,
-            neighbours=self._neighbours,
-            confinement=self._confinement,
-            recorder=self._recorder,
-            ids=self._ids,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def claims(self) -> PlanClaims:
-        """Opens plans to be worked on."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
-        from mulligan.application.plan_claims import PlanClaims
-        from mulligan.application.sandbox_renewal import SandboxRenewal
-
-        sandbox_folders = LocalPlanFolders(home=self.home / "sandboxes")
-        return PlanClaims(
-            database=self.database,
-            locks=self._locks,
-            toolbox=self.toolbox,
-            settings=self.settings,
-            returns=self._returns,
-            real_changes=self._real_changes,
-            sandboxes=self._sandboxes,
-            sweeps=self.sweeps,
-            renewal=SandboxRenewal(kinds=self._kinds, store=self._store, folders=sandbox_folders),
-            clock=self._clock,
-        )

@@ -1,7 +1,7 @@
 """How the toolbox of a project is built."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mulligan.adapters.tools.packages import installed_tools
@@ -11,9 +11,11 @@ from mulligan.adapters.tools.toolbox import LocalToolbox
 _MACHINE_FILES = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
-def build_toolbox(scratch: Path, home: Path, environ: Mapping[str, str]) -> ProjectToolbox:
+def build_toolbox(
+    scratch: Path, home: Path, environ: Mapping[str, str], obey: Callable[[], None] | None
+) -> ProjectToolbox:
     """The built-in tools and the user's own, run with this interpreter."""
-    built_in = LocalToolbox(python=sys.executable, base_environment=environ, scratch=scratch)
+    built_in = LocalToolbox(python=sys.executable, base_environment=environ, scratch=scratch, obey=obey)
     return ProjectToolbox(
         built_in=built_in,
         home=home,
@@ -21,6 +23,7 @@ def build_toolbox(scratch: Path, home: Path, environ: Mapping[str, str]) -> Proj
         python=sys.executable,
         base_environment=environ,
         installed=installed_tools,
+        obey=obey,
     )
 
 

@@ -1,6 +1,7 @@
 """What people see while an operation goes on: steps, output, checkpoints, progress. All of it on stderr."""
 
 import sys
+import threading
 from collections.abc import Callable
 
 from mulligan.cli.encode import harmless_lines
@@ -21,18 +22,25 @@ class Live:
         self._counting: tuple[str, float] | None = None
         self._drawn = 0.0
         self._at_line_start = True
+        self._children: dict[str, str] = {}  # names by id
+        self._lock = threading.Lock()  # child plans tell from threads of their own
 
     def event(self, event: Event) -> None:
         """Something was recorded."""
-        text = _told(event)
-        if text is not None:
-            self._clear()
-            self._line(text)
+        with self._lock:
+            if event.type is EventType.SUBPLAN_SPAWNED:
+                self._children[str(event.data["plan_id"])] = str(event.data["name"])
+            text = _told(event)
+            if text is not None:
+                child = self._children.get(event.plan_id)
+                self._clear()
+                self._line(text if child is None else f"[{child}] {text}")
 
     def output(self, data: bytes) -> None:
         """A tool printed something: shown as it came."""
-        self._clear()
-        self._raw(data)
+        with self._lock:
+            self._clear()
+            self._raw(data)
 
     def progress(self, what: str, done: int, total: int | None) -> None:
         """Long work went on."""
@@ -86,6 +94,8 @@ def _told(event: Event) -> str | None:
             return f"  checkpoint {data['checkpoint_id']} {data['checkpoint_type']}{label}"
         case EventType.DECISION:
             return f"  decision: {data['question']} {data['chosen']}"
+        case EventType.SUBPLAN_MERGED:
+            return f"  merged {data['name']}: {data['paths']} paths"
         case EventType.TOOL_UNDONE if data["status"] == "done":
             return f"  undone: {data['tool']} in step {data['step']!r}"
         case EventType.MESSAGE | EventType.LOG:

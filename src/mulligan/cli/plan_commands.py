@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.changes_table import changes_line, changes_table
 from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
@@ -21,7 +20,6 @@ from mulligan.errors import MulliganError, NotBuiltYet, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.queries import PlanStatus
-    from mulligan.application.rollback_service import Rollback
     from mulligan.cli.invocation import Invocation
     from mulligan.domain.event import Event
 
@@ -42,7 +40,7 @@ def create(invocation: Invocation, file: Path) -> Answer:
     return status_answer(trusting(invocation, project, lambda: project.create(file)), None)
 
 
-@command(group, "execute", example="mulligan plan execute upgrade.yaml", codes=(0, 1, 2, 3, 130))
+@command(group, "execute", example="mulligan plan execute upgrade.yaml", codes=(0, 1, 2, 3, 4, 130))
 @click.argument("plan", metavar="FILE|PLAN_ID")
 def execute(invocation: Invocation, plan: str) -> Answer:
     """Run the plan in FILE, or run on with a recorded one, in its sandboxes."""
@@ -53,7 +51,7 @@ def execute(invocation: Invocation, plan: str) -> Answer:
     return status_answer(status, execution.error, execution.messages)
 
 
-@command(group, "resume", example="mulligan plan resume upgrade-api", codes=(0, 1, 2, 3, 130))
+@command(group, "resume", example="mulligan plan resume upgrade-api", codes=(0, 1, 2, 3, 4, 130))
 @click.argument("plan", metavar="PLAN_ID")
 @click.option("--dry-run", is_flag=True, help="Say where it would go on and what it would discard.")
 @click.option("--take-over", is_flag=True, help="Take the plan from a process that hangs; that one is ended.")
@@ -101,7 +99,7 @@ def list_plans(invocation: Invocation, state: str | None, limit: int | None) -> 
     rows = tuple(
         (
             p.plan_id,
-            p.name,
+            p.name if p.parent_plan_id is None else f"  {p.name}",
             f"{p.phase}/{p.state}",
             f"{p.steps_done}/{p.steps_total}",
             local_time(p.updated_at),
@@ -179,14 +177,28 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
     CHECKPOINT_ID is the id of a checkpoint or group, a unique prefix of one, a label, `first` or `latest`.
     What is there now is kept in a pre_rollback checkpoint, so a rollback can itself be rolled back.
     """
+    from mulligan.cli.rollback_answer import rollback_answer  # here: no other command shows one
+
     project = invocation.project()
     if dry_run:
-        return _rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
+        return rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
     if not yes:
-        preview = _rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
+        preview = rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
         invocation.show(preview)
         invocation.confirm("Roll back?")
-    return _rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
+    return rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
+
+
+@command(group, "resolve", example="mulligan plan resolve clash api.txt", codes=(0, 1, 2, 3))
+@click.argument("plan", metavar="PLAN_ID")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+def resolve(invocation: Invocation, plan: str, paths: tuple[str, ...]) -> Answer:
+    """Mark conflicts that a merge of child plans left as solved: those of each PATH, or all.
+
+    Mend them in the plan's sandbox first. When none is left the sandboxes are kept in a checkpoint, and
+    `plan resume` goes on from there.
+    """
+    return status_answer(invocation.project().resolve(plan, paths), None)
 
 
 @command(
@@ -355,29 +367,6 @@ def status_answer(status: PlanStatus, error: MulliganError | None, messages: Seq
         blocks.append(Line(f"stopped: {status.error.message}"))
         blocks.append(Line(f"next: {status.error.hint}"))
     return Answer(data=status, blocks=blocks, messages=[*status.messages, *messages], error=error)
-
-
-def _rollback_answer(rollback: Rollback) -> Answer:
-    summary, after, impact = rollback.rollback_summary, rollback.post_rollback_state, rollback.impact
-    label = f" ({summary.label})" if summary.label else ""
-    verb = "would go" if rollback.dry_run else "went"
-    blocks: list[Line | Table] = [
-        Line(
-            f"plan {summary.plan} {verb} {summary.direction} to {summary.checkpoint}{label}, step {after.step_index}",
-            title=True,
-        ),
-        changes_line(summary.files_reverted, impact),
-    ]
-    undone = "to be undone" if rollback.dry_run else "undone"
-    blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
-    if rollback.changes_reverted:
-        blocks.append(changes_table(rollback.changes_reverted))
-    if rollback.dry_run:  # of one that is done the messages tell
-        blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
-    if after.pre_rollback_checkpoint:
-        blocks.append(Line(f"what was there is kept in {after.pre_rollback_checkpoint}"))
-        blocks.append(Line(f"run on with `mulligan plan resume {rollback.plan_id}`"))
-    return Answer(data=rollback, blocks=blocks, messages=rollback.messages, warn=bool(impact.undo_failed))
 
 
 def _event_text(event: Event) -> str:

@@ -36,15 +36,17 @@ class PlanState(Struct, frozen=True, kw_only=True):
     outputs: Mapping[str, Json]  # by step name
     memory: JsonObject  # StepContext.state
     decisions: tuple[JsonObject, ...]  # contents of the live decisions, in order
+    merged: tuple[str, ...] = ()  # child plans of the step that runs next whose results are in the files
 
     def to_json(self) -> JsonObject:
         """The state as the document that is kept and hashed."""
-        return {
+        document: JsonObject = {
             "step_index": self.step_index,
             "outputs": dict(self.outputs),
             "state": self.memory,
             "decisions": list(self.decisions),
         }
+        return {**document, "merged": list(self.merged)} if self.merged else document
 
 
 EMPTY_STATE = PlanState(step_index=0, outputs={}, memory={}, decisions=())

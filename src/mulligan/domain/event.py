@@ -20,7 +20,10 @@ class EventType(StrEnum):
     STEP_FAILED = "step_failed"
     TOOL_CALLED = "tool_called"
     TOOL_UNDONE = "tool_undone"  # a call was taken back by its `undo`, or that failed
+    RESOLVED = "resolved"  # conflicts that a merge left were mended
     DECISION = "decision"
+    SUBPLAN_SPAWNED = "subplan_spawned"  # a child plan was recorded, or one of before is gone on with
+    SUBPLAN_MERGED = "subplan_merged"  # its result came into the parent's sandboxes
     CHECKPOINT = "checkpoint"
     PRUNED = "pruned"
     ROLLBACK = "rollback"

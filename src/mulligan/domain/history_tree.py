@@ -11,8 +11,9 @@ from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.correction import Correction
 from mulligan.domain.decision import Decision
 from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.plan import Plan
+from mulligan.domain.plan import Plan, State
 from mulligan.domain.rollback import Line
+from mulligan.domain.subplan import Child
 
 
 class NodeType(StrEnum):
@@ -50,14 +51,22 @@ def history_tree(
     decisions: Sequence[Decision],
     groups: Sequence[CheckpointGroup],
     corrections: Sequence[Correction],
+    children: "Sequence[tuple[Child, TreeNode]]",
 ) -> TreeNode:
-    """The tree of a plan. A checkpoint hangs on the decision that was the newest on its line when it was taken."""
+    """The tree of a plan. A checkpoint hangs on the decision that was the newest on its line when it was taken.
+
+    So does a child plan, given with the tree of its own; one that its parent left behind is superseded.
+    """
     by_intervention = {correction.intervention_id: correction for correction in corrections}
     newest = _NewestDecision(lines, decisions)
     known = {decision.decision_id for decision in decisions}
     hanging: dict[str | None, list[tuple[int, TreeNode]]] = {}
     for group in groups:
         hanging.setdefault(newest.at(group.line, group.seq), []).append((group.seq, _checkpoint(group)))
+    for child, tree in children:
+        gone = child.plan.state is State.CANCELLED and plan.state is not State.CANCELLED
+        place = newest.at(child.spawn.line, child.spawn.seq)
+        hanging.setdefault(place, []).append((child.spawn.seq, replace(tree, superseded=gone)))
     for decision in sorted(decisions, key=lambda d: d.parent_decision_id is None):  # children before parents
         told = _decision(decision, by_intervention.get(decision.decision_id))
         node = replace(told, children=_in_order(hanging.get(decision.decision_id, ())))

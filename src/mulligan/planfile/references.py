@@ -33,6 +33,17 @@ class Names:
         self._taken: ChainMap[str, Reference] = ChainMap()  # by environment variable
         self._of_this_plan: Collection[str] = ()
 
+    @staticmethod
+    def known(variables: Iterable[str], steps: Iterable[str]) -> "Names":
+        """The names of a plan that was read before: these variables, and steps that came to an end."""
+        names = Names()
+        for reference in (*map(variable, variables), *map(output_of, steps)):
+            name = reference.environment_name
+            names._taken |= {name: reference, file_variable(name): reference}
+        names._variables = dict.fromkeys(variables)
+        names._has_output |= dict.fromkeys(steps, True)
+        return names
+
     def inside(self, steps: Collection[str]) -> "Names":
         """The names for the steps of a plan, which see those before the step that holds them."""
         names = Names()

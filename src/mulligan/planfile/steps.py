@@ -117,7 +117,7 @@ def _read_action(kind: str, found: Mapping[str, Value], around: Surroundings, na
         case "decision":
             return _read_choice(found["decision"])
         case "subplans":
-            return _read_subplans(found["subplans"], around, names)
+            return read_subplans(found["subplans"], around, names)
         case _:
             return Milestone()
 
@@ -159,7 +159,8 @@ def _read_choice(value: Value) -> Choice:
 _SUBPLANS_KEYS = ("mode", "max_parallel", "merge_strategy", "fail_fast", "max_retries", "plans")
 
 
-def _read_subplans(value: Value, around: Surroundings, names: Names) -> Subplans:
+def read_subplans(value: Value, around: Surroundings, names: Names) -> Subplans:
+    """What a step says of its child plans."""
     found = value.keys(_SUBPLANS_KEYS, required=("plans",))
     mode = found["mode"].word(SubplanMode) if "mode" in found else SubplanMode.PARALLEL
     merge = (

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mulligan.ports.applying import ApplyOrder, Composed, RealChangeRepository
+    from mulligan.ports.children import ChildRepository
     from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
+    from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
     from mulligan.ports.rows import (
         CheckpointRepository,
         CorrectionRepository,
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
         SandboxRepository,
         StepRepository,
         ToolCallRepository,
-        Transaction,
     )
     from mulligan.ports.storage import (
         Neighbour,
@@ -35,18 +36,23 @@ if TYPE_CHECKING:
         WorkingTree,
     )
     from mulligan.ports.tooling import Confinement, StepHost, Tool, Toolbox, ToolRequest
+    from mulligan.ports.transaction import Transaction
     from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
 __all__ = [
     "ApplyOrder",
     "CheckpointRepository",
+    "ChildRepository",
     "Claim",
     "Clock",
     "Composed",
     "Confinement",
     "CorrectionRepository",
+    "Crew",
     "Database",
     "DecisionRepository",
+    "Ended",
+    "Engine",
     "EventRepository",
     "FoundCheckpoint",
     "HistoryRepository",
@@ -68,6 +74,7 @@ __all__ = [
     "SnapshotStore",
     "StepHost",
     "StepRepository",
+    "StopRequest",
     "StoredTrees",
     "Tool",
     "ToolCallRepository",
@@ -80,7 +87,9 @@ __all__ = [
 
 _ROOMS = {
     "applying": ("ApplyOrder", "Composed", "RealChangeRepository"),
+    "children": ("ChildRepository",),
     "claims": ("Claim", "Database", "LockHolder", "PlanLocks"),
+    "engine": ("Crew", "Ended", "Engine", "StopRequest"),
     "rows": (
         "CheckpointRepository",
         "CorrectionRepository",
@@ -93,7 +102,6 @@ _ROOMS = {
         "SandboxRepository",
         "StepRepository",
         "ToolCallRepository",
-        "Transaction",
     ),
     "storage": (
         "Neighbour",
@@ -108,6 +116,7 @@ _ROOMS = {
         "WorkingTree",
     ),
     "tooling": ("Confinement", "StepHost", "Tool", "Toolbox", "ToolRequest"),
+    "transaction": ("Transaction",),
     "world": ("Clock", "Ids", "Observer", "Unobserved"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}

@@ -1,4 +1,4 @@
-"""Rows: repositories, and the transaction that holds them together."""
+"""Rows: the repositories that keep them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mulligan.domain.snapshot import Snapshot
     from mulligan.domain.step import StepRecord
     from mulligan.domain.tool import ToolCall, Undo
-    from mulligan.ports.applying import RealChangeRepository
 
 
 class PlanRepository(Protocol):
@@ -60,6 +59,10 @@ class PlanRepository(Protocol):
 
     def count(self, state: State | None) -> int:
         """How many plans there are."""
+        ...
+
+    def count_children(self, plan_id: PlanId) -> int:
+        """How many child plans the plan has that were not cancelled."""
         ...
 
     def next_seqs(self, plan_id: PlanId, count: int) -> Iterator[int]:
@@ -325,63 +328,4 @@ class SandboxRepository(Protocol):
 
     def remove(self, plan_id: PlanId, resource: str) -> None:
         """The sandbox is no more."""
-        ...
-
-
-class Transaction(Protocol):
-    """All rows, in one transaction: committed when the block ends, rolled back when it raises."""
-
-    @property
-    def plans(self) -> PlanRepository:
-        """Plans."""
-        ...
-
-    @property
-    def steps(self) -> StepRepository:
-        """How far each step got."""
-        ...
-
-    @property
-    def tool_calls(self) -> ToolCallRepository:
-        """Tool calls."""
-        ...
-
-    @property
-    def decisions(self) -> DecisionRepository:
-        """Decisions."""
-        ...
-
-    @property
-    def corrections(self) -> CorrectionRepository:
-        """Corrections."""
-        ...
-
-    @property
-    def checkpoints(self) -> CheckpointRepository:
-        """Checkpoint groups and their checkpoints."""
-        ...
-
-    @property
-    def history(self) -> HistoryRepository:
-        """Lines of history."""
-        ...
-
-    @property
-    def intents(self) -> IntentRepository:
-        """What is under way."""
-        ...
-
-    @property
-    def events(self) -> EventRepository:
-        """The log."""
-        ...
-
-    @property
-    def sandboxes(self) -> SandboxRepository:
-        """Sandboxes."""
-        ...
-
-    @property
-    def real_changes(self) -> RealChangeRepository:
-        """What was applied."""
         ...

@@ -30,6 +30,10 @@ class StepHost(Protocol):
         """Take a labelled group now."""
         ...
 
+    def spawn(self, document: JsonObject) -> Json:
+        """Run and merge child plans, given as the `subplans:` of a step are; gives what became of each."""
+        ...
+
     def log(self, message: str) -> None:
         """Write a line into the plan's log."""
         ...

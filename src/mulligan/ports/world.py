@@ -26,7 +26,10 @@ class Ids(Protocol):
 
 
 class Observer(Protocol):
-    """Someone who watches an operation while it goes on; must be quick and must not raise."""
+    """Someone who watches an operation while it goes on; must be quick and must not raise.
+
+    Plans that run beside each other tell it from several threads.
+    """
 
     def event(self, event: Event) -> None:
         """Something was recorded."""

@@ -18,7 +18,7 @@ def undo(context, arguments, result):
     if arguments["asks"] == "checkpoint":
         context.checkpoint("now")
     if arguments["asks"] == "spawn":
-        context.spawn()
+        context.spawn([])
     context.log("undone")
 
 @mulligan.tool(writes=False, side_effects=["external"], undo=undo)
@@ -56,7 +56,7 @@ def test_an_undo_may_log_and_print_and_leaves_the_memory_alone(folder: Path) -> 
     [
         ("decision", "an undo cannot record a decision: the plan is going back"),
         ("checkpoint", "an undo cannot take a checkpoint: the plan is going back"),
-        ("spawn", "StepContext.spawn is not built yet"),
+        ("spawn", "an undo cannot run child plans: the plan is going back"),
     ],
 )
 def test_an_undo_that_asks_for_more_fails_and_the_rollback_is_done(

@@ -1,11 +1,12 @@
 """A sandbox goes away, whatever a plan did to it."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.sandboxes.removal import remove_new_tree, remove_tree
+from mulligan.adapters.sandboxes.removal import clear_trash, remove_new_tree, remove_tree
 from mulligan.errors import SystemFailed
 from tests.ordinary_user import as_ordinary_user
 
@@ -122,3 +123,21 @@ def test_a_new_folder_that_may_not_be_removed_is_told(tmp_path: Path) -> None:
             remove_new_tree(home / "around" / "new")
 
     as_ordinary_user(tmp_path, check)
+
+
+def test_many_may_remove_at_once_and_clear_what_the_others_move_away(tmp_path: Path) -> None:
+    """Each clears all trash that it finds, that of the others too, in whatever state it is."""
+
+    def remove(number: int) -> None:
+        for turn in range(60):
+            folder = tmp_path / f"{number}-{turn}"
+            (folder / "in" / "side").mkdir(parents=True)
+            (folder / "in" / "file").touch()
+            remove_tree(folder, tmp_path)
+            assert not folder.exists()
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(remove, number) for number in range(4)]:
+            done.result()
+    clear_trash(tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ import pytest
 
 from mulligan.adapters.tools.launcher import is_zombie
 from mulligan.adapters.tools.toolbox import LocalToolbox
-from mulligan.errors import CheckpointFailed, NotBuiltYet, ToolFailed
+from mulligan.errors import CheckpointFailed, ToolFailed
 from tests.recording_host import a_request
 
 PREAMBLE = "import os, subprocess, sys, threading, time\n"
@@ -152,10 +152,22 @@ def test_interrupting_the_runner_ends_the_worker(call, module, root):
     assert is_gone(root)
 
 
-def test_spawning_is_refused_by_name(call, module):
-    module("def f(context): context.spawn([])\n")
-    with pytest.raises(NotBuiltYet, match=r"StepContext\.spawn is not built yet"):
-        call("python", function="work:f")
+def test_spawning_is_the_hosts_to_do(call, module, host):
+    module(
+        "def f(context):\n"
+        "    return context.spawn(({'name': 'a', 'steps': []},), mode='sequential', max_parallel=2)[0]['outputs']\n"
+    )
+    assert call("python", function="work:f").output == {"s": "done"}
+    assert host.spawned == [
+        {
+            "mode": "sequential",
+            "max_parallel": 2,
+            "merge_strategy": "three_way",
+            "fail_fast": False,
+            "max_retries": 0,
+            "plans": [{"name": "a", "steps": []}],
+        }
+    ]
 
 
 def test_too_large_a_result_is_refused_with_the_limit(call, module):

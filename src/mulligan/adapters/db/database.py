@@ -22,6 +22,7 @@ from mulligan.errors import PlanTakenOver
 if TYPE_CHECKING:
     from mulligan.ports import (
         CheckpointRepository,
+        ChildRepository,
         Claim,
         CorrectionRepository,
         DecisionRepository,
@@ -80,6 +81,13 @@ class SqlTransaction:
     def checkpoints(self) -> CheckpointRepository:
         """Checkpoint groups and their checkpoints."""
         return SqlCheckpointRepository(self._db)
+
+    @property
+    def children(self) -> ChildRepository:
+        """Which plans are children of which."""
+        from mulligan.adapters.db.children import SqlChildRepository
+
+        return SqlChildRepository(self._db)
 
     @property
     def history(self) -> HistoryRepository:

@@ -56,6 +56,10 @@ _LIST = f"{_PLANS} ORDER BY ordinal DESC LIMIT ?"
 _LIST_IN_STATE = f"{_PLANS} WHERE state = ? ORDER BY ordinal DESC LIMIT ?"
 _COUNT = "SELECT COUNT(*) FROM plans"
 _COUNT_IN_STATE = "SELECT COUNT(*) FROM plans WHERE state = ?"
+_COUNT_CHILDREN = """
+SELECT COUNT(*) FROM spawns AS s JOIN plans AS p ON p.plan_id = s.plan_id
+WHERE s.parent_plan_id = ? AND p.state <> 'cancelled'
+"""
 _NEXT_SEQS = "UPDATE plans SET seq = seq + ? WHERE plan_id = ? RETURNING seq"
 _RAISE_FENCE = "UPDATE plans SET fence = fence + ? WHERE plan_id = ? RETURNING fence"
 _NAMES = "SELECT DISTINCT name FROM plans ORDER BY name LIMIT 1000"
@@ -172,6 +176,11 @@ class SqlPlanRepository:
     def count(self, state: State | None) -> int:
         """How many plans there are."""
         row = self._db.row(_COUNT) if state is None else self._db.row(_COUNT_IN_STATE, (state,))
+        return int(row[0]) if row else 0
+
+    def count_children(self, plan_id: PlanId) -> int:
+        """How many child plans the plan has that were not cancelled."""
+        row = self._db.row(_COUNT_CHILDREN, (plan_id,))
         return int(row[0]) if row else 0
 
     def next_seqs(self, plan_id: PlanId, count: int) -> Iterator[int]:

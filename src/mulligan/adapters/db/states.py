@@ -43,6 +43,7 @@ def state_from_text(connection: Connection, plan_id: PlanId, text: str) -> PlanS
         outputs={name: _full(connection, plan_id, v) for name, v in outputs.items()},
         memory=cast("JsonObject", document["state"]),
         decisions=tuple(cast("list[JsonObject]", document["decisions"])),
+        merged=tuple(cast("list[str]", document.get("merged", []))),
     )
 
 

@@ -1,5 +1,6 @@
 """Removing a sandbox for good, whatever a plan did to it."""
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -22,9 +23,8 @@ def remove_tree(path: Path, home: Path) -> None:
     """
     try:
         if path.is_dir() and not path.is_symlink():
-            trash = home / f"{_TRASH}{_new_name()}"
-            trash.mkdir(mode=0o700)
-            _move_up(path.name, path.parent, trash / _new_name())
+            while not _move_away(path, home):
+                continue
         elif path.is_symlink() or path.exists():
             path.unlink()
     except OSError as exc:
@@ -41,12 +41,27 @@ def clear_trash(home: Path) -> None:
     """Remove what was moved away, by this process or by one that was killed."""
     for trash in trash_in(home):
         try:
-            # Another process may clear it too; what that one leaves the next one takes.
+            # Others may clear it too, or be moving something into it; what is left the next one takes.
             with suppress(FileNotFoundError), act("sandbox.clear"):
                 _empty(trash)
                 trash.rmdir()
         except OSError as exc:
+            if exc.errno == errno.ENOTEMPTY:
+                continue
             raise SystemFailed(path=str(trash), reason=exc.strerror or str(exc)) from exc
+
+
+def _move_away(path: Path, home: Path) -> bool:
+    """Move a folder into trash of its own; False: someone cleared that before anything was in it."""
+    trash = home / f"{_TRASH}{_new_name()}"
+    trash.mkdir(mode=0o700)
+    try:
+        _move_up(path.name, path.parent, trash / _new_name())
+    except FileNotFoundError:
+        if trash.is_dir() or not path.is_dir():
+            raise
+        return False
+    return True
 
 
 def _move_up(name: str, parent: Path, target: Path) -> None:

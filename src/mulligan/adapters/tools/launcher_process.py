@@ -4,7 +4,7 @@ import errno
 import os
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mulligan.adapters.tools.environment import PLAN_MARK, clean
@@ -24,6 +24,7 @@ def load(name):
     return module
 """
 LONGEST_NAP = 3600.0  # seconds; the system counts milliseconds in 31 bits, and a timeout may be longer
+PACE = 0.1  # seconds: how long a request to stop may go unseen
 PROGRAMS = str(Path(__file__).parent)
 
 Event = tuple[
@@ -35,9 +36,19 @@ class LauncherProcess:
     """A launcher, the pipes to it, and the one command that runs under it at a time."""
 
     def __init__(
-        self, *, python: str, environment: Mapping[str, str], plan_id: PlanId, kept: tuple[int, ...], how: str
+        self,
+        *,
+        python: str,
+        environment: Mapping[str, str],
+        plan_id: PlanId,
+        kept: tuple[int, ...],
+        how: str,
+        obey: Callable[[], None] | None,
     ) -> None:
-        """Start it. `kept` descriptors are handed on to its commands; `how` is `tree` or `group`."""
+        """Start it. `kept` descriptors are handed on to its commands; `how` is `tree` or `group`.
+
+        `obey` raises where this run is asked to stop and no signal can tell it so: in a thread.
+        """
         import selectors
         import subprocess  # slow to import, and no command but those that run steps needs it
 
@@ -73,6 +84,7 @@ class LauncherProcess:
         self._lines = bytearray()
         self._events: deque[Event] = deque()
         self._channel: int | None = None
+        self._obey = obey
         self._selector = selectors.DefaultSelector()
         for descriptor in (self._stdout, self._stderr, self._replies):
             os.set_blocking(descriptor, False)
@@ -109,7 +121,7 @@ class LauncherProcess:
             timeout = None if deadline is None else deadline - time.monotonic()
             if timeout is not None and timeout <= 0:
                 return None
-            nap = None if timeout is None else min(timeout, LONGEST_NAP)
+            nap = self._nap(timeout)
             ready = {key.fd for key, _ in self._selector.select(nap)}
             # What was printed before an event is shown before it: look for the event, print, then tell.
             if self._replies in ready:
@@ -122,6 +134,17 @@ class LauncherProcess:
             if data := _read(self._stderr):
                 shown.stderr(data)
         return self._events.popleft()
+
+    def _nap(self, timeout: float | None) -> float | None:
+        """How long to wait at once: with someone to obey, only until they are asked again."""
+        if self._obey is not None:
+            try:
+                self._obey()
+            except BaseException:
+                self._obey = None  # once: what is still to come is to see the command ended
+                raise
+            return PACE if timeout is None else min(timeout, PACE)
+        return None if timeout is None else min(timeout, LONGEST_NAP)
 
     def _read_replies(self) -> None:
         data = _read(self._replies)

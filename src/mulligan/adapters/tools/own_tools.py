@@ -16,7 +16,7 @@ from mulligan.adapters.tools.tools_file import CHANGED, NAME, NOT_YET, ToolsFile
 from mulligan.adapters.tools.worker_call import WorkerCalls
 from mulligan.domain.decision import Choice
 from mulligan.domain.ids import CallId, DecisionId, GroupId, PlanId
-from mulligan.domain.json_value import JsonObject
+from mulligan.domain.json_value import Json, JsonObject
 from mulligan.errors import MulliganError, ToolFailed, ToolsInvalid, ToolsUnsafe, ToolsUntrusted
 from mulligan.ports import ToolRequest
 
@@ -221,6 +221,9 @@ class _Loading:
         raise ToolFailed(tool=NAME, reason="no step runs while tools are loaded")
 
     def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
+        raise ToolFailed(tool=NAME, reason="no step runs while tools are loaded")
+
+    def spawn(self, document: JsonObject) -> Json:
         raise ToolFailed(tool=NAME, reason="no step runs while tools are loaded")
 
     def log(self, message: str) -> None:

@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -77,8 +77,19 @@ def leftovers_of(over: Event) -> tuple[Leftover, ...]:
 class Launchers:
     """Runs commands under launchers, which are kept for the next call of the same plan."""
 
-    def __init__(self, *, python: str, environment: Mapping[str, str], how: str) -> None:
-        """Start launchers with this interpreter and environment when they are needed."""
+    def __init__(
+        self,
+        *,
+        python: str,
+        environment: Mapping[str, str],
+        how: str,
+        obey: Callable[[], None] | None = None,
+    ) -> None:
+        """Start launchers with this interpreter and environment when they are needed.
+
+        `obey` is called while a command is waited for, and raises where the run is asked to stop.
+        """
+        self._obey = obey
         self._python = python
         self._environment = environment
         self._how = how
@@ -89,7 +100,12 @@ class Launchers:
         """A new launcher; nothing that runs under it writes out of bounds."""
         try:
             launcher = LauncherProcess(
-                python=self._python, environment=self._environment, plan_id=plan_id, kept=kept, how=self._how
+                python=self._python,
+                environment=self._environment,
+                plan_id=plan_id,
+                kept=kept,
+                how=self._how,
+                obey=self._obey,
             )
         except OSError as exc:
             raise SystemFailed(

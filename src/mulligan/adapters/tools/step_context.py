@@ -79,9 +79,31 @@ class StepContext:
         """Write a line into the plan's log."""
         self._ask("log", {"message": str(message)})
 
-    def spawn(self, *plans: Any, **options: Any) -> Any:
-        """Run child plans; this version refuses it by name."""
-        return self._ask("spawn", {})
+    def spawn(
+        self,
+        plans: Iterable[Mapping[str, Any]],
+        *,
+        mode: str = "parallel",
+        max_parallel: int | None = None,
+        merge_strategy: str = "three_way",
+        fail_fast: bool = False,
+        max_retries: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Run child plans on what the sandboxes hold now, and merge them; gives id, name and outputs of each.
+
+        The plans and the words are those of a plan file's `subplans:`. A child that fails, and a conflict, end
+        this call too.
+        """
+        subplans = {
+            "mode": mode,
+            "merge_strategy": merge_strategy,
+            "fail_fast": fail_fast,
+            "max_retries": max_retries,
+            "plans": [dict(plan) for plan in plans],
+        }
+        if max_parallel is not None:
+            subplans["max_parallel"] = max_parallel
+        return self._ask("spawn", {"subplans": subplans})
 
 
 def _texts(**values: object) -> None:

@@ -1,6 +1,6 @@
 """The toolbox: the built-in tools by name, and the processes they keep."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -17,13 +17,20 @@ from mulligan.ports import Tool
 class LocalToolbox:
     """The built-in tools, run on this machine."""
 
-    def __init__(self, *, python: str, base_environment: Mapping[str, str], scratch: Path) -> None:
-        """Run processes with this interpreter and environment.
+    def __init__(
+        self,
+        *,
+        python: str,
+        base_environment: Mapping[str, str],
+        scratch: Path,
+        obey: Callable[[], None] | None = None,
+    ) -> None:
+        """Run processes with this interpreter and environment, and leave them where `obey` raises.
 
         `scratch` is a folder only its owner can read, for files that are handed to tools. Nothing is
         started before a tool needs it.
         """
-        self._launchers = Launchers(python=python, environment=base_environment, how="tree")
+        self._launchers = Launchers(python=python, environment=base_environment, how="tree", obey=obey)
         self._workers = Workers(self._launchers, python)
         self._python = python
         self._environment = base_environment

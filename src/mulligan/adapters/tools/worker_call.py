@@ -23,7 +23,7 @@ from mulligan.domain.decision import Choice
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.tool import ToolResult
-from mulligan.errors import NotBuiltYet, ToolFailed, ToolTimedOut
+from mulligan.errors import ToolFailed, ToolTimedOut
 from mulligan.ports import StepHost, ToolRequest
 
 
@@ -204,4 +204,4 @@ class _Run:
             return self._host.checkpoint(str(message["label"]), cast("JsonObject", message["metadata"]))
         if what == "log":
             return self._host.log(str(message["message"]))
-        raise NotBuiltYet(feature=f"StepContext.{what}")
+        return self._host.spawn(cast("JsonObject", message["subplans"]))

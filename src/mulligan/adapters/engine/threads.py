@@ -1,0 +1,119 @@
+"""Child plans in threads of this process: they end when it does, and need no second way to be heard.
+
+What they run are other processes, so that they do run at once. Each has its own connection, store and tools:
+they share nothing that is not made to be shared between processes.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from typing import TypeAlias
+
+from mulligan.domain.ids import PlanId
+from mulligan.errors import MulliganError
+from mulligan.ports import Ended, Observer, StopRequest
+
+_PACE = 0.1  # seconds: how long a request to stop may go unseen
+
+
+class Stopping:
+    """A request to stop that one thread makes and another obeys."""
+
+    def __init__(self) -> None:
+        """Nobody asked yet."""
+        self._asked = threading.Event()
+
+    def ask(self) -> None:
+        """Let whoever obeys this stop."""
+        self._asked.set()
+
+    def obey(self) -> None:
+        """Raise KeyboardInterrupt where someone asked for it, as Ctrl-C does in the main thread."""
+        if self._asked.is_set():
+            raise KeyboardInterrupt
+
+
+# Runs a plan with so many retries, told to someone, until it ends or the request is made.
+Runner: TypeAlias = Callable[[PlanId, int, Observer, Stopping], Ended]
+
+
+class ThreadEngine:
+    """Runs each plan in a thread."""
+
+    def __init__(self, runner: Runner, stop: StopRequest) -> None:
+        """`stop` is asked while one waits for the others: whoever waits may itself be one of several."""
+        self._runner = runner
+        self._stop = stop
+
+    @contextmanager
+    def crew(self, observer: Observer) -> Generator["ThreadCrew"]:
+        """Have plans run until the block ends."""
+        crew = ThreadCrew(self._runner, self._stop, _Uncounted(observer))
+        try:
+            yield crew
+        finally:
+            crew.disband()
+
+
+class ThreadCrew:
+    """Plans that run at the same time."""
+
+    def __init__(self, runner: Runner, stop: StopRequest, observer: Observer) -> None:
+        """Nobody runs yet."""
+        self._runner = runner
+        self._stop = stop
+        self._observer = observer
+        self._ended: queue.SimpleQueue[Ended | BaseException] = queue.SimpleQueue()
+        self._running: list[tuple[threading.Thread, Stopping]] = []
+
+    def start(self, plan_id: PlanId, *, retries: int) -> None:
+        """Let a plan run in a thread of its own."""
+        stopping = Stopping()
+        thread = threading.Thread(target=self._run, args=(plan_id, retries, stopping), name=f"plan {plan_id}")
+        self._running.append((thread, stopping))
+        thread.start()
+
+    def next_ended(self) -> Ended:
+        """Wait until one has ended; a mistake of ours in one of them is raised here."""
+        while True:
+            self._stop.obey()
+            try:
+                ended = self._ended.get(timeout=_PACE)
+            except queue.Empty:
+                continue
+            if isinstance(ended, BaseException):
+                raise ended
+            return ended
+
+    def stop(self) -> None:
+        """Ask all that run to stop."""
+        for _, stopping in self._running:
+            stopping.ask()
+
+    def disband(self) -> None:
+        """See all of them stopped."""
+        self.stop()
+        for thread, _ in self._running:
+            while thread.is_alive():
+                with suppress(KeyboardInterrupt):  # a second Ctrl-C must not leave a plan running unseen
+                    thread.join(_PACE)
+
+    def _run(self, plan_id: PlanId, retries: int, stopping: Stopping) -> None:
+        try:
+            self._ended.put(self._runner(plan_id, retries, self._observer, stopping))
+        except MulliganError as exc:
+            self._ended.put(Ended(plan_id=plan_id, error=exc, messages=()))
+        except BaseException as exc:  # noqa: BLE001 - handed over, and raised where the crew is waited for
+            self._ended.put(exc)
+
+
+class _Uncounted:
+    """Tells an observer all but how far long work is: of several that count at once no line is true."""
+
+    def __init__(self, observer: Observer) -> None:
+        self.event = observer.event
+        self.output = observer.output
+
+    def progress(self, what: str, done: int, total: int | None) -> None:
+        """Tell nothing."""

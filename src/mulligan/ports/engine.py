@@ -1,0 +1,53 @@
+"""Running plans beside each other: each with a claim of its own, as if a process of its own worked on it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from mulligan.domain.ids import PlanId
+    from mulligan.errors import MulliganError
+    from mulligan.ports.world import Observer
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """How a plan that ran beside others ended."""
+
+    plan_id: PlanId
+    error: MulliganError | None  # what stopped it, if something did
+    messages: tuple[str, ...]  # what the caller must know of its run
+
+
+class Crew(Protocol):
+    """Plans that run at the same time."""
+
+    def start(self, plan_id: PlanId, *, retries: int) -> None:
+        """Let a plan run on to its end, again from its own first checkpoint where it fails and retries are left."""
+        ...
+
+    def next_ended(self) -> Ended:
+        """Wait until one of those that run has ended."""
+        ...
+
+    def stop(self) -> None:
+        """Ask all that run to stop, as Ctrl-C asks one; those that were asked end as Interrupted."""
+        ...
+
+
+class Engine(Protocol):
+    """Runs plans beside each other."""
+
+    def crew(self, observer: Observer) -> AbstractContextManager[Crew]:
+        """Have plans run until the block ends. Whatever ends it, none of them runs any more afterwards."""
+        ...
+
+
+class StopRequest(Protocol):
+    """Asks work that goes on beside other work to stop."""
+
+    def obey(self) -> None:
+        """Raise KeyboardInterrupt where someone asked for it: called wherever the work can be left."""
+        ...
