@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.changes_table import changes_line, changes_table
+from mulligan.domain.counting import counted
 
 if TYPE_CHECKING:
     from mulligan.application.rollback_service import Rollback
@@ -25,7 +26,7 @@ def rollback_answer(rollback: Rollback) -> Answer:
     ]
     if impact.child_plans_invalidated:
         word = "would be " if rollback.dry_run else ""
-        blocks.append(Line(f"{impact.child_plans_invalidated} child plans {word}cancelled"))
+        blocks.append(Line(f"{counted(impact.child_plans_invalidated, 'child plan')} {word}cancelled"))
     undone = "to be undone" if rollback.dry_run else "undone"
     blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
     if rollback.changes_reverted:
