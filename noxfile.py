@@ -165,9 +165,7 @@ def in_memory() -> Generator[dict[str, str]]:
     if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < ROOM_FOR_TESTS:
         yield {}
         return
-    with tempfile.TemporaryDirectory(
-        prefix="mulligan-tests-", dir=memory, ignore_cleanup_errors=True
-    ) as name:
+    with tempfile.TemporaryDirectory(prefix="mt-", dir=memory, ignore_cleanup_errors=True) as name:
         Path(name).chmod(0o755)  # some tests run parts as an ordinary user
         yield {"TMPDIR": name}
 

@@ -92,9 +92,9 @@ def test_a_kill_before(trials: BothTrials, act: str, record_property: Callable[[
     record_property("faults survived", 1)
 
 
-@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("act", list(ACTS)[::3])
 def test_a_kill_after(trials: BothTrials, act: str, record_property: Callable[[str, object], None]) -> None:
-    """In a short command: another one than before, wherever there is one."""
+    """In a short command: another than before, where there is one. A third of them; `nox -s faults` does all."""
     command = trials.shortest("after", act)
     trials.strike(Fault(command=command, when="after", act=act, number=1, how="SIGKILL"))
     record_property("faults survived", 1)

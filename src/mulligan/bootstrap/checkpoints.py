@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,7 +70,10 @@ class Checkpoints:
         """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
         found = self._services.checkpoint_queries.find(checkpoint)
         # Only what is above it: a link in its place is there, whatever it points to.
-        return self._services.library.export(found, to.parent.resolve() / to.name, self._observer)
+        target = (
+            Path(os.path.realpath(to.parent)) / to.name
+        )  # which names a loop of symlinks, and does not raise
+        return self._services.library.export(found, target, self._observer)
 
     def diff(self, old: str, new: str, *, binary: bool = False) -> Diff:
         """What differs between two checkpoints or groups, of one plan or of two."""
