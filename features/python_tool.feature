@@ -57,7 +57,7 @@ Feature: The tool python
       | count of  | is |
       | decisions | 1  |
 
-  Scenario: a function that raises, hangs or asks for what is not built fails its step
+  Scenario: a function that raises, hangs or spawns nothing fails its step
     Given a project folder
     And the real file "agent.py"
       """
@@ -81,7 +81,7 @@ Feature: The tool python
       | {tool: python, args: {function: "agent:nobody"}}                  | nobody        |
       | {tool: python, args: {function: "missing:f"}}                     | missing       |
       | {tool: python, timeout: 1, args: {function: "agent:slow"}}        | took longer   |
-      | {tool: python, args: {function: "agent:spawn"}}                   | not built yet |
+      | {tool: python, args: {function: "agent:spawn"}}                   | at least one  |
     Then each ended so, with the sandbox as the real folder
 
   Scenario: a module that the plan changed is read anew
