@@ -100,7 +100,7 @@ def test_a_retry_of_the_step_runs_them_again(working: Family) -> None:
 def test_a_conflict_stops_the_tool_and_the_step_runs_again_on_what_was_mended(working: Family) -> None:
     plans = [part(name, f"{note(name)}; echo {name} > text") for name in "ab"]
     status = working.project().execute(working.write(python(plans)))
-    assert status.state is State.CONSTRAINED
+    assert status.state is State.CONSTRAINED, status.error and status.error.message
     assert status.steps[0].status == "pending"
     (working.sandbox() / "text").write_text("mended\n")
     working.project().resolve("p")

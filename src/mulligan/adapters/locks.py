@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -41,12 +42,21 @@ class FilePlanLocks:
         """Hold the plan's lock, or refuse at once with who has it."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = self._locked(plan_id)
+        closing, closed = threading.Lock(), threading.Event()
+
+        def refuse_lost() -> None:
+            with closing:  # other threads ask too, and may do so while this one lets go
+                if not closed.is_set():
+                    _refuse_lost(plan_id, fd)
+
         try:
             self._sign(plan_id, fd)
-            with guarded(lambda: _refuse_lost(plan_id, fd)):
+            with guarded(refuse_lost):
                 yield
         finally:
-            os.close(fd)  # lets go of the lock
+            with closing:
+                closed.set()
+                os.close(fd)  # lets go of the lock
 
     def holder(self, plan_id: PlanId) -> LockHolder | None:
         """Who holds it now, if anyone."""
