@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import asdict
+
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.domain.counting import counted
 
@@ -47,10 +49,9 @@ def apply_answer(status: PlanStatus, done: Application, *, done_as: str) -> Answ
     rows = tuple((f.status.value, f.resource, f.path) for f in (*done.files, *done.folders))
     if rows:
         blocks.append(Table(("CHANGE", "RESOURCE", "PATH"), rows))
-    data = {name: getattr(status, name) for name in status.__struct_fields__}
     return Answer(
         data={
-            **data,
+            **asdict(status),
             "dry_run": done.dry_run,
             "applied": done.applied,
             "changes": [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.changes_table import changes_line, changes_table
 
@@ -20,8 +22,7 @@ def correction_answer(status: PlanStatus, corrected: Corrected, status_answer: S
     """The answer of `plan execute`, and what the correction did or would do."""
     error = corrected.execution.error if corrected.execution else None
     standing = status_answer(status, error, corrected.messages)
-    data = {name: getattr(status, name) for name in status.__struct_fields__}
-    data |= {
+    data = asdict(status) | {
         "dry_run": corrected.dry_run,
         "correction": corrected.correction,
         "changes_reverted": corrected.changes_reverted,

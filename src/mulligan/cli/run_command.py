@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, cast
 
 import click
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from mulligan.cli.answer import Answer, Block, Line
 from mulligan.cli.commands import command
@@ -19,6 +19,8 @@ from mulligan.errors import Interrupted, MulliganError, StepFailed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from msgspec import Struct
 
     from mulligan.application.queries import PlanStatus
     from mulligan.bootstrap.project import Project
@@ -134,5 +136,4 @@ def _fields(data: object) -> dict[str, object]:
     """The fields of an answer's data, whichever kind it is."""
     if isinstance(data, dict):
         return cast("dict[str, object]", data)
-    names: Sequence[str] = getattr(data, "__struct_fields__")  # noqa: B009 - no type has it
-    return {name: getattr(data, name) for name in names}
+    return asdict(cast("Struct", data))
