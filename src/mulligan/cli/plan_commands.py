@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.changes_table import changes_table
@@ -50,7 +51,7 @@ def execute(invocation: Invocation, plan: str) -> Answer:
     project = invocation.project_or_new() if is_file else invocation.project()
     wanted = Path(plan) if is_file else plan
     status, execution = trusting(invocation, project, lambda: project.run(wanted))
-    return status_answer(status, execution.error, execution.messages)
+    return replace(status_answer(status, execution.error, execution.messages), warn=execution.only_restored)
 
 
 @command(group, "resume", example="mulligan plan resume upgrade-api", codes=(0, 1, 2, 3, 4, 130))
@@ -82,7 +83,7 @@ def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, me
     status, execution = trusting(
         invocation, project, lambda: project.resume(plan, mended=mended, take_over=take_over)
     )
-    return status_answer(status, execution.error, execution.messages)
+    return replace(status_answer(status, execution.error, execution.messages), warn=execution.only_restored)
 
 
 @command(group, "status", example="mulligan plan status --format json", codes=_READS)
