@@ -16,27 +16,25 @@ from mulligan.bootstrap.faults import arm
 from mulligan.boundaries import watch
 from tests.commands.program import ask
 from tests.git_world import run_git
-from tests.sessions.killed import MOMENTS
 
 ROOT = Path(__file__).parents[2]
-BOUNDARIES = (
-    "after:plan.create:1:SIGKILL",
+WHERE = (
+    "inside two",
+    "after one",
     "after:sandbox.record:1:SIGKILL",
     "after:group.record:3:SIGKILL",
     "before:return.settle:1:SIGKILL",
-    "after:return.ready:1:SIGKILL",
 )
 
 
 def test_a_killed_session_goes_on(tmp_path: Path) -> None:
     """Whatever is cut off, the same program started again ends as if nothing had happened.
 
-    `python -m tests.sessions.killed FOLDER` kills it at every boundary.
+    `python -m tests.sessions.killed FOLDER` kills it at every boundary and moment.
     """
-    trials = (*MOMENTS, *BOUNDARIES)
-    words = [sys.executable, "-m", "tests.sessions.killed", str(tmp_path), *trials]
+    words = [sys.executable, "-m", "tests.sessions.killed", str(tmp_path), *WHERE]
     ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ended.stdout.splitlines() == [f"{trial}: ok" for trial in trials], ended.stderr
+    assert ended.stdout.splitlines() == [f"{trial}: ok" for trial in WHERE], ended.stderr
     assert ended.returncode == 0
 
 
