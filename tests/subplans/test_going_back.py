@@ -194,3 +194,19 @@ def test_a_child_that_was_cut_off_in_the_middle_of_going_back_can_be_cancelled(f
     with services.database.reading() as db:
         assert db.intents.list(child) == []
         assert db.plans.get(child).state is State.CANCELLED
+
+
+def test_a_correction_cancels_what_was_spawned_since_and_children_hear_its_guidance(family: Family) -> None:
+    choice = {"name": "pick", "decision": {"question": "Which?", "chosen": "this"}}
+    parts = {"a": [shell(f'{note("a")}; echo "$MULLIGAN_GUIDANCE" > heard')]}
+    family.project().execute(family.write(choice, children(parts)))
+    decision = next(n for n in family.project().tree("p").children if n.type is NodeType.DECISION)
+    child = family.project().status("a").plan_id
+
+    status, corrected = family.project().correct(decision.id, guidance="go by that")
+
+    assert status.state is State.COMPLETE
+    assert corrected.correction.cancelled_child_plans == (child,)
+    assert family.project().status(child).state is State.CANCELLED
+    assert family.files()["heard"] == "go by that\n"
+    assert family.noted("ran") == ["a", "a"]

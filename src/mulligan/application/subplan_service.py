@@ -13,6 +13,7 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import PlanState
+from mulligan.domain.decision import DecisionType
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject
@@ -183,7 +184,8 @@ class SubplanService:
             return
         now = self._clock.now()
         parent = run.plan
-        start = PlanState(step_index=0, outputs=dict(run.outputs), memory=run.memory, decisions=())
+        told = tuple(d for d in run.decisions if d["type"] == DecisionType.USER_INTERVENTION)  # its guidance
+        start = PlanState(step_index=0, outputs=dict(run.outputs), memory=run.memory, decisions=told)
         plans = [
             new_plan(
                 PlanId(self._ids.new()),
@@ -194,7 +196,7 @@ class SubplanService:
             )
             for child in new
         ]
-        told = [
+        entries = [
             Entry(type=EventType.SUBPLAN_SPAWNED, data={**_told(p.plan_id, p.name), "again": False}, at=now)
             for p in plans
         ]
@@ -203,7 +205,7 @@ class SubplanService:
             captures = zip(run.sandboxes, self._manager.capture(run), strict=True)
             bases = {sandbox.resource: capture.snapshot for sandbox, capture in captures}
             with act("subplan.spawn"), self._database.writing_as(run.claim) as db:
-                events = self._recorder.write(db, parent, [*run.pending, *told])
+                events = self._recorder.write(db, parent, [*run.pending, *entries])
                 for plan, event in zip(plans, events[len(events) - len(plans) :], strict=True):
                     spawn = Spawn(
                         parent_plan_id=parent.plan_id,

@@ -46,7 +46,7 @@ def apply_answer(status: PlanStatus, done: Application, *, verb: str) -> Answer:
     rows = tuple((f.status.value, f.resource, f.path) for f in (*done.files, *done.folders))
     if rows:
         blocks.append(Table(("CHANGE", "RESOURCE", "PATH"), rows))
-    data = {name: getattr(status, name) for name in status.__struct_fields__ if name != "messages"}
+    data = {name: getattr(status, name) for name in status.__struct_fields__}
     return Answer(
         data={
             **data,

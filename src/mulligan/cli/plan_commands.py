@@ -11,7 +11,6 @@ import click
 from msgspec.structs import replace
 
 from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.changes_table import changes_table
 from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
@@ -22,7 +21,6 @@ from mulligan.errors import MulliganError, NotBuiltYet, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.queries import PlanStatus
-    from mulligan.application.rollback_service import Rollback
     from mulligan.cli.invocation import Invocation
     from mulligan.domain.event import Event
 
@@ -180,14 +178,16 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
     CHECKPOINT_ID is the id of a checkpoint or group, a unique prefix of one, a label, `first` or `latest`.
     What is there now is kept in a pre_rollback checkpoint, so a rollback can itself be rolled back.
     """
+    from mulligan.cli.rollback_answer import rollback_answer  # here: no other command shows one
+
     project = invocation.project()
     if dry_run:
-        return _rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
+        return rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
     if not yes:
-        preview = _rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
+        preview = rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
         invocation.show(preview)
         invocation.confirm("Roll back?")
-    return _rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
+    return rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
 
 
 @command(group, "resolve", example="mulligan plan resolve clash api.txt", codes=(0, 1, 2, 3))
@@ -368,35 +368,6 @@ def status_answer(status: PlanStatus, error: MulliganError | None, messages: Seq
         blocks.append(Line(f"stopped: {status.error.message}"))
         blocks.append(Line(f"next: {status.error.hint}"))
     return Answer(data=status, blocks=blocks, messages=[*status.messages, *messages], error=error)
-
-
-def _rollback_answer(rollback: Rollback) -> Answer:
-    summary, after, impact = rollback.rollback_summary, rollback.post_rollback_state, rollback.impact
-    label = f" ({summary.label})" if summary.label else ""
-    verb = "would go" if rollback.dry_run else "went"
-    blocks: list[Line | Table] = [
-        Line(
-            f"plan {summary.plan} {verb} back to {summary.checkpoint}{label}, step {after.step_index}",
-            title=True,
-        ),
-        Line(
-            f"{summary.files_reverted} paths, {impact.tool_calls_undone} tool calls, "
-            f"{impact.decisions_discarded} decisions taken back"
-        ),
-    ]
-    if impact.child_plans_invalidated:
-        word = "would be " if rollback.dry_run else ""
-        blocks.append(Line(f"{impact.child_plans_invalidated} child plans {word}cancelled"))
-    undone = "to be undone" if rollback.dry_run else "undone"
-    blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
-    if rollback.changes_reverted:
-        blocks.append(changes_table(rollback.changes_reverted))
-    if rollback.dry_run:  # of one that is done the messages tell
-        blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
-    if after.pre_rollback_checkpoint:
-        blocks.append(Line(f"what was there is kept in {after.pre_rollback_checkpoint}"))
-        blocks.append(Line(f"run on with `mulligan plan resume {rollback.plan_id}`"))
-    return Answer(data=rollback, blocks=blocks, messages=rollback.messages, warn=bool(impact.undo_failed))
 
 
 def _event_text(event: Event) -> str:

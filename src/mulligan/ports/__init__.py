@@ -6,6 +6,7 @@ Their docstrings are the contract that `tests/contracts` runs against every adap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mulligan.ports.applying import ApplyOrder, Composed, RealChangeRepository
     from mulligan.ports.children import ChildRepository
     from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
     from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
@@ -18,15 +19,11 @@ if TYPE_CHECKING:
         HistoryRepository,
         IntentRepository,
         PlanRepository,
-        RealChangeRepository,
         SandboxRepository,
         StepRepository,
         ToolCallRepository,
-        Transaction,
     )
     from mulligan.ports.storage import (
-        ApplyOrder,
-        Composed,
         Neighbour,
         Neighbours,
         PlanFolders,
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
         WorkingTree,
     )
     from mulligan.ports.tooling import Confinement, StepHost, Tool, Toolbox, ToolRequest
+    from mulligan.ports.transaction import Transaction
     from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
 __all__ = [
@@ -88,6 +86,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "applying": ("ApplyOrder", "Composed", "RealChangeRepository"),
     "children": ("ChildRepository",),
     "claims": ("Claim", "Database", "LockHolder", "PlanLocks"),
     "engine": ("Crew", "Ended", "Engine", "StopRequest"),
@@ -100,15 +99,11 @@ _ROOMS = {
         "HistoryRepository",
         "IntentRepository",
         "PlanRepository",
-        "RealChangeRepository",
         "SandboxRepository",
         "StepRepository",
         "ToolCallRepository",
-        "Transaction",
     ),
     "storage": (
-        "ApplyOrder",
-        "Composed",
         "Neighbour",
         "Neighbours",
         "PlanFolders",
@@ -121,6 +116,7 @@ _ROOMS = {
         "WorkingTree",
     ),
     "tooling": ("Confinement", "StepHost", "Tool", "Toolbox", "ToolRequest"),
+    "transaction": ("Transaction",),
     "world": ("Clock", "Ids", "Observer", "Unobserved"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from mulligan.domain.ids import PlanId
-    from mulligan.ports.rows import Transaction
+    from mulligan.ports.transaction import Transaction
 
 
 class Claim(Struct, frozen=True, kw_only=True):

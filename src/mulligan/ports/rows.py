@@ -1,4 +1,4 @@
-"""Rows: repositories, and the transaction that holds them together."""
+"""Rows: the repositories that keep them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from mulligan.domain.applying import RealChange
     from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
     from mulligan.domain.correction import Correction
     from mulligan.domain.decision import Decision
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from mulligan.domain.snapshot import Snapshot
     from mulligan.domain.step import StepRecord
     from mulligan.domain.tool import ToolCall, Undo
-    from mulligan.ports.children import ChildRepository
 
 
 class PlanRepository(Protocol):
@@ -326,88 +324,4 @@ class SandboxRepository(Protocol):
 
     def remove(self, plan_id: PlanId, resource: str) -> None:
         """The sandbox is no more."""
-        ...
-
-
-class RealChangeRepository(Protocol):
-    """Keeps what applying plans did, or is about to do, to the real resources."""
-
-    def add(self, change: RealChange) -> None:
-        """Record what is about to be done."""
-        ...
-
-    def list(self, plan_id: PlanId) -> Sequence[RealChange]:
-        """All of a plan, in the order of its resources."""
-        ...
-
-    def snapshots(self) -> Sequence[Snapshot]:
-        """All snapshots that they name, of all plans."""
-        ...
-
-    def remove(self, plan_id: PlanId, act: IntentKind) -> None:
-        """It was taken back, or can be no more."""
-        ...
-
-
-class Transaction(Protocol):
-    """All rows, in one transaction: committed when the block ends, rolled back when it raises."""
-
-    @property
-    def plans(self) -> PlanRepository:
-        """Plans."""
-        ...
-
-    @property
-    def steps(self) -> StepRepository:
-        """How far each step got."""
-        ...
-
-    @property
-    def tool_calls(self) -> ToolCallRepository:
-        """Tool calls."""
-        ...
-
-    @property
-    def decisions(self) -> DecisionRepository:
-        """Decisions."""
-        ...
-
-    @property
-    def corrections(self) -> CorrectionRepository:
-        """Corrections."""
-        ...
-
-    @property
-    def checkpoints(self) -> CheckpointRepository:
-        """Checkpoint groups and their checkpoints."""
-        ...
-
-    @property
-    def children(self) -> ChildRepository:
-        """Which plans are children of which."""
-        ...
-
-    @property
-    def history(self) -> HistoryRepository:
-        """Lines of history."""
-        ...
-
-    @property
-    def intents(self) -> IntentRepository:
-        """What is under way."""
-        ...
-
-    @property
-    def events(self) -> EventRepository:
-        """The log."""
-        ...
-
-    @property
-    def sandboxes(self) -> SandboxRepository:
-        """Sandboxes."""
-        ...
-
-    @property
-    def real_changes(self) -> RealChangeRepository:
-        """What was applied."""
         ...

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mulligan.domain.snapshot import Root, Snapshot
     from mulligan.domain.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
     from mulligan.domain.tree_difference import StoredContent, TreeDifference, TreeEntry
+    from mulligan.ports.applying import ApplyOrder, Composed
     from mulligan.ports.world import Observer
 
 
@@ -39,30 +40,6 @@ class SandboxOrder(Struct, frozen=True, kw_only=True):
     path: Path  # where the working copy is to stand
     excluded: frozenset[str]  # paths inside it, relative, that belong to other resources of the plan
     include_ignored: bool  # git-checkout only: copy what git ignores too
-
-
-class ApplyOrder(Struct, frozen=True, kw_only=True):
-    """What a plan made, to be brought into the real thing: merged already, and not written yet."""
-
-    sandbox: Sandbox  # the plan's
-    real: Sandbox  # the same resource as an in-place sandbox: what is to change
-    base: Snapshot  # of both sides
-    theirs: Snapshot  # what the plan made of it
-    ours: Snapshot  # the real thing now
-    files: Root  # merge(base, theirs, ours), stored
-    changed: tuple[TreeDifference, ...]  # base -> theirs, of the files
-    message: str | None  # of the commit; None: no commit
-    included: frozenset[str]  # paths in git directories that are taken over all the same
-    at: datetime
-
-
-class Composed(Struct, frozen=True, kw_only=True):
-    """What the real thing is to become."""
-
-    snapshot: Snapshot  # all roots of it; restoring it is all that is left to do
-    commit: str | None  # that it will have checked out; None: no new one
-    uncommitted: tuple[str, ...]  # changes that reach the working tree only, each with why
-    notes: tuple[str, ...]  # what was made in the sandbox and is not carried over
 
 
 class Publication(Struct, frozen=True, kw_only=True):

@@ -1,97 +1,143 @@
-"""Applying plans to git checkouts, from end to end: before, after, and when something stands in the way."""
+"""A git checkout gets one commit with the plan's changes, and loses it again, whatever comes in between."""
 
-import os
 from pathlib import Path
 
 import pytest
 
-from mulligan.errors import CheckoutUnready, MulliganError
-from tests.applied import Applying, complete
-from tests.applying_world import lines, write
+from mulligan.boundaries import watch
+from mulligan.domain.plan import Phase, State
+from mulligan.errors import Interrupted, MulliganError, RestoreFailed
+from tests.applied import Applying, complete, make_database, rows_of, write
 from tests.git_world import run_git
 
-SAME, PLANNED = lines(), lines("9 plan")
+LINES = "".join(f"{number}\n" for number in range(1, 10))
+CHECKOUT = "site: {type: git-checkout, location: site}"
+DATA = "data: {type: sqlite, location: site/app.db}"
 
 
 @pytest.fixture
-def applying(tmp_path: Path) -> Applying:
-    top = tmp_path / "site"
-    top.mkdir()
-    run_git(top, "init", "-q")
-    run_git(top, "config", "user.name", "A User")
-    run_git(top, "config", "user.email", "user@example.com")
-    write(top, {"text": SAME, "gone": "gone\n", ".gitignore": "*.log\n"})
-    run_git(top, "add", "-A")
-    run_git(top, "commit", "-q", "-m", "first")
-    write(top, {"text": lines("2 mine"), "notes": "mine\n"})
-    applying = complete(tmp_path, "site: {type: git-checkout, location: site}")
-    write(
-        applying.sandbox(),
-        {"text": lines("2 mine", "9 plan"), "gone": None, "new": "new\n", "notes": "plan\n"},
-    )
-    run_git(applying.sandbox(), "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", "by the plan")
-    return applying
+def site(tmp_path: Path) -> Applying:
+    write(tmp_path / "site", {"text": LINES, ".gitignore": "*.db\n"})
+    make_database(tmp_path / "site" / "app.db", "create table t (x)")
+    for words in (
+        "init -q -b main",
+        "config user.name User",
+        "config user.email user@here",
+        "add -A",
+        "commit -qm first",
+    ):
+        run_git(tmp_path / "site", *words.split())
+    world = complete(tmp_path, CHECKOUT, DATA)
+    write(world.sandbox(), {"text": LINES.replace("9", "plan"), "new": "plan"})
+    make_database(world.sandbox("data"), "insert into t values ('plan')")
+    write(world.real, {"text": LINES.replace("1", "user")})
+    return world
 
 
-def _standing(top: Path) -> tuple[str, ...]:
-    told = ("status", "--porcelain=v2", "--branch"), ("ls-files", "-s"), ("diff",), ("reflog",)
-    return tuple(run_git(top, *words) for words in told)
+def _git(site: Applying, *words: str) -> str:
+    return run_git(site.real, *words).strip()
 
 
-def test_one_commit_comes_and_goes(applying: Applying) -> None:
-    top = applying.real
-    before = _standing(top)
-    preview = applying.applied(dry_run=True)
-    assert _standing(top) == before
-    write(top, {"text": lines("2 mine", "5 later")})
-    done = applying.applied(message="What it did")
-    (told,) = done.applied
-    assert told.commit == run_git(top, "rev-parse", "HEAD").strip()
-    assert preview.applied[0].uncommitted == told.uncommitted == ("notes: you had it untracked",)
-    assert any("by the plan" in message for message in done.messages)
-    shown = run_git(top, "show", "--format=%s", "--name-status").splitlines()
-    assert shown == ["What it did", "", "D\tgone", "A\tnew", "M\ttext"]
-    assert run_git(top, "show", "HEAD:text") == PLANNED
-    assert (top / "text").read_text() == lines("2 mine", "5 later", "9 plan")
-    assert run_git(top, "status", "--porcelain") == " M text\n?? notes\n"
-    assert run_git(top, "for-each-ref", "refs/mulligan") == ""
-    applying.unapplied()
-    assert run_git(top, "log", "--format=%s").splitlines() == ['Revert "p"', "What it did", "first"]
-    assert run_git(top, "rev-parse", "HEAD^{tree}") == run_git(top, "rev-parse", "HEAD~2^{tree}")
-    assert (top / "text").read_text() == lines("2 mine", "5 later")
-    assert run_git(top, "status", "--porcelain") == " M text\n?? notes\n"
-    assert run_git(top, "for-each-ref", "refs/mulligan") == ""
+def _log(site: Applying) -> list[str]:
+    return _git(site, "log", "--format=%s").splitlines()
 
 
-def test_without_a_commit_only_files_change(applying: Applying) -> None:
-    top = applying.real
-    applying.applied(commit=False)
-    assert run_git(top, "log", "--format=%s") == "first\n"
-    assert run_git(top, "status", "--porcelain") == " D gone\n M text\n?? new\n?? notes\n"
+def test_the_plan_s_part_is_committed_and_reverted(site: Applying) -> None:
+    dry = site.applied(dry_run=True)
+    assert [each.commit for each in dry.applied] == [None, None]
+    assert _log(site) == ["first"]
+    done = site.applied(message="Say so")
+    assert done.applied[0].commit == _git(site, "rev-parse", "HEAD")
+    assert _log(site) == ["Say so", "first"]
+    assert _git(site, "show", "--format=", "--name-only", "HEAD").split() == ["new", "text"]
+    assert (site.real / "text").read_text() == LINES.replace("9", "plan").replace("1", "user")
+    assert rows_of(site.real / "app.db") == ["plan"]
+    site.unapplied()
+    assert _log(site) == ['Revert "p"', "Say so", "first"]
+    assert (site.real / "text").read_text() == LINES.replace("1", "user")
+    assert _git(site, "status", "--porcelain") == "M text"
+    assert rows_of(site.real / "app.db") == []
+    assert _git(site, "for-each-ref", "refs/mulligan") == ""
 
 
-def test_a_conflict_changes_nothing(applying: Applying) -> None:
-    write(applying.real, {"text": lines("9 mine")})
-    before = _standing(applying.real)
-    _, done = applying.apply()
-    assert [conflict.path for conflict in done.conflicts] == ["text"]
-    assert _standing(applying.real) == before
-    write(applying.real, {"text": lines("2 mine")})
-    assert applying.applied().applied[0].commit is not None
+def test_without_a_commit_only_the_working_tree_changes(site: Applying) -> None:
+    done = site.applied(commit=False)
+    assert done.applied[0].commit is None
+    assert _log(site) == ["first"]
+    assert _git(site, "status", "--porcelain").split() == ["M", "text", "??", "new"]
+    site.unapplied()
+    assert _log(site) == ["first"]
+    assert (site.real / "text").read_text() == LINES.replace("1", "user")
 
 
-def test_a_merge_in_progress_is_refused(applying: Applying) -> None:
-    (applying.real / ".git" / "MERGE_HEAD").write_text(run_git(applying.real, "rev-parse", "HEAD"))
-    with pytest.raises(CheckoutUnready, match="a merge is in progress"):
-        applying.apply()
+def _interrupt_at(site: Applying, name: str) -> None:
+    def strike(when: str, act: str) -> None:
+        if (when, act) == ("before", name):
+            watch(None)
+            raise KeyboardInterrupt
+
+    watch(strike)
+    try:
+        with pytest.raises(Interrupted):
+            site.apply()
+    finally:
+        watch(None)
 
 
-def test_what_fails_after_the_files_changed_puts_them_back(applying: Applying) -> None:
-    before = _standing(applying.real)
-    os.mkdir(applying.real / ".git" / "index.mulligan")  # where the new index is prepared
-    with pytest.raises(MulliganError, match="Is a directory"):
-        applying.apply()
-    assert _standing(applying.real) == before
-    os.rmdir(applying.real / ".git" / "index.mulligan")
-    assert applying.applied().applied[0].commit is not None
-    assert run_git(applying.real, "status", "--porcelain") == " M text\n?? notes\n"
+def test_a_signal_right_before_the_end_takes_the_commit_back(site: Applying) -> None:
+    before = _git(site, "status", "--porcelain")
+    _interrupt_at(site, "apply.settle")
+    assert _log(site) == ["first"]
+    assert _git(site, "status", "--porcelain") == before
+    assert (site.real / "text").read_text() == LINES.replace("1", "user")
+    status = site.project.status("p")
+    assert (status.phase, status.state) == (Phase.EXECUTE, State.COMPLETE)
+    site.applied()
+    assert _log(site) == ["p", "first"]
+
+
+def test_a_branch_that_others_moved_on_meanwhile_stays_there(site: Applying) -> None:
+    def strike(when: str, act: str) -> None:
+        if (when, act) == ("before", "apply.settle"):
+            watch(None)
+            write(site.real, {"mine": "committed by the user, on top"})
+            _git(site, "add", "mine")
+            _git(site, "commit", "-qm", "on top")
+            raise KeyboardInterrupt
+
+    watch(strike)
+    try:
+        with pytest.raises(Interrupted):
+            site.apply()
+    finally:
+        watch(None)
+    assert _log(site) == ["on top", "p", "first"]
+    told = [e.data["message"] for e in site.project.log("p") if e.type.value == "message"]
+    assert any(".git/branch" in str(text) and "left as it is" in str(text) for text in told)
+    assert (site.real / "mine").read_text() == "committed by the user, on top"
+
+
+def test_an_unapply_that_is_stopped_leaves_the_plan_applied(site: Applying) -> None:
+    site.applied()
+    log = _log(site)
+
+    failures = [KeyboardInterrupt(), RestoreFailed(path="there", reason="no room")]
+
+    def strike(when: str, act: str) -> None:
+        if (when, act) == ("before", "apply.settle"):
+            watch(None)
+            raise failures.pop()
+
+    while failures:
+        watch(strike)
+        try:
+            with pytest.raises(MulliganError) as stopped:
+                site.project.unapply("p")
+        finally:
+            watch(None)
+        assert stopped.value.next_step
+        assert _log(site) == log
+        assert site.project.status("p").state is State.APPLIED
+        assert rows_of(site.real / "app.db") == ["plan"]
+    site.unapplied()
+    assert rows_of(site.real / "app.db") == []

@@ -1,0 +1,41 @@
+"""The answer of a rollback for people: what it takes back, path by path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mulligan.cli.answer import Answer, Line, Table
+from mulligan.cli.changes_table import changes_table
+
+if TYPE_CHECKING:
+    from mulligan.application.rollback_service import Rollback
+
+
+def rollback_answer(rollback: Rollback) -> Answer:
+    """What a rollback did, or would do."""
+    summary, after, impact = rollback.rollback_summary, rollback.post_rollback_state, rollback.impact
+    label = f" ({summary.label})" if summary.label else ""
+    verb = "would go" if rollback.dry_run else "went"
+    blocks: list[Line | Table] = [
+        Line(
+            f"plan {summary.plan} {verb} back to {summary.checkpoint}{label}, step {after.step_index}",
+            title=True,
+        ),
+        Line(
+            f"{summary.files_reverted} paths, {impact.tool_calls_undone} tool calls, "
+            f"{impact.decisions_discarded} decisions taken back"
+        ),
+    ]
+    if impact.child_plans_invalidated:
+        word = "would be " if rollback.dry_run else ""
+        blocks.append(Line(f"{impact.child_plans_invalidated} child plans {word}cancelled"))
+    undone = "to be undone" if rollback.dry_run else "undone"
+    blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
+    if rollback.changes_reverted:
+        blocks.append(changes_table(rollback.changes_reverted))
+    if rollback.dry_run:  # of one that is done the messages tell
+        blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
+    if after.pre_rollback_checkpoint:
+        blocks.append(Line(f"what was there is kept in {after.pre_rollback_checkpoint}"))
+        blocks.append(Line(f"run on with `mulligan plan resume {rollback.plan_id}`"))
+    return Answer(data=rollback, blocks=blocks, messages=rollback.messages, warn=bool(impact.undo_failed))
