@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -43,7 +44,11 @@ class Project:
         """Tell this observer what goes on."""
         self._services = services
         self._observer = observer
-        self.config = Configuration(services=services)
+
+    @cached_property
+    def config(self) -> Configuration:
+        """The settings of the project."""
+        return Configuration(services=self._services)
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -88,7 +93,7 @@ class Project:
 
     def run(self, plan: str | Path) -> tuple[PlanStatus, Execution]:
         """As `execute`, with what stopped the plan, if something did."""
-        plan_id = self._create(plan) if isinstance(plan, Path) else self._plan_id(plan)
+        plan_id = self._create(Path(plan)) if names_a_file(plan) else self._plan_id(str(plan))
         return self._execute(plan_id, None)
 
     def resume(
@@ -280,6 +285,13 @@ class Project:
             declarations=self._services.known_tools,
             default_resource=self._services.default_resource,
         )
+
+
+def names_a_file(plan: str | Path) -> bool:
+    """Whether a word means a plan file rather than a recorded plan: it looks like a path, or a file is there."""
+    if isinstance(plan, Path):
+        return True
+    return "/" in plan or plan.endswith((".yaml", ".yml")) or os.path.isfile(plan)  # noqa: PTH113 - never raises
 
 
 class Configuration:
