@@ -98,7 +98,9 @@ def test_the_package_says_that_it_is_typed() -> None:
     assert (Path(mulligan.__file__).parent / "py.typed").exists()
 
 
-@pytest.mark.parametrize("checker", [["basedpyright", "--pythonpath", sys.executable], ["mypy", "--strict"]])
+@pytest.mark.parametrize(
+    "checker", [["basedpyright", "--level", "error", "--pythonpath", sys.executable], ["mypy", "--strict"]]
+)
 def test_type_checkers_see_the_types_that_are_promised(checker: list[str], tmp_path: Path) -> None:
     """In a program of someone else's, who has only what is installed."""
     program = tmp_path / "program.py"
