@@ -81,8 +81,8 @@ def sweeps(session: nox.Session) -> None:
 
 @nox.session
 def faults(session: nox.Session) -> None:
-    """Every fault at every passing of every durability boundary. Takes half an hour; not run by default."""
-    python(session, "pytest", "-n", PROCESSES, "tests/faults/every_passing.py", *session.posargs)
+    """Every fault at every passing of every durability boundary. Takes hours; `-- --shard 1/8`, `--minutes 20`."""
+    python(session, "tests.faults.every_passing", "--processes", PROCESSES, *session.posargs)
 
 
 @nox.session

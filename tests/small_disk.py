@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,13 @@ class SmallDisk:
             with self._ballast.open("wb") as ballast:
                 os.posix_fallocate(ballast.fileno(), 0, self.free - size)
         assert self.free <= size
+
+    def make_read_only(self) -> None:
+        """Let nothing be written any more, once the system has let go of what processes that ended had watched."""
+        command, until = ["mount", "-o", "remount,ro", str(self.path)], time.monotonic() + 10
+        while subprocess.run(command, check=False).returncode:
+            assert time.monotonic() < until, "the disk stays busy"
+            time.sleep(0.05)
 
     def make_room(self) -> None:
         """Take the ballast away."""

@@ -26,6 +26,7 @@ _WORK_FILES = {
     "verify": 10_000,
     "executor": 1_000,
     "history": 10_000,  # groups
+    "children": 10_000,
 }
 _ALWAYS = "git"  # the measure of all others
 _FIRST_RUNS = 3

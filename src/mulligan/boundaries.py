@@ -5,7 +5,8 @@ told right before the act and right after it, and may end the process or let the
 between any two of them (docs/reference/durability.md).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeAlias
 
@@ -19,7 +20,22 @@ _GOES = "EIO EINTR"
 # Each act: how its system call can fail, and what a crash right before it and right after it leaves.
 ACTS: dict[str, tuple[str, str, str]] = {
     "home.make": (_NAMES, "no project", "an empty project home; the next command completes it"),
+    "home.sync": (_SYNC, "an empty project home that a power cut may take away", "an empty project home"),
+    "home.complete": (_NAMES, "an empty project home; the next command completes it", "a project home"),
+    "settings.sync": (_SYNC, "the old settings, and a temporary file", "the same, durable"),
     "settings.name": (_NAMES, "the old settings, and a temporary file", "the new settings"),
+    "settings.keep": (_SYNC, "the new settings, which a power cut may take away", "the new settings, for good"),
+    "trust.sync": (_SYNC, "the older record of what is trusted, and a temporary file", "the same, durable"),
+    "trust.name": (
+        _NAMES,
+        "the older record of what is trusted, and a temporary file",
+        "the new record; one that a power cut takes away is asked for again",
+    ),
+    "rows.copy": (
+        _NAMES,
+        "a database of an older version, as it was",
+        "the same, and a copy of it; the next command goes on",
+    ),
     "rows.commit": (
         _SYNC,
         "the rows of before: SQLite drops what was not committed",
@@ -60,6 +76,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a plan in processing with all its sandboxes",
     ),
     "sandbox.undo": (_NONE, "the intent of making sandboxes, undone again", "a plan without sandboxes"),
+    "sandbox.renew": (
+        _NONE,
+        "a copy of a sandbox beside it, after a plan was taken from a process that lives on; gc removes it",
+        "the copy in the sandbox's place, and the old one beside it; gc removes it",
+    ),
     "sandbox.remove": (
         _NAMES,
         "a folder that no row names; gc removes it",
@@ -81,6 +102,16 @@ ACTS: dict[str, tuple[str, str, str]] = {
         _NONE,
         "children of an earlier run of the step; the next run finds them again",
         "the same, on the present line of history; those that are wanted no more cancelled, their folders for gc",
+    ),
+    "undo.run": (
+        _NONE,
+        "a call that is to be undone; the intent is open and the next claim undoes it",
+        "what the undo did, recorded nowhere; the next claim calls it again",
+    ),
+    "undo.record": (
+        _NONE,
+        "what the undo did, recorded nowhere; the next claim calls it again",
+        "a call that is recorded as undone, and is not undone again",
     ),
     "call.run": (
         _NONE,
@@ -153,6 +184,52 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "the whole tree, which a power cut may take away: the intent is open",
         "the whole tree, for good",
     ),
+    "database.remove": (
+        _GOES,
+        "the database of before, in part; the intent is open and the next claim restores again",
+        "the same, one of its files less",
+    ),
+    "database.place": (_NAMES, "no database, likewise", "the wanted database"),
+    "database.write": (
+        _NONE,
+        "the real database as it was; the intent is open and the next claim restores again",
+        "the real database as wanted: SQLite wrote all of it or nothing",
+    ),
+    "database.sync": (_SYNC, "the wanted database, which a power cut may take away", "the same, for good"),
+    "known.name": (_NAMES, "an older note of what a database was", "the new note"),
+    "git.sync": (_SYNC, "a temporary file in the repository of checkpoints", "the same, durable"),
+    "git.name": (
+        _NAMES,
+        "a temporary file; packs without an index and refs of no checkpoint are not looked at",
+        "one file more: objects first, the ref that names them last",
+    ),
+    "git.keep": (_SYNC, "files that a power cut may take away; no row names them yet", "files that stay"),
+    "git.join": (_GOES, "small packs, and one that holds all that they do", "one small pack less"),
+    "git.retire": (
+        _NONE,
+        "commits of pruned checkpoints, cut off from those that stay; the next retirement drops them",
+        "commits of the checkpoints that are kept",
+    ),
+    "git.collect": (_NONE, "objects that no commit needs; a later retirement drops them", "one pack, no garbage"),
+    "pin.set": (_NONE, "a sandbox in the making; the intent is undone", "pins, and where they are is remembered"),
+    "pin.drop": (_NONE, "pins of a sandbox that is to go; gc removes both", "no pins; a folder that gc removes"),
+    "position.move": (
+        _NONE,
+        "files as in the target, HEAD or branch as before, the index locked; the next claim unlocks and restores again",
+        "the same, HEAD or branch as in the target",
+    ),
+    "position.sync": (_SYNC, "files as in the target, HEAD, branch and index as before, likewise", "the same"),
+    "position.lock": (
+        _NAMES,
+        "files as in the target, HEAD, branch and index as before, likewise",
+        "the same, and git's lock of the index, which the next claim removes",
+    ),
+    "position.index": (
+        _NAMES,
+        "HEAD and branch as in the target, the index as before and locked, likewise",
+        "HEAD, branch and index as in the target, and a draft that the next claim removes",
+    ),
+    "position.keep": (_SYNC, "HEAD, branch and index as in the target, which a power cut may take away", "for good"),
 }  # fmt: skip
 
 
@@ -162,7 +239,9 @@ class _Unwatched:
     __slots__ = ()
 
     def __enter__(self) -> None:
-        """Go on."""
+        """Go on, if this process still may."""
+        for check in tuple(_guards):  # child plans come and go in other threads
+            check()
 
     def __exit__(self, *_: object) -> None:
         """Go on."""
@@ -179,6 +258,8 @@ class _Watched:
 
     def __enter__(self) -> None:
         self._watcher("before", self._name)
+        for check in tuple(_guards):  # child plans come and go in other threads
+            check()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -188,12 +269,23 @@ class _Watched:
 
 
 _UNWATCHED = _Unwatched()
+_guards: list[Callable[[], None]] = []
 _watcher: Watcher | None = None
 
 
 def act(name: str) -> _Unwatched | _Watched:
     """Stand around one act that is durable when it is done."""
     return _UNWATCHED if _watcher is None else _Watched(name, _watcher)
+
+
+@contextmanager
+def guarded(check: Callable[[], None]) -> Generator[None]:
+    """Ask this before every act of this process, as long as it is open; it raises what ends the work."""
+    _guards.append(check)
+    try:
+        yield
+    finally:
+        _guards.remove(check)
 
 
 def watch(watcher: Watcher | None) -> None:

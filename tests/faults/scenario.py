@@ -1,9 +1,9 @@
-"""What is done while faults strike: a project, and one command after the other in it."""
+"""What is done while faults strike: a project, and one command after the other in it. The second part is beside it."""
 
 import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,6 +158,7 @@ class Command:
     words: tuple[str, ...]
     reached: Callable[[Project], bool] | None = None  # None: its exit code 0 tells
     prepare: Callable[[Path, Run], object] = lambda _folder, _run: None
+    meanwhile: Callable[[Path], AbstractContextManager[None]] = lambda _folder: nullcontext()
 
     def is_done(self, project: Project, code: int) -> bool:
         """Whether there is nothing left to do."""
@@ -169,7 +170,19 @@ class Command:
             return False
 
 
-def _in_state(name: str, state: State, phase: Phase = Phase.EXECUTE) -> Callable[[Project], bool]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """A project and its commands."""
+
+    make: Callable[[Path], None]
+    commands: tuple[Command, ...]
+    places: tuple[str, ...]  # folders that are compared
+    files: tuple[str, ...]  # what is compared by whether it is there
+
+
+def in_state(name: str, state: State, phase: Phase = Phase.EXECUTE) -> Callable[[Project], bool]:
+    """Whether a plan is there."""
+
     def reached(project: Project) -> bool:
         status = project.status(name)
         return (status.phase, status.state) == (phase, state)
@@ -229,7 +242,8 @@ def _mend(folder: Path, run: Run) -> None:
     found.write_text("".join(f"{line}\n" for line in found.read_text().splitlines() if line[0] not in "<=>"))
 
 
-def _created(name: str) -> Callable[[Path, Run], object]:
+def created(name: str) -> Callable[[Path, Run], object]:
+    """A plan that waits."""
     return lambda _, run: run("plan", "create", f"{name}.yaml")
 
 
@@ -237,7 +251,7 @@ def _executed(name: str) -> Callable[[Path, Run], object]:
     return lambda _, run: run("plan", "execute", f"{name}.yaml")
 
 
-def _cut_off(name: str, fault: str, *words: str) -> Callable[[Path, Run], object]:
+def cut_off(name: str, fault: str, *words: str) -> Callable[[Path, Run], object]:
     """A plan whose process died."""
 
     def prepare(folder: Path, run: Run) -> None:
@@ -249,7 +263,7 @@ def _cut_off(name: str, fault: str, *words: str) -> Callable[[Path, Run], object
     return prepare
 
 
-SCENARIO = (
+COMMANDS = (
     Command(name="init", words=("init",)),
     Command(
         name="create",
@@ -265,7 +279,7 @@ SCENARIO = (
     Command(
         name="resume",
         words=("plan", "resume", "--plan", "mended.yaml", "main"),
-        reached=_in_state("main", State.COMPLETE),
+        reached=in_state("main", State.COMPLETE),
         prepare=_open_the_gate,
     ),
     Command(
@@ -273,7 +287,7 @@ SCENARIO = (
         words=("plan", "rollback", "--yes", "main", "here"),
         reached=_stands_at_the_milestone,
     ),
-    Command(name="go on", words=("plan", "execute", "main"), reached=_in_state("main", State.COMPLETE)),
+    Command(name="go on", words=("plan", "execute", "main"), reached=in_state("main", State.COMPLETE)),
     Command(
         name="correct",
         words=(
@@ -290,7 +304,7 @@ SCENARIO = (
         prepare=_look_up_the_decision,
     ),
     Command(
-        name="go on corrected", words=("plan", "execute", "main"), reached=_in_state("main", State.COMPLETE)
+        name="go on corrected", words=("plan", "execute", "main"), reached=in_state("main", State.COMPLETE)
     ),
     Command(
         name="prune",
@@ -300,86 +314,85 @@ SCENARIO = (
     Command(
         name="execute in place",
         words=("plan", "execute", "in-place"),
-        reached=_in_state("in-place", State.COMPLETE),
-        prepare=_created("in-place"),
+        reached=in_state("in-place", State.COMPLETE),
+        prepare=created("in-place"),
     ),
     Command(
         name="roll back in place",
         words=("plan", "rollback", "--yes", "in-place", "first"),
-        reached=_in_state("in-place", State.QUEUED),
+        reached=in_state("in-place", State.QUEUED),
     ),
     Command(
         name="resume what was killed",
         words=("plan", "resume", "killed"),
-        reached=_in_state("killed", State.COMPLETE),
-        prepare=_cut_off("killed", "after:call.run:2:SIGKILL", "plan", "execute", "killed"),
+        reached=in_state("killed", State.COMPLETE),
+        prepare=cut_off("killed", "after:call.run:2:SIGKILL", "plan", "execute", "killed"),
     ),
     Command(
         name="start what was not made",
         words=("plan", "execute", "unmade"),
-        reached=_in_state("unmade", State.COMPLETE),
-        prepare=_cut_off("unmade", "after:sandbox.intend:1:SIGKILL", "plan", "execute", "unmade"),
+        reached=in_state("unmade", State.COMPLETE),
+        prepare=cut_off("unmade", "after:sandbox.intend:1:SIGKILL", "plan", "execute", "unmade"),
     ),
     Command(
         name="roll back once more",
         words=("plan", "rollback", "--yes", "dropped", "first"),
-        reached=_in_state("dropped", State.QUEUED),
-        prepare=_cut_off(
+        reached=in_state("dropped", State.QUEUED),
+        prepare=cut_off(
             "dropped", "before:return.ready:1:SIGKILL", "plan", "rollback", "--yes", "dropped", "first"
         ),
     ),
     Command(
         name="apply",
         words=("plan", "apply", "--yes", "shown"),
-        reached=_in_state("shown", State.APPLIED, Phase.APPLY),
+        reached=in_state("shown", State.APPLIED, Phase.APPLY),
         prepare=_executed("shown"),
     ),
     Command(
         name="take it back",
         words=("plan", "unapply", "--yes", "shown"),
-        reached=_in_state("shown", State.CANCELLED, Phase.APPLY),
+        reached=in_state("shown", State.CANCELLED, Phase.APPLY),
     ),
     Command(
         name="apply once more",
         words=("plan", "apply", "--yes", "halfway"),
-        reached=_in_state("halfway", State.APPLIED, Phase.APPLY),
-        prepare=_cut_off("halfway", "after:apply.ready:1:SIGKILL", "plan", "apply", "--yes", "halfway"),
+        reached=in_state("halfway", State.APPLIED, Phase.APPLY),
+        prepare=cut_off("halfway", "after:apply.ready:1:SIGKILL", "plan", "apply", "--yes", "halfway"),
     ),
     Command(
         name="be stopped",
         words=("plan", "execute", "stopped"),
-        reached=_in_state("stopped", State.COMPLETE),
-        prepare=_created("stopped"),
+        reached=in_state("stopped", State.COMPLETE),
+        prepare=created("stopped"),
     ),
     Command(
         name="execute a family",
         words=("plan", "execute", "family"),
-        reached=_in_state("family", State.CONSTRAINED),
-        prepare=_created("family"),
+        reached=in_state("family", State.CONSTRAINED),
+        prepare=created("family"),
     ),
     Command(
         name="resolve",
         words=("plan", "resolve", "family"),
-        reached=_in_state("family", State.QUEUED),
+        reached=in_state("family", State.QUEUED),
         prepare=_mend,
     ),
-    Command(
-        name="resume the family",
-        words=("plan", "resume", "family"),
-        reached=_in_state("family", State.COMPLETE),
-    ),
+    Command(name="resume it", words=("plan", "resume", "family"), reached=in_state("family", State.COMPLETE)),
     Command(
         name="resume a killed family",
         words=("plan", "resume", "cousins"),
-        reached=_in_state("cousins", State.COMPLETE),
-        prepare=_cut_off("cousins", "after:call.run:2:SIGKILL", "plan", "execute", "cousins"),
+        reached=in_state("cousins", State.COMPLETE),
+        prepare=cut_off("cousins", "after:call.run:2:SIGKILL", "plan", "execute", "cousins"),
     ),
     Command(
         name="roll back a family",
         words=("plan", "rollback", "--yes", "family", "first"),
-        reached=_in_state("family", State.QUEUED),
+        reached=in_state("family", State.QUEUED),
     ),
     Command(name="configure", words=("config", "set", "plan.max-parallel", "3")),
     Command(name="gc", words=("gc",), prepare=_leave_things_behind),
-    Command(name="cancel", words=("plan", "cancel", "main"), reached=_in_state("main", State.CANCELLED)),
+    Command(name="cancel", words=("plan", "cancel", "main"), reached=in_state("main", State.CANCELLED)),
+)
+SCENARIO = Scenario(
+    make=make_project_folder, commands=COMMANDS, places=("code", "data", "real", "site", "kin"), files=()
 )

@@ -3,10 +3,12 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,13 +17,14 @@ from mulligan.adapters import locks
 from mulligan.domain.plan import State
 from mulligan.errors import PlanBusy
 from tests.faults.projects import project_in
+from tests.snapshot_world import picture
 
 PLAN = """name: p
 steps:
   - {name: one, tool: shell, args: {command: "echo 1 >> one"}}
   - name: two
     tool: shell
-    args: {command: "echo 2 >> two; touch $TMPDIR/held; until [ -e ../../../../go ]; do sleep 0.02; done"}
+    args: {command: "echo 2 >> two; touch held; until [ -e ../../../../go ]; do sleep 0.02; done"}
   - {name: three, tool: shell, args: {command: "echo 3 >> three"}}
 """
 PATIENCE = 30
@@ -34,7 +37,7 @@ def hung(tmp_path: Path) -> "Iterator[subprocess.Popen[bytes]]":
     command = [sys.executable, "-m", "mulligan", "--format", "json", "plan", "execute", "plan.yaml"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     end = time.monotonic() + PATIENCE
-    while not list((tmp_path / ".mulligan").glob("scratch/*/tmp/held")):
+    while not list((tmp_path / ".mulligan").glob("sandboxes/*/workspace/held")):
         assert time.monotonic() < end
         time.sleep(0.02)
     process.send_signal(signal.SIGSTOP)
@@ -108,3 +111,85 @@ def test_where_nobody_works_on_it_there_is_nothing_to_take(tmp_path: Path) -> No
     project_in(tmp_path).create(tmp_path / "plan.yaml")
     status, _ = project_in(tmp_path).resume("p", take_over=True)
     assert status.state is State.COMPLETE
+
+
+ROLLED_BACK = """name: p
+resources: {code: {type: fs-directory, location: code}, rows: {type: sqlite, location: code/app.db}}
+steps:
+  - {name: change, tool: shell, args: {command: "rm gone; echo new > kept; mkdir made; echo 1 > made/file"}}
+  - {name: rows, tool: sql, resource: rows, args: {statements: [INSERT INTO t VALUES (2)]}}
+"""
+# The program, stopped right after it looked whether it may: the call that comes next is under way.
+LATE = """\
+from mulligan import boundaries
+from mulligan.__main__ import main
+
+
+def enter(self):
+    for check in boundaries._guards:
+        check()
+    self._watcher("before", self._name)
+
+
+boundaries._Watched.__enter__ = enter
+main()
+"""
+WAYS = {"before it looks": ["-m", "mulligan"], "after it looked": ["-c", LATE]}
+
+
+@pytest.mark.parametrize(
+    ("moment", "way"),
+    [
+        ("before:restore.stage", "before it looks"),
+        ("after:restore.place", "before it looks"),
+        ("before:restore.remove", "after it looked"),
+        ("before:restore.place", "after it looked"),
+        ("before:database.place", "after it looked"),
+    ],
+)
+def test_one_stopped_inside_of_a_restore_restores_nothing_when_it_wakes(
+    moment: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_plan_with_a_database(tmp_path)
+    words = ["plan", "rollback", "--yes", "p", "first", "--format", "json"]
+    process = subprocess.Popen(
+        [sys.executable, *WAYS[way], *words],
+        cwd=tmp_path,
+        env={**os.environ, "MULLIGAN_FAULT": f"{moment}:1:SIGSTOP"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        monkeypatch.setattr(locks.FilePlanLocks, "_is_ours_to_end", lambda *_: False)
+        status, _ = project_in(tmp_path).resume("p", take_over=True)
+        assert status.state is State.COMPLETE
+        top = (tmp_path / ".mulligan" / "sandboxes" / status.plan_id).resolve()
+        before, log = picture(top), list(project_in(tmp_path).log("p"))
+        assert (top / "code" / "made" / "file").read_text() == "1\n"
+        process.send_signal(signal.SIGCONT)
+        out, _ = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.communicate()
+    assert json.loads(out)["error"]["kind"] == "plan_taken_over"
+    assert process.returncode == 3
+    assert without_workshops(before)
+    assert without_workshops(picture(top)) == without_workshops(before)
+    assert list(project_in(tmp_path).log("p")) == log
+    assert project_in(tmp_path).checkpoints.verify().damaged == ()
+
+
+def a_plan_with_a_database(folder: Path) -> None:
+    (folder / "code").mkdir()
+    for name in ("gone", "kept"):
+        (folder / "code" / name).write_text(name)
+    with closing(sqlite3.connect(folder / "code" / "app.db")) as database:
+        database.executescript("CREATE TABLE t (x); INSERT INTO t VALUES (1);")
+    (folder / "plan.yaml").write_text(ROLLED_BACK)
+    project_in(folder).execute(folder / "plan.yaml")
+
+
+def without_workshops(found: dict[bytes, tuple[object, ...]]) -> dict[bytes, tuple[object, ...]]:
+    """Sandboxes alone: the folders beside them are for work in progress, and their own folder's time tells of that."""
+    return {name: what for name, what in found.items() if name.startswith(b"./code")}

@@ -1,11 +1,12 @@
 """Trials: a command of the scenario struck by a fault, run again in new processes, and compared with its peer.
 
-An undisturbed run is made once for each process of the tests. The project is kept as it was before each of its
+An undisturbed run is made once for each folder. The project is kept as it was before each of its
 commands, so that a trial starts there; it stands at one path always, because sandboxes are recorded by theirs.
 """
 
 import json
 import os
+import pickle
 import shutil
 import sqlite3
 import subprocess
@@ -17,8 +18,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from mulligan.application.checkpoint_queries import CheckpointView
 from mulligan.bootstrap.project import Project
 from mulligan.bootstrap.services import Services
 from mulligan.domain.checkpoint import CheckpointType
@@ -26,9 +28,15 @@ from mulligan.domain.plan import State
 from mulligan.domain.step import StepStatus
 from tests.faults.processes import processes_with
 from tests.faults.projects import Watching, nothing, services_of
-from tests.faults.scenario import SCENARIO, Command, make_project_folder, notes_in, spelled
+from tests.faults.scenario import Command, Scenario, notes_in, spelled
+from tests.git_world import GIT_ENVIRONMENT, run_git
 from tests.snapshot_world import picture
 
+GIT_USER = {
+    **{name: value for name, value in GIT_ENVIRONMENT.items() if name.startswith("GIT_")},
+    "GIT_AUTHOR_DATE": "2026-01-02T00:00:00Z",  # equal commits have equal names
+    "GIT_COMMITTER_DATE": "2026-01-02T00:00:00Z",
+}
 _WELL = (State.COMPLETE, State.CONSTRAINED)
 ATTEMPTS = 3  # more deaths or refusals at the same place are no progress
 
@@ -52,25 +60,33 @@ class NeverFired(AssertionError):
 
 
 class Trials:
-    """An undisturbed run of the scenario, and trials against it."""
+    """An undisturbed run of a scenario, and trials against it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, scenario: Scenario, folder: Path) -> None:
+        self._scenario = scenario
         self._folder = folder / "project"
         self._kept = folder / "kept"
         self._log = folder / "passed"
+        self._remembered = folder / "undisturbed"
+        self._ends: dict[str, Any] = {}
+        self._said = ""  # by the last command
 
     @cached_property
     def passed(self) -> dict[str, Counter[tuple[str, str]]]:
         """How often each command of the undisturbed run passed each boundary, in its first process."""
+        if self._remembered.exists():
+            passed, self._ends = pickle.loads(self._remembered.read_bytes())
+            return passed
         passed, self._ends = {}, {}
         self._folder.mkdir()
         self._kept.mkdir()
-        make_project_folder(self._folder)
-        for command in SCENARIO:
+        self._scenario.make(self._folder)
+        for command in self._scenario.commands:
             command.prepare(self._folder, self.run)
             self._keep(command.name)
             self._log.unlink(missing_ok=True)
-            code = self.run(*command.words)
+            with command.meanwhile(self._folder):
+                code = self.run(*command.words)
             passed[command.name] = Counter(
                 (when, act) for when, act in map(str.split, self._log.read_text().splitlines())
             )
@@ -78,22 +94,17 @@ class Trials:
             self._keep("after")
             self._ends[command.name] = self._end()
             self._put_back("after")
+        self._remembered.write_bytes(pickle.dumps((passed, self._ends)))
         return passed
-
-    def first(self, when: str, act: str) -> str:
-        """The first command that passes a boundary."""
-        for command, passed in self.passed.items():
-            if passed[when, act]:
-                return command
-        raise AssertionError(f"nothing passes {when}:{act}: the scenario lacks a command, or the act goes")
 
     def strike(self, fault: Fault) -> None:
         """Let the fault strike, go on as users are told to, and compare the end with the undisturbed one."""
         assert self.passed
-        command = next(c for c in SCENARIO if c.name == fault.command)
+        command = next(c for c in self._scenario.commands if c.name == fault.command)
         self._put_back(command.name)
         self._log.unlink(missing_ok=True)
-        code = self.run(*command.words, fault=str(fault))
+        with command.meanwhile(self._folder):
+            code = self.run(*command.words, fault=str(fault))
         if f"fault {fault.act}" not in self._log.read_text().splitlines():
             raise NeverFired("the fault never fired")
         assert (code == -9) == (fault.how == "SIGKILL"), f"exit code {code}"
@@ -101,7 +112,8 @@ class Trials:
         self._complete_command(command, code)
         if command.words[1:2] != ("rollback",):
             assert {s: self._ran()[s] for s in complete} == {s: ran[s] for s in complete}, "a step ran twice"
-        assert self._end() == self._ends[command.name]
+        end, wanted = self._end(), self._ends[command.name]
+        assert end == wanted, _difference(end, wanted)
 
     def _complete_command(self, command: Command, code: int) -> None:
         """Run a command again until it has done what it is for."""
@@ -109,7 +121,7 @@ class Trials:
             if self._is_done(command, code):
                 return
             code = self.run(*command.words)
-        raise AssertionError(f"no progress: exit code {code} of `{' '.join(command.words)}`")
+        raise AssertionError(f"no progress: exit code {code} of `{' '.join(command.words)}`: {self._said}")
 
     def run(self, *words: str, fault: str = "") -> int:
         """Run a command to its end; whatever it says, it is an answer and no trace of ours."""
@@ -120,12 +132,14 @@ class Trials:
             **os.environ,
             **given,
             "MULLIGAN_FAULT_LOG": str(self._log),
+            **GIT_USER,
             "PLACE": str(notes_in(self._folder)),
             "MULLIGAN_SANDBOX_WRITABLE": str(notes_in(self._folder)),
         }
         done = subprocess.run(
             argv, cwd=self._folder, env=environment, capture_output=True, text=True, timeout=120, check=False
         )
+        self._said = done.stdout[-1000:]
         assert "Traceback" not in done.stderr, done.stderr
         if done.returncode > 0:
             error = json.loads(done.stdout)["error"]
@@ -150,8 +164,16 @@ class Trials:
         subprocess.run(["cp", "-a", str(self._folder), str(self._kept / name)], check=True)
 
     def _put_back(self, name: str) -> None:
-        shutil.rmtree(self._folder)
-        subprocess.run(["cp", "-a", str(self._kept / name), str(self._folder)], check=True)
+        """Let the project be what was kept; the home stays the same folder, or its tools would not be trusted."""
+        kept, home = self._kept / name, self._folder / ".mulligan"
+        for place in (
+            (self._folder, home) if (kept / ".mulligan").is_dir() and home.is_dir() else (self._folder,)
+        ):
+            for path in place.iterdir():
+                if place is self._folder and path == home and (kept / ".mulligan").is_dir():
+                    continue
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        subprocess.run(["cp", "-a", f"{kept}/.", str(self._folder)], check=True)
 
     def _ran(self) -> Counter[str]:
         file = notes_in(self._folder) / "ran"
@@ -173,13 +195,7 @@ class Trials:
     def _end(self) -> dict[str, Any]:
         """All that a user can tell one end from another by; asserts that nothing is hurt or left behind."""
         with self._opened() as (project, services):
-            end: dict[str, Any] = {
-                name: picture_without_times(self._folder / name) for name in ("code", "data", "kin", "real")
-            }
-            site = picture_without_times(self._folder / "site")
-            end["site"] = {name: facts for name, facts in site.items() if b"rows.db" not in name}
-            with closing(sqlite3.connect(self._folder / "site" / "rows.db")) as rows:
-                end["rows"] = rows.execute("select x from t").fetchall()
+            end: dict[str, Any] = {}
             end["settings"] = [(entry.key, entry.value) for entry in project.config.list()]
             for line in project.plans():
                 end[line.name] = _end_of_plan(project, line.plan_id)
@@ -189,18 +205,33 @@ class Trials:
                     end[line.name, "decisions"] = [
                         d.content() for d in db.decisions.list(line.plan_id) if not d.superseded
                     ]
+                self._check_commits(project, line.plan_id)
                 end[line.name, "calls"] = [(c.step_name, c.tool, c.status, c.output) for c in calls]
             end["restored"] = self._restored(project)
             assert not project.checkpoints.verify().damaged
             project.gc()
+            project.gc()  # of what stood in two packs the second goes once the first was proved
             again = project.gc(dry_run=True)
             assert (again.objects_removed, again.packs_removed, again.bytes_freed) == (0, 0, 0)
             assert not again.sandboxes_removed
+        end |= {name: picture_without_times(self._folder / name) for name in self._scenario.places}
+        end |= {name: (self._folder / name).exists() for name in self._scenario.files}
         home = self._folder / ".mulligan"
         left = [*home.glob("store/rooms/*"), *home.glob("sandboxes/.removed-*"), *home.glob("scratch/*/*")]
         assert left == []
         assert processes_with("PLACE", str(notes_in(self._folder))) == []
         return end
+
+    def _check_commits(self, project: Project, plan_id: str) -> None:
+        """Every checkpoint of a checkout is a commit with all that it needs."""
+        bare = {s.resource: Path(s.git_dir) for s in project.status(plan_id).sandboxes if s.git_dir}
+        for checkpoint in project.checkpoints.list(plan_id, superseded=True):
+            if checkpoint.resource in bare:
+                there = bare[checkpoint.resource]
+                named = run_git(there, "rev-parse", f"refs/checkpoints/{checkpoint.checkpoint_id}").strip()
+                assert named == checkpoint.sandbox_ref
+        for there in bare.values():
+            run_git(there, "rev-list", "--objects", "--all", "--quiet")
 
     def _restored(self, project: Project) -> list[object]:
         """What the newest checkpoint of the newest plan gives, if there is one."""
@@ -218,7 +249,7 @@ class Trials:
 def _end_of_plan(project: Project, plan_id: str) -> dict[str, Any]:
     status = project.status(plan_id)
     groups = [
-        (c.checkpoint_type, c.label, c.step_index, c.state_hash, c.resource)
+        (c.checkpoint_type, c.label, c.step_index, _identity(project, c), c.resource)
         for c in project.checkpoints.list(plan_id)
         # What a step left that failed once is superseded when a later death is gone back from.
         if not (status.state in _WELL and c.checkpoint_type is CheckpointType.ON_ERROR)
@@ -232,6 +263,46 @@ def _end_of_plan(project: Project, plan_id: str) -> dict[str, Any]:
     }
 
 
+def _difference(end: object, wanted: object, place: str = "end") -> str:
+    """Where two ends differ, in few words."""
+    if not isinstance(end, dict) or not isinstance(wanted, dict):
+        return "" if end == wanted else f"{place}: {str(end)[:500]} instead of {str(wanted)[:500]}; "
+    one, other = cast("dict[object, object]", end), cast("dict[object, object]", wanted)
+    keys = {*one, *other}
+    return "".join(_difference(one.get(key), other.get(key), f"{place}.{key!r}") for key in keys)
+
+
+def _identity(project: Project, checkpoint: CheckpointView) -> str:
+    """What a checkpoint is told by; a git directory holds times and numbers of files, so there it is the tree."""
+    bare = [s.git_dir for s in project.status(checkpoint.plan_id).sandboxes if s.git_dir]
+    if not bare:
+        return checkpoint.state_hash
+    trees = [
+        run_git(Path(each), "rev-parse", "-q", f"{checkpoint.sandbox_ref}^{{tree}}", check=False)
+        for each in bare
+    ]
+    return "".join(trees)
+
+
 def picture_without_times(path: Path) -> dict[bytes, tuple[object, ...]]:
-    """Everything about a folder but when it was written."""
-    return {name: (*found[:3], *found[4:]) for name, found in picture(path).items()}
+    """Everything about a folder but when it was written; of a git directory what it says, and what lies about."""
+    if path.is_file():
+        return {b".": _rows(path)}
+    found = {name: (*what[:3], *what[4:]) for name, what in picture(path).items() if _tells(name)}
+    # A database counts how often it was written: what it holds is what is compared.
+    return {n: _rows(path / os.fsdecode(n)) if n.endswith(b".db") else what for n, what in found.items()}
+
+
+def _rows(database: Path) -> tuple[object, ...]:
+    with closing(sqlite3.connect(database)) as connection:
+        return tuple(connection.iterdump())
+
+
+def _tells(name: bytes) -> bool:
+    inside = name.partition(b"/.git/")[2]
+    return (
+        not inside
+        or inside == b"HEAD"
+        or inside.endswith((b".lock", b".mulligan"))
+        or inside.startswith(b"refs/")
+    )

@@ -34,3 +34,12 @@ def label(context: Any, count: int) -> None:
     for number in range(count):
         (context.path() / "number").write_text(str(number))
         context.checkpoint(f"label {number}")
+
+
+def edit(context: Any, count: int) -> None:
+    """Add a line to so many files, spread over the tree."""
+    folder: Path = context.path()
+    sources = json.loads((folder / "bench_sources.json").read_text())
+    for at in range(count):
+        with (folder / sources[at * (len(sources) // count)]).open("a") as file:
+            file.write("// edited by a plan\n")

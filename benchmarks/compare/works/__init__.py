@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from benchmarks.compare.results import Work
+from benchmarks.compare.works.applying import applying
 from benchmarks.compare.works.bench import Bench
+from benchmarks.compare.works.children import children
 from benchmarks.compare.works.executor import executor
 from benchmarks.compare.works.first_step import first_step
 from benchmarks.compare.works.history import history
@@ -20,9 +22,11 @@ WORKS: Mapping[str, Callable[[Bench], Work]] = {
     "verify": verify,
     "executor": executor,
     "history": history,
+    "children": children,
 }
 # On the tree of every size.
 WORKS_ON_TREES: Mapping[str, Callable[[Bench], Work]] = {
     "running-plan": running_plan,
     "running-plan-git": running_plan_git,
+    "apply": applying,
 }

@@ -48,7 +48,10 @@ def make_project(folder: Path) -> bool:
         ignore = home / ".gitignore"
         if not ignore.exists():  # it comes last: a home without it may be new, by a process that was killed
             _sync(folder)
-            ignore.write_text(_IGNORE_ALL, "utf-8")
+            draft = home / ".gitignore.new"
+            draft.write_text(_IGNORE_ALL, "utf-8")
+            with act("home.complete"):
+                draft.replace(ignore)
     except OSError as exc:
         raise SystemFailed(path=str(home), reason=exc.strerror or str(exc)) from exc
     return new
@@ -58,7 +61,8 @@ def _sync(folder: Path) -> None:
     """Let a new home outlast a power cut, with all that is made durable in it."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        with act("home.sync"):
+            os.fsync(fd)
     finally:
         os.close(fd)
 

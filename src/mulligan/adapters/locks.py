@@ -13,9 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.boundaries import act
+from mulligan.boundaries import act, guarded
 from mulligan.domain.ids import PlanId
-from mulligan.errors import PlanBusy, SystemFailed
+from mulligan.errors import PlanBusy, PlanTakenOver, SystemFailed
 
 if TYPE_CHECKING:
     from mulligan.ports import Clock, LockHolder
@@ -43,7 +43,8 @@ class FilePlanLocks:
         fd = self._locked(plan_id)
         try:
             self._sign(plan_id, fd)
-            yield
+            with guarded(lambda: _refuse_lost(plan_id, fd)):
+                yield
         finally:
             os.close(fd)  # lets go of the lock
 
@@ -80,21 +81,26 @@ class FilePlanLocks:
                 raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
             time.sleep(_PAUSE)
 
-    def take_over(self, plan_id: PlanId) -> None:
-        """End the process that holds the lock. One that cannot be ended keeps a file that nobody looks at."""
+    def take_over(self, plan_id: PlanId) -> bool:
+        """End the process that holds the lock, and tell whether it is dead.
+
+        One that cannot be ended keeps a file that has no name any more, which it learns before its next act.
+        """
         holder = self.holder(plan_id)
         if holder is None:
-            return
+            return True
         if self._is_ours_to_end(plan_id, holder):
             if holder.pid == os.getpid():  # for a session that is open in another part of this program
                 raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(holder.pid, signal.SIGKILL)
-        deadline = time.monotonic() + _DEATH_PATIENCE
-        while self.holder(plan_id) is not None and time.monotonic() < deadline:
-            time.sleep(_PAUSE)
-        if self.holder(plan_id) is not None:
-            self._file(plan_id).unlink(missing_ok=True)
+            deadline = time.monotonic() + _DEATH_PATIENCE
+            while self.holder(plan_id) is not None and time.monotonic() < deadline:
+                time.sleep(_PAUSE)
+        if self.holder(plan_id) is None:
+            return True
+        self._file(plan_id).unlink(missing_ok=True)
+        return False
 
     def _locked(self, plan_id: PlanId) -> int:
         """The plan's lock file, open and locked."""
@@ -145,6 +151,12 @@ class FilePlanLocks:
     def _busy(self, plan_id: PlanId, fd: int) -> PlanBusy:
         holder = _read_holder(fd)
         return PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
+
+
+def _refuse_lost(plan_id: PlanId, fd: int) -> None:
+    """Refuse to go on with a plan that was taken over: its lock file has no name any more."""
+    if not os.fstat(fd).st_nlink:
+        raise PlanTakenOver(plan_id=plan_id)
 
 
 def _lock(fd: int, tries: int, kind: int) -> bool:

@@ -137,7 +137,8 @@ def _exclusively(path: Path) -> Generator[Path]:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
             yield file
-            os.fsync(folder)
+            with act("settings.keep"):
+                os.fsync(folder)
         finally:
             os.close(folder)
     except OSError as error:
@@ -154,7 +155,8 @@ def _replace(file: Path, text: str) -> None:
         with os.fdopen(handle, "wb") as stream:
             stream.write(text.encode())
             stream.flush()
-            os.fsync(stream.fileno())
+            with act("settings.sync"):
+                os.fsync(stream.fileno())
         with act("settings.name"):
             temporary.replace(file)
     except BaseException:

@@ -13,7 +13,7 @@ from mulligan.domain.placement import lie_together, sidecars
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange
-from mulligan.errors import MulliganError, RestoreFailed, RestoreIncomplete, SandboxMissing
+from mulligan.errors import MulliganError, PlanTakenOver, RestoreFailed, RestoreIncomplete, SandboxMissing
 from mulligan.ports import SandboxKinds, SnapshotStore
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
@@ -110,11 +110,13 @@ class CheckpointManager:
         """Restore the group; on any failure bring every sandbox back to `before`, so that it is all or none."""
         try:
             return self.restore(run, group)
-        except SandboxMissing:
-            raise  # seen before anything is touched
+        except (SandboxMissing, PlanTakenOver):
+            raise  # seen before anything is touched, or no longer ours to touch
         except MulliganError as failure:
             try:
                 self.restore(run, before)
+            except PlanTakenOver:
+                raise
             except MulliganError as worse:
                 raise RestoreIncomplete(
                     path=", ".join(s.path for s in run.sandboxes), plan_id=run.plan.plan_id, reason=worse.text

@@ -59,12 +59,14 @@ class DoctorService:
         """Check everything, while plans may run. What cannot be looked at because of damage is a finding too."""
         try:
             problems = self._database.problems()
+            keep = "keep a copy of the file; `mulligan checkpoint restore` still writes out what can be read"
+            findings = [_wrong("database", problem, keep) for problem in problems]
+            if problems:  # what follows reads these rows
+                return Diagnosis(findings=tuple(findings), waiting=())
             with self._database.reading() as db:
                 plans = db.plans.list(None)
         except MulliganError as exc:
             return Diagnosis(findings=(_wrong("database", exc.text, exc.next_step),), waiting=())
-        keep = "keep a copy of the file; `mulligan checkpoint restore` still writes out what can be read"
-        findings = [_wrong("database", problem, keep) for problem in problems]
         for area, look in (
             ("store", lambda: self._store_findings(observer)),
             ("sandboxes", lambda: self._sandbox_findings(plans, observer)),

@@ -7,6 +7,7 @@ from mulligan.application.child_plans import below
 from mulligan.application.real_change_service import RealChangeService
 from mulligan.application.return_service import ReturnService
 from mulligan.application.run import Entry, Run
+from mulligan.application.sandbox_renewal import SandboxRenewal
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.settings_source import SettingsSource
 from mulligan.application.sweep_service import SweepService
@@ -33,6 +34,7 @@ class PlanClaims:
         real_changes: RealChangeService,
         sandboxes: SandboxService,
         sweeps: SweepService,
+        renewal: SandboxRenewal,
         clock: Clock,
     ) -> None:
         """Use these collaborators."""
@@ -44,7 +46,9 @@ class PlanClaims:
         self._real_changes = real_changes
         self._sandboxes = sandboxes
         self._sweeps = sweeps
+        self._renewal = renewal
         self._clock = clock
+        self._outlived: set[PlanId] = set()  # taken from processes that may live on
 
     @contextmanager
     def open(self, plan_id: PlanId, observer: Observer) -> Generator[Run]:
@@ -69,6 +73,9 @@ class PlanClaims:
                 self._end_survivors(run, [plan_id])
             # Children run in the process of their parent; one that runs by itself has a process that lives.
             self._end_survivors(run, [child for child in worked_on if not self._locks.holder(child)])
+            if plan_id in self._outlived:
+                self._renewal.renew(run)
+                self._outlived.discard(plan_id)
             yield run
             self._sweeps.after_work(run)
 
@@ -82,7 +89,8 @@ class PlanClaims:
 
     def take_over(self, plan_id: PlanId) -> None:
         """End the process that works on the plan, or at least its right to."""
-        self._locks.take_over(plan_id)
+        if not self._locks.take_over(plan_id):
+            self._outlived.add(plan_id)
 
     def _run(self, claim: Claim, plan: Plan, observer: Observer) -> Run:
         with self._database.reading() as db:

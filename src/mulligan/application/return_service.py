@@ -22,9 +22,9 @@ from mulligan.application.run import Entry, Run
 from mulligan.application.settings_source import SettingsSource
 from mulligan.application.undo_service import UndoService
 from mulligan.boundaries import act
-from mulligan.domain.checkpoint import CheckpointGroup, Reason
+from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, Reason
 from mulligan.domain.correction import Correction, line_left_behind
-from mulligan.domain.event import EventType
+from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import GroupId, IntentId
 from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.json_value import JsonObject
@@ -66,6 +66,15 @@ class Returned(Struct, frozen=True, kw_only=True):
     changes: Changes
     before: CheckpointGroup | None
     not_undone: tuple[str, ...]  # tool calls whose `undo` failed
+
+
+class _Settled(Struct, frozen=True, kw_only=True):
+    """What the rows say once a return is over."""
+
+    plan: Plan
+    stands_at: CheckpointGroup
+    events: Sequence[Event]
+    sandboxes: tuple[Sandbox, ...]  # of children that ended; no row names them any more
 
 
 class ReturnService:
@@ -238,26 +247,32 @@ class ReturnService:
         self._recorder.show(run, events)
 
     def _settle(self, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes) -> None:
-        is_correction = intent.kind is IntentKind.CORRECTION
-        with self._store.hold():  # until rows name what a correction publishes
-            again = self._checkpoints.checkpoints_again(run, target) if is_correction else []
-            settling = act("correction.settle") if is_correction else act("return.settle")
-            with settling, self._database.writing_as(run.claim) as db:
-                sandboxes = self._end_children(db, run, intent, target)
-                plan, stands_at = self._plan_at(db, run, intent, target), target
-                entry = _entry(intent, target, changes, self._clock.now())
-                events = self._recorder.write(db, plan, [*run.pending, entry])
-                if is_correction:
-                    correction = Correction.from_json(cast("JsonObject", intent.data["correction"]))
-                    plan, stands_at, told = self._corrections.write(db, run, plan, correction, again)
-                    events += told
-                db.plans.save(plan)
-                db.intents.close(intent.intent_id)
-        if plan.definition != run.plan.definition:
-            run.settings = self._settings.for_plan(plan.definition.config)
-        run.stands_at(plan, stands_at)
-        self._recorder.show(run, events)
-        self._children.remove(sandboxes)
+        if intent.kind is IntentKind.CORRECTION:
+            with self._store.hold():  # until rows name what a correction publishes
+                again = self._checkpoints.checkpoints_again(run, target)
+                with act("correction.settle"), self._database.writing_as(run.claim) as db:
+                    settled = self._write(db, run, intent, target, changes)
+                    settled = self._correct(db, run, intent, again, settled)
+                    db.plans.save(settled.plan)
+        else:
+            with act("return.settle"), self._database.writing_as(run.claim) as db:
+                settled = self._write(db, run, intent, target, changes)
+                db.plans.save(settled.plan)
+        if settled.plan.definition != run.plan.definition:
+            run.settings = self._settings.for_plan(settled.plan.definition.config)
+        run.stands_at(settled.plan, settled.stands_at)
+        self._recorder.show(run, settled.events)
+        self._children.remove(settled.sandboxes)
+
+    def _write(
+        self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes
+    ) -> _Settled:
+        sandboxes = self._end_children(db, run, intent, target)
+        plan = self._plan_at(db, run, intent, target)
+        entry = _entry(intent, target, changes, self._clock.now())
+        events = self._recorder.write(db, plan, [*run.pending, entry])
+        db.intents.close(intent.intent_id)
+        return _Settled(plan=plan, stands_at=target, events=events, sandboxes=sandboxes)
 
     def _end_children(
         self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup
@@ -267,6 +282,13 @@ class ReturnService:
         gone = children_left_behind(db, run.plan.plan_id, target, unfinished_too=all_of_them)
         self._children.cancel(db, gone, "its parent went back to before it was spawned", self._clock.now())
         return self._children.forget_sandboxes(db, gone)
+
+    def _correct(
+        self, db: Transaction, run: Run, intent: Intent, again: Sequence[Checkpoint], settled: _Settled
+    ) -> _Settled:
+        correction = Correction.from_json(cast("JsonObject", intent.data["correction"]))
+        plan, stands_at, told = self._corrections.write(db, run, settled.plan, correction, again)
+        return replace(settled, plan=plan, stands_at=stands_at, events=[*settled.events, *told])
 
     def _plan_at(self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup) -> Plan:
         """The plan as it stands at the target, on a new line; what it was there comes back with it."""

@@ -6,6 +6,7 @@ from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.tool_requests import tool_request
+from mulligan.boundaries import act
 from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.decision import Choice
 from mulligan.domain.event import EventType
@@ -69,7 +70,8 @@ class UndoService:
         try:
             args = cast("JsonObject", call.detail["arguments"])
             request = tool_request(run, call, args, None, self._confinement.bounds(run))
-            self._toolbox.undo(call.tool, request, call.output, host)
+            with act("undo.run"):
+                self._toolbox.undo(call.tool, request, call.output, host)
         except PlanTakenOver:
             raise
         except MulliganError as exc:
@@ -82,7 +84,7 @@ class UndoService:
             "error": error.text if error else None,
         }
         entry = Entry(type=EventType.TOOL_UNDONE, data=data, at=self._clock.now())
-        with self._database.writing_as(run.claim) as db:
+        with act("undo.record"), self._database.writing_as(run.claim) as db:
             db.tool_calls.set_undo(call.call_id, Undo.FAILED if error else Undo.DONE)
             events = self._recorder.write(db, run.plan, [*run.pending, entry])
         run.pending = []

@@ -1,7 +1,7 @@
 """Faults on demand: ends the process at a chosen boundary, or lets the act there fail. For tests.
 
 `MULLIGAN_FAULT=WHEN:ACT:NUMBER:HOW` strikes before or after the NUMBERth time that this process comes to an act;
-HOW is a signal (SIGKILL, SIGTERM) or the name of an error that the act can fail with.
+HOW is a signal (SIGKILL, SIGTERM, SIGSTOP) or the name of an error that the act can fail with.
 `MULLIGAN_FAULT_LOG=FILE` gets a line for every boundary that is passed, and one for the fault.
 """
 
@@ -20,7 +20,7 @@ from mulligan.errors import UsageWrong
 
 FAULT = "MULLIGAN_FAULT"
 LOG = "MULLIGAN_FAULT_LOG"
-_SIGNALS = ("SIGKILL", "SIGTERM")
+_SIGNALS = ("SIGKILL", "SIGTERM", "SIGSTOP")
 
 
 class Fault(Struct, frozen=True, kw_only=True):

@@ -163,8 +163,11 @@ class Machinery(Foundation):
     @cached_property
     def claims(self) -> PlanClaims:
         """Opens plans to be worked on."""
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
         from mulligan.application.plan_claims import PlanClaims
+        from mulligan.application.sandbox_renewal import SandboxRenewal
 
+        sandbox_folders = LocalPlanFolders(home=self.home / "sandboxes")
         return PlanClaims(
             database=self.database,
             locks=self._locks,
@@ -174,6 +177,7 @@ class Machinery(Foundation):
             real_changes=self._real_changes,
             sandboxes=self._sandboxes,
             sweeps=self.sweeps,
+            renewal=SandboxRenewal(kinds=self._kinds, store=self._store, folders=sandbox_folders),
             clock=self._clock,
         )
 

@@ -154,6 +154,10 @@ class Project:
         execution = self._services.executor.execute(plan_id, mended, self._observer)
         return self._services.queries.status(plan_id, execution.resumed_from), execution
 
+    def problems(self) -> Sequence[str]:
+        """What is wrong with the rows of the project."""
+        return self._services.database.problems()
+
     def status(self, plan: str) -> PlanStatus:
         """Where a plan stands."""
         return self._services.queries.status(self._plan_id(plan), None)

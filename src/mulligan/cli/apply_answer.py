@@ -30,9 +30,9 @@ def confirmed(invocation: Invocation, run: Run, question: str, *, yes: bool) -> 
     return run(dry=False)
 
 
-def apply_answer(status: PlanStatus, done: Application, *, verb: str) -> Answer:
+def apply_answer(status: PlanStatus, done: Application, *, done_as: str) -> Answer:
     """What was done to the real resources, or would be, or stood in the way."""
-    would = "would " if done.dry_run else ""
+    would = "would be " if done.dry_run else ""
     title = f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}"
     blocks: list[Line | Table] = [Line(title, title=True)]
     if done.conflicts:
@@ -40,8 +40,10 @@ def apply_answer(status: PlanStatus, done: Application, *, verb: str) -> Answer:
         blocks.append(Table(("RESOURCE", "PATH", "CONFLICT"), rows))
     for each in done.applied:
         commit = f", commit {each.commit}" if each.commit else ""
-        count = f"{each.files} files, +{each.insertions} -{each.deletions}{commit}"
-        blocks.append(Line(f"{would}{verb} in {each.resource}: {count}"))
+        count = (
+            f"{each.files} file{'' if each.files == 1 else 's'}, +{each.insertions} -{each.deletions}{commit}"
+        )
+        blocks.append(Line(f"{would}{done_as} in {each.resource}: {count}"))
         blocks += [Line(f"in the working tree only: {text}") for text in each.uncommitted]
     rows = tuple((f.status.value, f.resource, f.path) for f in (*done.files, *done.folders))
     if rows:

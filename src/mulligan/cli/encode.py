@@ -36,10 +36,13 @@ def encode(value: object) -> Json:
 
 
 def spell(text: str) -> str:
-    r"""Text that any encoding of JSON can hold: a byte that is not UTF-8 is written `\xNN`."""
+    r"""Text that JSON can hold in any encoding: a byte that is not UTF-8 is `\xNN`, half a character `\uNNNN`."""
     if text.isascii():
         return text
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
 
 
 def harmless(text: str) -> str:

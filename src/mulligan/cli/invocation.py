@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from mulligan.cli.answer import Answer, Format
-from mulligan.errors import ConfirmationMissing, Declined, MulliganError, UsageWrong
+from mulligan.errors import ConfirmationMissing, DatabaseUnusable, Declined, MulliganError, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.bootstrap.project import Project
@@ -100,6 +100,20 @@ class Invocation(Struct, kw_only=True, dict=True):
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise Declined
+
+    def unsound_rows(self) -> MulliganError | None:
+        """Why the project's database cannot be worked with, if that is so."""
+        try:
+            problems = self.found.problems() if self.found is not None else ()
+        except MulliganError as exc:
+            return exc
+        if self.found is None or not problems:
+            return None
+        return DatabaseUnusable(
+            database=str(self.found.database),
+            reason="; ".join(problems[:3]),
+            hint="keep a copy of the file; `mulligan doctor` lists all that is wrong with it",
+        )
 
     def _open(self, folder: object) -> "Project":
         from pathlib import Path

@@ -135,10 +135,7 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as exc:  # a name too long for the system, for one; work is translated where it is done
         answer = Answer(data=None, error=_system_error(exc))
     except Exception as exc:  # noqa: BLE001 - a script gets its document and an exit code from a bug too
-        import traceback
-
-        traceback.print_exc()
-        answer = Answer(data=None, error=InternalError(reason=f"{type(exc).__name__}: {exc}"))
+        answer = Answer(data=None, error=_unforeseen(exc, invocation))
     try:
         invocation.live.close()
         format = invocation.format
@@ -155,6 +152,18 @@ def run(arguments: Sequence[str]) -> int:
 
 def _interrupt(_signal: int, _frame: object) -> None:
     raise KeyboardInterrupt
+
+
+def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
+    """What is behind an error that nobody expected: no name for a file, rows that make no sense, or else a bug."""
+    if isinstance(exc, UnicodeEncodeError) or (isinstance(exc, ValueError) and "embedded null" in str(exc)):
+        return UsageWrong(reason="a path has a character that no file name has", hint="give another one")
+    if explained := invocation.unsound_rows():
+        return explained
+    import traceback
+
+    traceback.print_exception(exc)
+    return InternalError(reason=f"{type(exc).__name__}: {exc}")
 
 
 def _system_error(exc: OSError) -> SystemFailed:

@@ -153,7 +153,7 @@ def diff(
     """Show what a plan changed: files, folders, and a patch that `git apply` takes; the newest plan unless named."""
     project = invocation.project()
     if correction is None:
-        return diff_answer(project.diff(plan or "latest", old=old, new=new, binary=binary))
+        return diff_answer(project.diff("latest" if plan is None else plan, old=old, new=new, binary=binary))
     if old is not None or new is not None:
         raise UsageWrong(
             reason="--correction says what is compared: it does not go with --from or --to",
@@ -303,7 +303,7 @@ def apply(
     def run(*, dry: bool) -> Answer:
         return apply_answer(
             *project.apply(plan, dry_run=dry, commit=not no_commit, message=message, include=include),
-            verb="apply",
+            done_as="applied",
         )
 
     return run(dry=True) if dry_run else confirmed(invocation, run, "Apply?", yes=yes)
@@ -323,7 +323,7 @@ def unapply(invocation: Invocation, plan: str, yes: bool, dry_run: bool) -> Answ
     project = invocation.project()
 
     def run(*, dry: bool) -> Answer:
-        return apply_answer(*project.unapply(plan, dry_run=dry), verb="take back")
+        return apply_answer(*project.unapply(plan, dry_run=dry), done_as="taken back")
 
     return run(dry=True) if dry_run else confirmed(invocation, run, "Take it back?", yes=yes)
 

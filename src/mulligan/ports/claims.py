@@ -70,8 +70,11 @@ class PlanLocks(Protocol):
         """All plans that were ever worked on here."""
         ...
 
-    def take_over(self, plan_id: PlanId) -> None:
-        """End the process that holds it. One that cannot be ended holds a lock that counts no more."""
+    def take_over(self, plan_id: PlanId) -> bool:
+        """End the process that holds it, and tell whether it is dead.
+
+        One that cannot be ended holds a lock that counts no more: no act of its own that lasts begins any more.
+        """
         ...
 
     def ask_to_stop(self, plan_id: PlanId) -> None:

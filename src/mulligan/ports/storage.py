@@ -324,6 +324,14 @@ class PlanFolders(Protocol):
         """Remove a folder with all that is in it, and the plan's own when that was the last."""
         ...
 
+    def make_beside(self, folder: Path) -> Path:
+        """Make an empty folder beside one of the plan's, for a copy of it."""
+        ...
+
+    def put_in_place(self, copy: Path, folder: Path) -> None:
+        """Let a copy take the place of its original in one move, and remove the original."""
+        ...
+
     def trash(self) -> Sequence[Path]:
         """What a removal that was cut off left, or one that goes on has not removed yet."""
         ...

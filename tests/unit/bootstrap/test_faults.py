@@ -53,7 +53,7 @@ def test_an_act_that_failed_by_itself_is_not_passed(tmp_path: Path) -> None:
         ("pack.sync", "before or after"),
         ("before:pack.snyc:1:SIGKILL", "pack.sync"),
         ("before:pack.sync:one:SIGKILL", "a number"),
-        ("before:pack.sync:1:EINTR", "SIGKILL, SIGTERM, ENOSPC, EIO"),
+        ("before:pack.sync:1:EINTR", "SIGKILL, SIGTERM, SIGSTOP, ENOSPC, EIO"),
         ("after:pack.sync:1:EIO", "SIGKILL, SIGTERM"),
         ("before:group.record:1", "SIGKILL, SIGTERM"),
     ],

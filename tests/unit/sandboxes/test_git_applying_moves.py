@@ -62,9 +62,9 @@ def test_a_commit_that_was_pruned_meanwhile_moves_nothing(checkout: Checkout) ->
 def test_what_no_mulligan_holds_any_more_is_released(checkout: Checkout) -> None:
     real, applied = _composed(checkout)
     lock = checkout.top / ".git" / "index.lock"
-    lock.write_bytes(b"held by mulligan\n")  # as a killed process leaves it
-    draft = lock.with_name("index.lock.mulligan-1")
-    draft.write_bytes(b"held by mulligan\n")
+    draft = lock.with_name("index.mulligan")
+    draft.write_bytes(b"held by mulligan\n")  # as a killed process leaves it
+    lock.hardlink_to(draft)
     checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
     assert applied.head("text") == PLANNED
     assert not lock.exists()
@@ -224,7 +224,7 @@ def test_a_git_command_that_begins_meanwhile_stops_it(
 def test_an_index_that_cannot_be_written_is_told(checkout: Checkout) -> None:
     real, applied = _composed(checkout)
     (checkout.top / ".git" / "index.mulligan").mkdir()
-    with pytest.raises(RestoreFailed, match="Is a directory"):
+    with pytest.raises(RestoreFailed, match="at work, or died"):
         checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
     assert not (checkout.top / ".git" / "index.lock").exists()
 

@@ -102,6 +102,8 @@ def test_a_version_4_index_with_long_shared_beginnings(tmp_path: Path) -> None:
 def test_what_git_says_when_it_fails_is_told(tmp_path: Path) -> None:
     with pytest.raises(GitFailed, match="not a git repository"):
         Git.within(GIT_ENVIRONMENT, tmp_path).run("rev-parse", "HEAD")
-    nowhere = Tracking(Git.within(GIT_ENVIRONMENT, tmp_path), tmp_path, tmp_path / "index", "sha1")
+    nowhere = Tracking(
+        Git.within(GIT_ENVIRONMENT, tmp_path), tmp_path, tmp_path / "index", "sha1", lasting=True
+    )
     with pytest.raises(GitFailed, match="without an answer"):
         nowhere.judge([b"file"])

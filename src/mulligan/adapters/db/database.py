@@ -156,7 +156,10 @@ class SqliteDatabase:
             f"a row of {row[0]} refers to one of {row[2]} that is gone"
             for row in connection.rows(_REFERENCES)
         ]
-        return [text for text in found if text != "ok"] + lost
+        from mulligan.adapters.db.soundness import unsound_rows  # here: only who looks for trouble needs it
+
+        with self.reading() as db:
+            return [*(text for text in found if text != "ok"), *lost, *unsound_rows(connection, db)]
 
     @contextmanager
     def writing(self) -> Generator[SqlTransaction]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from mulligan.adapters.db.version import version_of
-from mulligan.errors import DatabaseTooNew
+from mulligan.boundaries import act
+from mulligan.errors import DatabaseTooNew, DatabaseUnusable
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection
@@ -60,11 +61,13 @@ def _keep_copy(connection: Connection, version: int) -> None:
     unfinished = Path(f"{copy}.part")
     unfinished.unlink(missing_ok=True)
     connection.copy_to(unfinished)
-    with unfinished.open("rb") as file:
-        os.fsync(file.fileno())
-    unfinished.rename(copy)
     folder = os.open(copy.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(folder)  # the copy is there for good before the first table is changed
+        with act("rows.copy"), unfinished.open("rb") as file:
+            os.fsync(file.fileno())
+            unfinished.rename(copy)
+            os.fsync(folder)  # the copy is there for good before the first table is changed
+    except OSError as exc:
+        raise DatabaseUnusable(database=str(connection.path), reason=exc.strerror or str(exc)) from exc
     finally:
         os.close(folder)

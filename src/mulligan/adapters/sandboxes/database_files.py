@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.boundaries import act
 from mulligan.domain.placement import sidecars
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -92,7 +93,10 @@ class DatabaseFiles(Struct, frozen=True):
             assert fd is not None, "it was made"
             self._clear(fd, trash)
             for path in sorted(new.iterdir(), key=lambda each: each.name == self.name):
-                os.rename(path, path.name, dst_dir_fd=fd)
+                with act("database.place"):
+                    os.rename(path, path.name, dst_dir_fd=fd)
+            with act("database.sync"):
+                os.fsync(fd)
 
     def remove(self, trash: Path) -> None:
         """Remove the database and its sidecars; what is not there is fine."""
@@ -161,10 +165,12 @@ def _stat(folder: int | None, name: str) -> os.stat_result | None:
 def _remove(folder: int, name: str, trash: Path) -> None:
     found = _stat(folder, name)
     if found is not None and stat.S_ISDIR(found.st_mode):
-        os.rename(name, trash / "in-the-way", src_dir_fd=folder)
+        with act("database.remove"):
+            os.rename(name, trash / "in-the-way", src_dir_fd=folder)
         remove_tree(trash / "in-the-way", trash)
     elif found is not None:
-        os.unlink(name, dir_fd=folder)
+        with act("database.remove"):
+            os.unlink(name, dir_fd=folder)
 
 
 def _stamp(folder: int | None, name: str) -> Stamp | None:

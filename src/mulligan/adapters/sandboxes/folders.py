@@ -5,7 +5,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from mulligan.adapters.sandboxes.removal import clear_trash, remove_tree, trash_in
+from mulligan.adapters.sandboxes.removal import clear_trash, exchange, remove_tree, trash_in
+from mulligan.boundaries import act
 from mulligan.domain.ids import PlanId
 
 
@@ -42,6 +43,19 @@ class LocalPlanFolders:
         remove_tree(folder, self._home)
         with suppress(OSError):  # it holds others
             folder.parent.rmdir()
+
+    def make_beside(self, folder: Path) -> Path:
+        """Make an empty folder beside another; gc removes what a killed process leaves of it."""
+        copy = folder.with_name(f".copy-{folder.name}")
+        remove_tree(copy, self._home)
+        copy.mkdir(mode=0o700)
+        return copy
+
+    def put_in_place(self, copy: Path, folder: Path) -> None:
+        """Let both change places, and remove what was there."""
+        with act("sandbox.renew"):
+            exchange(copy, folder)
+        remove_tree(copy, self._home)
 
     def trash(self) -> "list[Path]":
         """What a removal left, or has not removed yet."""

@@ -16,6 +16,7 @@ from mulligan.adapters.sandboxes.database_copy import MAGIC
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles
 from mulligan.adapters.sandboxes.lock_holders import holders_of
 from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes
+from mulligan.boundaries import act
 from mulligan.domain.resource import Resource, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.tree_difference import changed_by_others
@@ -122,7 +123,8 @@ class InPlaceDatabases(SqliteSandboxes):
                     real.execute("PRAGMA journal_mode = DELETE")  # in WAL mode no page size can be changed
                 with closing(sqlite3.connect(wanted, isolation_level=None)) as source:
                     source.execute("PRAGMA journal_mode = DELETE")  # or its own -wal would have to be written
-                    source.backup(real, pages=-1, sleep=_NAP, progress=progress)
+                    with act("database.write"):
+                        source.backup(real, pages=-1, sleep=_NAP, progress=progress)
                 (now,) = real.execute(f"PRAGMA journal_mode = {mode}").fetchone()
         except sqlite3.Error as exc:
             raise self._failed(files, exc) from exc
@@ -181,6 +183,7 @@ def _sync(file: Path) -> None:
     if file.is_file():
         fd = os.open(file, os.O_RDONLY)
         try:
-            os.fsync(fd)
+            with act("database.sync"):
+                os.fsync(fd)
         finally:
             os.close(fd)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.database_files import Stamps, is_settled
+from mulligan.boundaries import act
 from mulligan.domain.snapshot import Snapshot
 
 
@@ -38,7 +39,8 @@ class KnownState:
         draft = self._file.with_name(f"{self._file.name}.new")
         with suppress(OSError):  # a hint: no reason to fail after all was done
             draft.write_text(json.dumps(known))
-            draft.replace(self._file)
+            with act("known.name"):
+                draft.replace(self._file)
 
     def forget(self) -> None:
         """Drop it."""

@@ -10,6 +10,7 @@ from mulligan.boundaries import act
 from mulligan.errors import SystemFailed
 
 _TRASH = ".removed-"
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of the system's renameat2
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -90,6 +91,19 @@ def remove_new_tree(path: Path) -> None:
         path.rmdir()
     except OSError as exc:
         raise SystemFailed(path=str(path), reason=exc.strerror or str(exc)) from exc
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Let two folders change places in one move; where the filesystem cannot, in three."""
+    import ctypes
+
+    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
+    if renameat2 is not None and renameat2(_HERE, bytes(one), _HERE, bytes(other), _EXCHANGE) == 0:
+        return
+    between = one.with_name(f"{one.name}-{_new_name()}")
+    other.rename(between)
+    one.rename(other)
+    between.rename(one)
 
 
 def _empty(folder: Path) -> None:

@@ -199,9 +199,10 @@ class Restoring:
                 raise
             with _spare_name(fd) as spare:  # the tree is on another filesystem than the store
                 self._write_new(fd, spare, entry)
-                if self._tree.real:
-                    sync_filesystem(fd)
-                os.rename(spare, entry.name, src_dir_fd=fd, dst_dir_fd=fd)
+                with act("restore.place"):
+                    if self._tree.real:
+                        sync_filesystem(fd)
+                    os.rename(spare, entry.name, src_dir_fd=fd, dst_dir_fd=fd)
         if entry.group:
             self._links.setdefault(entry.group, (work, entry.name))
 
@@ -210,10 +211,9 @@ class Restoring:
         source = os.dup(folders.fd(place))  # of our own: opening the other folder may close this one
         try:
             target = _open_up(folders, work)
-            with _spare_name(target) as spare:
+            with _spare_name(target) as spare, act("restore.link"):
                 os.link(name, spare, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
-                with act("restore.link"):
-                    os.rename(spare, entry.name, src_dir_fd=target, dst_dir_fd=target)
+                os.rename(spare, entry.name, src_dir_fd=target, dst_dir_fd=target)
         finally:
             os.close(source)
 

@@ -16,6 +16,7 @@ from typing import cast
 
 from msgspec import Struct
 
+from mulligan.boundaries import act
 from mulligan.domain.json_value import Json, JsonObject, canonical_json
 from mulligan.errors import SystemFailed, ToolsInvalid, ToolsUnsafe
 
@@ -115,8 +116,10 @@ class TrustRecord:
             with open(descriptor, "w", encoding="ascii") as stream:
                 stream.write(text)
                 stream.flush()
-                os.fsync(descriptor)
-            new.rename(self._file)
+                with act("trust.sync"):
+                    os.fsync(descriptor)
+            with act("trust.name"):
+                new.rename(self._file)
         except OSError as exc:
             raise SystemFailed(path=str(self._file), reason=exc.strerror or str(exc)) from exc
 

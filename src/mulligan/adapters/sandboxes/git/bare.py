@@ -12,10 +12,11 @@ from msgspec.structs import asdict, replace
 
 from mulligan.adapters.sandboxes.git.command import Git, GitFailed
 from mulligan.adapters.sandboxes.git.configuration import as_text, for_checkpoints, read_settings
-from mulligan.adapters.sandboxes.git.packs import OURS, Objects, write_durably
+from mulligan.adapters.sandboxes.git.packs import OURS, Objects, remove_pack, write_durably
 from mulligan.adapters.sandboxes.git.pins import pinned_trees
 from mulligan.adapters.sandboxes.git.private import borrow, write
 from mulligan.adapters.sandboxes.git.repository import Repository
+from mulligan.boundaries import act
 from mulligan.domain.ids import CheckpointId
 
 BASE = "refs/mulligan/base"  # the commit of what the sandbox started from
@@ -123,13 +124,13 @@ class BareRepository:
 
     def remember(self, memory: Memory) -> None:
         """Keep it, durably."""
-        write_durably([(self.path / _MEMORY, json.dumps(asdict(memory)).encode())])
+        write_durably(self.path, [(self.path / _MEMORY, json.dumps(asdict(memory)).encode())])
 
     def set_base(self, commit: str) -> None:
         """Name the commit of what the sandbox started from."""
         path = self.path / BASE
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_durably([(path, commit.encode() + b"\n")])
+        write_durably(self.path, [(path, commit.encode() + b"\n")])
 
     def base(self) -> str:
         """The commit of what the sandbox started from."""
@@ -146,13 +147,17 @@ class BareRepository:
             return
         staying = {commit: parent for ref, commit, parent in refs if ref.rpartition("/")[2] in kept}
         cut = {commit for commit, parent in staying.items() if parent and parent not in staying}
-        shallow = self.path / "shallow"
-        cut |= {line for line in _lines(shallow) if line in staying}
-        write_durably([(shallow, "".join(f"{commit}\n" for commit in sorted(cut)).encode())])
-        self.git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
+        known = set(_lines(self.path / "shallow"))
+        # Commits that go may be cut off themselves, from some that went before: as long as they are there.
+        self._cut_off(known | cut)
+        with act("git.retire"):
+            self.git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
+        if not known <= staying.keys():
+            self._cut_off((known & staying.keys()) | cut)
         memory, size = self.memory, self._size()
         if size > 2 * memory.collected and size > memory.collected + _WORTH_COLLECTING:
-            self._collect(memory)
+            with act("git.collect"):
+                self._collect(memory)
             self.remember(replace(memory, collected=self._size()))
 
     def keep(self, names: Collection[bytes]) -> None:
@@ -181,12 +186,21 @@ class BareRepository:
                 file.unlink(missing_ok=True)
         self.git.run("prune", "--expire=now")
 
+    def _cut_off(self, commits: Collection[str]) -> None:
+        """Let these have no parents for whoever reads the repository."""
+        lines = "".join(f"{commit}\n" for commit in sorted(commits))
+        write_durably(self.path, [(self.path / "shallow", lines.encode())])
+
     def join_packs(self, objects: Objects) -> None:
         """Make one pack of many small ones: git looks into each."""
-        ours = (self.path / "objects" / "pack").glob(f"{OURS}*.pack")
-        small = sorted(pack for pack in ours if pack.stat().st_size < _SMALL_PACK)
+        ours = sorted((self.path / "objects" / "pack").glob(f"{OURS}*.pack"))
+        # A process that was killed between the two leaves a pack without an index: nobody sees what is in it.
+        complete = [pack for pack in ours if pack.with_suffix(".idx").exists()]
+        small = [pack for pack in complete if pack.stat().st_size < _SMALL_PACK]
         if len(small) >= _MANY_PACKS:
             objects.join(small)
+            for pack in set(ours) - set(complete):
+                remove_pack(pack)
 
     def _size(self) -> int:
         return sum(pack.stat().st_size for pack in self._packs())

@@ -44,7 +44,7 @@ def begin(git: Git, repository: Repository, top: Path, index: Path) -> Beginning
     _set_entries(there, dict.fromkeys(unmerged, (0, null)))
     staged = there.run("write-tree", "--missing-ok").decode().strip()
     changed = there.run("diff-files", "--name-only", "-z", "--ignore-submodules=all").split(b"\0")
-    tracking = Tracking(git, top, index, repository.object_format)
+    tracking = Tracking(git, top, index, repository.object_format, lasting=False)
     untracked = tracking.untracked(ignored=False)
     inner = [path.rstrip(b"/") for path in untracked if path.endswith(b"/")]
     paths = {*changed, *unmerged, *untracked} - {b""} - {path for path in untracked if path.endswith(b"/")}
@@ -72,7 +72,8 @@ def copy_objects(git: Git, wanted: tuple[str, ...], had: tuple[str, ...], *targe
     pack = git.run("pack-objects", "--revs", "--stdout", "-q", "--missing=allow-any", stdin=question.encode())
     if int.from_bytes(pack[8:12], "big"):
         for objects in targets:
-            git.on(git.folder, GIT_OBJECT_DIRECTORY=objects).run("index-pack", "--stdin", stdin=pack)
+            there = git.on(git.folder, GIT_OBJECT_DIRECTORY=objects)
+            there.run("-c", "core.fsync=all", "index-pack", "--stdin", stdin=pack)
 
 
 def _present(tracking: Tracking, top: Path, paths: list[bytes], null: str) -> dict[bytes, tuple[int, str]]:

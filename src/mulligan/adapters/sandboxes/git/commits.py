@@ -43,7 +43,7 @@ class Commits:
         self._memory = bare.memory
         self._objects = Objects(self._memory.object_format)
         self._trees = Trees(bare.git, self._objects)
-        self._tracking = Tracking(bare.git, self._top, index, self._memory.object_format)
+        self._tracking = Tracking(bare.git, self._top, index, self._memory.object_format, lasting=True)
         self._known: dict[str, bytes] = {}  # commits -> trees
         self._indexes: dict[StoredContent, frozenset[bytes]] = {}  # paths in the last two
         self._written = 0

@@ -1,48 +1,89 @@
-"""Keeping git from a user's index while it is replaced: git's own lock, told from others' if we die with it."""
+"""Replacing a user's index under git's own lock; one that a killed process left locks nobody out."""
 
 import fcntl
 import os
+import shutil
+import stat
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from mulligan.boundaries import act
 from mulligan.errors import RestoreFailed
 
-_OURS = b"held by mulligan\n"
+_DRAFT = "index.mulligan"
+
+
+def replace_index(index: Path, data: bytes | None) -> None:
+    """Let the index hold this, durably; None: let there be none. Refused where a git command has it locked."""
+    with index_locked(index, data, None):
+        pass
 
 
 @contextmanager
-def index_locked(git_dir: Path) -> Generator[None]:
-    """Hold `index.lock`, which no git command works beside; RestoreFailed where one is at work."""
-    lock, draft = git_dir / "index.lock", git_dir / f"index.lock.mulligan-{os.getpid()}"
-    fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+def index_locked(index: Path, data: bytes | None, mtime_ns: int | None) -> Generator[None]:
+    """Keep git from the index while what is done inside is done; then it holds the data, with that time of its own.
+
+    The lock is a second name of a draft that its maker keeps locked: so ours is told from git's.
+    """
+    draft, lock = index.with_name(_DRAFT), index.with_name("index.lock")
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        os.write(fd, _OURS)
-        try:
-            os.link(draft, lock)  # at once with what says that it is ours
-        except FileExistsError as exc:
-            raise RestoreFailed(
-                path=str(lock),
-                reason="another git command is at work, or died",
-                hint="let it finish; if none is running, delete that file; then try again",
-            ) from exc
-        finally:
-            draft.unlink()
-        try:
-            yield
-        finally:
-            lock.unlink(missing_ok=True)
+        clear_abandoned(index)
+        with draft.open("xb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.write(data or b"")
+            file.flush()
+            if index.exists():
+                shutil.copymode(index, draft)
+            if mtime_ns is not None:
+                os.utime(draft, ns=(mtime_ns, mtime_ns))
+            with act("position.sync"):
+                os.fsync(file.fileno())
+            with act("position.lock"):
+                os.link(draft, lock)
+            try:
+                yield
+                with act("position.index"):
+                    lock.rename(index) if data is not None else index.unlink(missing_ok=True)
+            finally:
+                lock.unlink(missing_ok=True)
+                draft.unlink()
+        _sync(index.parent)
+    except FileExistsError as exc:
+        clear_abandoned(index)
+        raise RestoreFailed(
+            path=str(lock),
+            reason="another git command is at work, or died",
+            hint="let it finish; if none is running, delete that file; then try again",
+        ) from exc
+    except OSError as exc:
+        raise RestoreFailed(path=str(index), reason=exc.strerror or str(exc)) from exc
+
+
+def clear_abandoned(index: Path) -> None:
+    """Remove what a process of ours that was killed left beside an index."""
+    draft, lock = index.with_name(_DRAFT), index.with_name("index.lock")
+    try:
+        fd = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return  # nobody of ours made that
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if lock.exists() and os.path.samestat(lock.lstat(), os.fstat(fd)):
+            lock.unlink()
+        draft.unlink()
+    except BlockingIOError:
+        return  # its maker lives
     finally:
         os.close(fd)
 
 
-def release_dead_lock(git_dir: Path) -> None:
-    """Remove an `index.lock` that a process of ours left when it was killed; nobody else's."""
-    lock = git_dir / "index.lock"
-    with suppress(FileNotFoundError, BlockingIOError), lock.open("rb") as file:
-        if file.read(len(_OURS) + 1) == _OURS:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-            lock.unlink()
-            for draft in git_dir.glob("index.lock.mulligan-*"):
-                draft.unlink(missing_ok=True)
+def _sync(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with act("position.keep"):
+            os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -8,8 +8,12 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from mulligan.boundaries import act
+from mulligan.errors import SystemFailed
+
 _TYPES = {"commit": 1, "tree": 2, "blob": 3}
 OURS = "pack-mulligan-"  # in these every object stands by itself: none is a difference to another
+_DRAFTS = "drafts"
 _QUICK = 1  # level of compression: these objects are many and short-lived
 
 
@@ -44,7 +48,9 @@ class Objects:
         stem = folder / f"{OURS}{pack[-self.id_size :].hex()}"
         self._new, self.size = {}, 0
         # The index last: without one git does not see a pack. Refs after the objects they name.
-        write_durably([(Path(f"{stem}.pack"), pack), (Path(f"{stem}.idx"), index), *others])
+        write_durably(
+            _repository_of(folder), [(Path(f"{stem}.pack"), pack), (Path(f"{stem}.idx"), index), *others]
+        )
 
     def _packed(self) -> tuple[bytes, bytes]:
         entries = [
@@ -60,11 +66,11 @@ class Objects:
             entries |= self._entries_of(pack)
         joined, index = self._pack_of(list(entries.items()))
         stem = packs[0].with_name(f"{OURS}{joined[-self.id_size :].hex()}")
-        write_durably([(Path(f"{stem}.pack"), joined), (Path(f"{stem}.idx"), index)])
+        files = [(Path(f"{stem}.pack"), joined), (Path(f"{stem}.idx"), index)]
+        write_durably(_repository_of(stem.parent), files)
         for pack in packs:
             if pack.stem != stem.name:
-                pack.with_suffix(".idx").unlink()
-                pack.unlink()
+                remove_pack(pack)
 
     def _entries_of(self, pack: Path) -> dict[bytes, bytes]:
         index, data = pack.with_suffix(".idx").read_bytes(), pack.read_bytes()
@@ -107,21 +113,46 @@ class Objects:
         return body + self._hash(body).digest()
 
 
-def write_durably(files: Sequence[tuple[Path, bytes]]) -> None:
+def remove_pack(pack: Path) -> None:
+    """Remove a pack of ours; without its index it is none already, so that goes first."""
+    try:
+        with act("git.join"):
+            pack.with_suffix(".idx").unlink(missing_ok=True)
+            pack.unlink()
+    except OSError as exc:
+        raise SystemFailed(path=str(pack), reason=exc.strerror or str(exc)) from exc
+
+
+def write_durably(repository: Path, files: Sequence[tuple[Path, bytes]]) -> None:
     """Write files under their names, in this order, each whole or not there; when it returns they last.
 
-    What a killed process leaves has a name by which `git gc` knows it for garbage.
+    Drafts have a folder of their own: git would take one among refs for a ref. What a killed process left there
+    goes; whoever writes has the plan, and is alone.
     """
-    drafts = [(path.with_name(f"tmp_{path.name}"), path, data) for path, data in files]
-    for draft, _, data in drafts:
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    for draft, path, _ in drafts:
-        draft.replace(path)
-    for folder in dict.fromkeys(path.parent for path, _ in files):
-        _sync(folder)
+    place = repository / _DRAFTS
+    drafts = [(place / str(number), path, data) for number, (path, data) in enumerate(files)]
+    try:
+        place.mkdir(mode=0o700, exist_ok=True)
+        for left in place.iterdir():
+            left.unlink()
+        for draft, _, data in drafts:
+            with draft.open("wb") as file:
+                file.write(data)
+                file.flush()
+                with act("git.sync"):
+                    os.fsync(file.fileno())
+        for draft, path, _ in drafts:
+            with act("git.name"):
+                draft.replace(path)
+        place.rmdir()  # the repository may be the user's
+        for folder in dict.fromkeys(path.parent for path, _ in files):
+            _sync(folder)
+    except OSError as exc:
+        raise SystemFailed(path=str(files[0][0].parent), reason=exc.strerror or str(exc)) from exc
+
+
+def _repository_of(pack_folder: Path) -> Path:
+    return pack_folder.parent.parent
 
 
 def tree_entries(data: bytes, id_size: int) -> dict[bytes, tuple[bytes, bytes]]:
@@ -157,6 +188,7 @@ def _entry_header(kind: int, size: int) -> bytes:
 def _sync(path: Path) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        with act("git.keep"):
+            os.fsync(fd)
     finally:
         os.close(fd)

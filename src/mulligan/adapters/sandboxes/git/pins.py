@@ -8,6 +8,7 @@ from pathlib import Path
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.private import PINS, Copy
 from mulligan.adapters.sandboxes.git.repository import Repository
+from mulligan.boundaries import act
 
 _ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is half done
@@ -23,7 +24,8 @@ def pin(git: Git, copy: Copy, prefix: str) -> None:
     known = there.run("cat-file", "--batch-check=%(objectname)", stdin=b"".join(t + b"\n" for t in found))
     tips = sorted({line for line in known.split(b"\n") if _ID.fullmatch(line)})
     commands = [f"update {PINS}/{prefix}/{os.fsdecode(tip)} {os.fsdecode(tip)}\n" for tip in tips]
-    there.run("update-ref", "--stdin", stdin="".join(commands).encode())
+    with act("pin.set"):
+        there.run("update-ref", "--stdin", stdin="".join(commands).encode())
 
 
 def pin_head(git: Git, repository: Repository, prefix: str) -> str | None:
@@ -31,7 +33,8 @@ def pin_head(git: Git, repository: Repository, prefix: str) -> str | None:
     there = _in(git, repository.git_dir)
     head = there.attempt("rev-parse", "--verify", "-q", "HEAD^{commit}").stdout.decode().strip()
     if head:
-        there.run("update-ref", f"{PINS}/{prefix}/{head}", head)
+        with act("pin.set"):
+            there.run("update-ref", f"{PINS}/{prefix}/{head}", head)
     return head or None
 
 
@@ -49,7 +52,8 @@ def copy_pins(git: Git, git_dir: Path, old: str, new: str) -> None:
     there = _in(git, git_dir)
     tips = _pins_in(git, git_dir, old)
     commands = "".join(f"update {PINS}/{new}/{tip} {tip}\n" for tip in tips)
-    there.run("update-ref", "--stdin", stdin=commands.encode())
+    with act("pin.set"):
+        there.run("update-ref", "--stdin", stdin=commands.encode())
 
 
 def unpin(git: Git, git_dir: Path, prefix: str) -> None:
@@ -59,9 +63,9 @@ def unpin(git: Git, git_dir: Path, prefix: str) -> None:
     there = _in(git, git_dir)
     listed = there.run("for-each-ref", "--format=%(refname)", f"{PINS}/{prefix}/")
     if listed:
-        there.run(
-            "update-ref", "--stdin", stdin=b"".join(b"delete %s\n" % ref for ref in listed.splitlines())
-        )
+        commands = b"".join(b"delete %s\n" % ref for ref in listed.splitlines())
+        with act("pin.drop"):
+            there.run("update-ref", "--stdin", stdin=commands)
     common = Path(
         os.fsdecode(there.run("rev-parse", "--path-format=absolute", "--git-common-dir").rstrip(b"\n"))
     )

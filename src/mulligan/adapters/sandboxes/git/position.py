@@ -10,6 +10,7 @@ from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.index_lock import index_locked
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.staged import keep_staged
+from mulligan.boundaries import act
 from mulligan.errors import RestoreFailed
 
 BRANCHES = "branches"  # where all of them stood: the one that HEAD is moved away from goes back as well
@@ -53,18 +54,13 @@ class Position:
         name, commit = standing_in(folder)
         left, _ = self._seen  # the branch that is left goes back to where it was too, if it is another
         noted_then = _branches(folder / BRANCHES)
-        try:
-            if (folder / STAGED).exists():
-                self._write("unpack-objects", "-q", stdin=(folder / STAGED).read_bytes())
-            with index_locked(self._repository.git_dir):
-                draft = self._draft_index(folder / "index")
-                if left and left != name and left in noted_then:
-                    self._write("update-ref", "-m", _BACK, left, noted_then[left])
-                self._move_head(name, commit)
-                self._put_index(draft)
-        except OSError as exc:
-            reason = exc.strerror or str(exc)
-            raise RestoreFailed(path=str(self._repository.git_dir), reason=reason) from exc
+        if (folder / STAGED).exists():
+            self._write("unpack-objects", "-q", stdin=(folder / STAGED).read_bytes())
+        data, mtime_ns = self._refreshed(folder / "index")
+        with index_locked(self._repository.git_dir / "index", data, mtime_ns):
+            if left and left != name and left in noted_then:
+                self._write("update-ref", "-m", _BACK, left, noted_then[left])
+            self._move_head(name, commit)
 
     def require(self, folder: Path) -> None:
         """Refuse to go where a commit is needed that the repository has no longer; touches nothing."""
@@ -121,35 +117,23 @@ class Position:
         unborn = self._seen[1] is None
         logs = (self._repository.git_dir / "logs" / "HEAD").exists() or unborn
         logging = ("-c", f"core.logAllRefUpdates={'true' if logs else 'false'}")
-        self._there.run("-c", "core.fsync=all", *logging, *words, stdin=stdin)
+        with act("position.move"):
+            self._there.run("-c", "core.fsync=all", *logging, *words, stdin=stdin)
 
     def _branch(self) -> tuple[str | None, str | None]:
         asked = self._there.attempt("symbolic-ref", "-q", "HEAD")
         commit = self._there.attempt("rev-parse", "-q", "--verify", "HEAD^{commit}").stdout.decode().strip()
         return os.fsdecode(asked.stdout).strip() or None, commit or None
 
-    def _draft_index(self, wanted: Path) -> Path | None:
-        """Write an index beside the one that is there; what it knows of files is brought up to date."""
+    def _refreshed(self, wanted: Path) -> tuple[bytes | None, int | None]:
+        """An index that was written down, with what it knows of files brought up to date; and its time."""
         if not wanted.exists():
-            return None
-        draft = self._repository.git_dir / "index.mulligan"
-        draft.write_bytes(wanted.read_bytes())
-        stamp_ns = wanted.stat().st_mtime_ns
-        os.utime(draft, ns=(stamp_ns, stamp_ns))
+            return None, None
         top = self._repository.top
-        there = self._there.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=draft)
+        there = self._there.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=wanted)
         # That a file differs from its entry is no failure: it is what the user has not staged.
         there.attempt("-c", "core.untrackedCache=keep", "update-index", "-q", "--refresh")
-        _sync(draft)
-        return draft
-
-    def _put_index(self, draft: Path | None) -> None:
-        index = self._repository.git_dir / "index"
-        if draft is None:
-            index.unlink(missing_ok=True)
-        else:
-            draft.replace(index)
-            _sync(index.parent)
+        return wanted.read_bytes(), wanted.stat().st_mtime_ns
 
 
 def stamp(folder: Path) -> None:
@@ -176,14 +160,6 @@ def move_on(folder: Path, commit: str) -> None:
     branches = {**_branches(folder / BRANCHES), name: commit}
     lines = sorted(f"{ref} {tip}\n".encode("utf-8", "surrogateescape") for ref, tip in branches.items())
     (folder / BRANCHES).write_bytes(b"".join(lines))
-
-
-def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _branches(noted: Path) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.adapters.sandboxes.git.index_lock import release_dead_lock
+from mulligan.adapters.sandboxes.git.index_lock import clear_abandoned
 
 _QUESTIONS = (
     "--path-format=absolute",
@@ -79,7 +79,7 @@ def open_repository(git: Git, top: Path) -> Repository | Unsuited:
     found = Repository(
         top=top, git_dir=Path(git_dir), common_dir=Path(common_dir), object_format=object_format
     )
-    release_dead_lock(found.git_dir)
+    clear_abandoned(found.git_dir / "index")
     if (found.git_dir / "index.lock").exists():
         return Unsuited(
             f"another git command is at work in it, or died: {found.git_dir / 'index.lock'} exists",

@@ -29,8 +29,9 @@ class Judgement(NamedTuple):
 class Tracking:
     """Answers for one working tree."""
 
-    def __init__(self, git: Git, top: Path, index: Path, object_format: str) -> None:
-        """`git` works in the bare repository; `index` is the sandbox's."""
+    def __init__(self, git: Git, top: Path, index: Path, object_format: str, *, lasting: bool) -> None:
+        """`git` works in the bare repository; `index` is the sandbox's; blobs that last outlast a power cut."""
+        self._hash = ("-c", f"core.fsync={'loose-object' if lasting else 'none'}", "hash-object", "-w")
         self._top = top
         self._index = index
         self._git = git.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=index)
@@ -64,11 +65,11 @@ class Tracking:
         """Make blobs of files of the working tree, filtered as the user's configuration says, in the repository."""
         plain = [path for path in paths if can_be_listed(path)]
         listed = b"".join(path + b"\n" for path in plain)
-        names = self._git.run("hash-object", "-w", "--stdin-paths", stdin=listed).split() if plain else []
+        names = self._git.run(*self._hash, "--stdin-paths", stdin=listed).split() if plain else []
         found = dict(zip(plain, names, strict=True))
         for path in paths:
             if path not in found:
-                found[path] = self._git.run("hash-object", "-w", "--", os.fsdecode(path)).strip()
+                found[path] = self._git.run(*self._hash, "--", os.fsdecode(path)).strip()
         return {path: bytes.fromhex(name.decode()) for path, name in found.items()}
 
     def link_blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -77,7 +78,7 @@ class Tracking:
         found: dict[bytes, bytes] = {}
         for path in paths:
             target = os.readlink(os.path.join(top, path))
-            name = self._git.run("hash-object", "-w", "--stdin", "--no-filters", stdin=target)
+            name = self._git.run(*self._hash, "--stdin", "--no-filters", stdin=target)
             found[path] = bytes.fromhex(name.strip().decode())
         return found
 

@@ -1,0 +1,77 @@
+"""Applying a plan to a git checkout, beside a merge of the same change by git."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from benchmarks.compare.contest import copy_tree
+from benchmarks.compare.processes import CommandFailed, run
+from benchmarks.compare.results import Work
+from benchmarks.compare.works.bench import GIT, Bench, Tally, make_project
+
+_STEP = Path(__file__).parent.parent / "drivers" / "plan_step.py"
+_CHANGED = 100
+
+
+def applying(bench: Bench) -> Work:
+    """`plan apply --yes` of a hundred changed files beside `git merge` of them."""
+    tally = Tally()
+    with tally.part("apply"):
+        _run(bench, tally)
+    return Work(
+        key="apply",
+        title=f"apply of {_CHANGED} changed files into a git checkout",
+        files=bench.files,
+        sides=tally.sides(),
+        how="a plan that changed them, applied with its commit; git merge --no-ff of a branch with the same change,"
+        " in the same checkout, in turns; what git wrote is taken back by git reset --hard before the apply",
+        failures=tally.failures,
+    )
+
+
+def _run(bench: Bench, tally: Tally) -> None:
+    assert bench.repository is not None
+    project = bench.place / "project"
+    copy_tree(bench.repository.folder, project, bench.budget)
+    shutil.copy(_STEP, project / "bench_step.py")
+    sources = [os.fspath(path) for path in bench.repository.sources]
+    (project / "bench_sources.json").write_text(json.dumps(sources))
+    steps = [
+        {
+            "name": "edit",
+            "tool": "python",
+            "args": {"function": "bench_step:edit", "kwargs": {"count": _CHANGED}},
+        }
+    ]
+    make_project(project, steps)
+    for command in (["init", "--quiet"], ["add", "-A"], ["commit", "--quiet", "-m", "start"]):
+        run([*GIT, *command], bench.budget, cwd=project)
+    for name in ("user.name", "user.email"):
+        run(["git", "config", name, "nobody@localhost"], bench.budget, cwd=project)
+    for number in range(min(3, bench.repeats)):
+        bench.mulligan(project, "plan", "execute", "plan.yaml")
+        found = bench.mulligan_data(project, "plan", "status")
+        sandbox = Path(found["sandboxes"][0]["path"])
+        _make_branch(bench, project, sandbox, sources, f"theirs{number}")
+        bench.disk.settle()
+        merged = run(
+            [*GIT, "merge", "--quiet", "--no-ff", "-m", "merge", f"theirs{number}"], bench.budget, cwd=project
+        )
+        tally.add("git merge", merged.seconds)
+        run(["git", "reset", "--quiet", "--hard", "HEAD^"], bench.budget, cwd=project)
+        bench.disk.settle()
+        tally.add("mulligan", bench.mulligan(project, "plan", "apply", "--yes", found["plan_id"]).seconds)
+        left = run(["git", "diff", "--stat", f"theirs{number}", "HEAD"], bench.budget, cwd=project).output
+        if left.strip():
+            raise CommandFailed("mulligan plan apply", f"not what git merged: {left}")
+
+
+def _make_branch(bench: Bench, project: Path, sandbox: Path, sources: list[str], name: str) -> None:
+    """A branch with what the plan made, and the checkout back where it was."""
+    run(["git", "checkout", "--quiet", "-b", name], bench.budget, cwd=project)
+    for path in sources:
+        if (sandbox / path).read_bytes() != (project / path).read_bytes():
+            shutil.copy(sandbox / path, project / path)
+    run([*GIT, "commit", "--quiet", "-a", "-m", name], bench.budget, cwd=project)
+    run(["git", "checkout", "--quiet", "-"], bench.budget, cwd=project)
