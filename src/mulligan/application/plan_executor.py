@@ -42,7 +42,7 @@ class Execution(Struct, frozen=True, kw_only=True):
     resumed_from: ResumedFrom | None
     error: MulliganError | None  # what stopped it, if something did
     messages: tuple[str, ...]  # what the caller must know of this run
-    only_restored: bool = False  # a session's plan: no step was run, for only its own program has them
+    only_restored: bool  # a session's plan: no step was run, for only its own program has them
 
 
 class PlanExecutor:
@@ -126,18 +126,18 @@ class PlanExecutor:
             raise Interrupted(plan_id=plan_id, hint=f"run on with `mulligan plan resume {plan_id}`") from None
         except SubplanConflicts as exc:
             self._constrain(run, exc)
-            return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
+            return _ended(run, resumed, exc)
         except StepFailed as exc:
-            return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
+            return _ended(run, resumed, exc)
         except PlanTakenOver:
             raise  # this process may write nothing any more
         except MulliganError as exc:
             failure = PlanFailure(message=exc.text, step=None, tool=None, checkpoint=None)
             self._stages.stop(run, State.ERRORED, failure)
-            return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
+            return _ended(run, resumed, exc)
         finally:
             self._toolbox.forget_processes()
-        return Execution(plan_id=plan_id, resumed_from=resumed, error=None, messages=tuple(run.told))
+        return _ended(run, resumed, None)
 
     def _walk(self, run: Run) -> None:
         self._stages.begin(run)
@@ -184,3 +184,14 @@ class PlanExecutor:
             db.plans.save(plan)
         run.plan, run.pending = plan, []
         self._recorder.show(run, events)
+
+
+def _ended(run: Run, resumed: ResumedFrom | None, error: MulliganError | None) -> Execution:
+    """How a run of steps ended."""
+    return Execution(
+        plan_id=run.plan.plan_id,
+        resumed_from=resumed,
+        error=error,
+        messages=tuple(run.told),
+        only_restored=False,
+    )
