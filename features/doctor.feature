@@ -84,3 +84,24 @@ Feature: Looking a project over
     And the user types "doctor"
     Then it fails with "project_unwell"
     And the doctor left "database" wrong, and says what to do
+
+  Scenario: what plans record in every kind of row is sound
+    Given the real file "agent.py"
+      """
+      def work(context):
+          context.state["list"] = [1, "2", None]
+          return ["x" * 70000]
+      """
+    And a plan "recording"
+      """
+      steps:
+        - {name: much, tool: shell, args: {command: "head -c 70000 /dev/zero | tr '\\0' x"}}
+        - {name: list, tool: python, args: {function: "agent:work"}}
+        - {name: choose, decision: {question: Which?, chosen: this, alternatives: [that]}}
+        - {name: write, tool: write_file, args: {path: f, content: f}}
+      """
+    And the plan was executed
+    And the decision "Which?" was corrected with "not this" and "--choose that"
+    When the user types "doctor"
+    Then it succeeds
+    And the doctor finds nothing

@@ -118,3 +118,49 @@ Feature: Steps that fail
     Then it succeeds
     And the steps ran: one, two, two
     And the sandbox holds "one two"
+
+  Scenario Outline: a checkpoint that cannot be taken stops the plan, which goes on once the cause is mended: <type>
+    Given a project folder
+    And a plan "stopped"
+      """
+      config: {sandbox.isolate: off, sandbox.checkpoint.auto-create-on: <triggers>}
+      steps:
+        - {name: one, tool: write_file, args: {path: one, content: "1"}}
+        - name: break
+          tool: shell
+          args:
+            command: |
+              tally break; echo 2 >> two
+              [ -e $NOTES/mended ] || { mv ../../../store/packs $NOTES/packs; echo > ../../../store/packs; }
+        - {name: choose, decision: {question: Q, chosen: x}}
+        - {name: three, tool: shell, args: {command: "tally three; echo 3 > three"}}
+      """
+    When the plan is executed
+    Then it fails with "checkpoint_failed"
+    And the error says "the <type> checkpoint"
+    And the error says "store/packs: Not a directory"
+    And the plan is "execute/errored"
+    And the status says that the plan can go on
+    And the counts of the execution are
+      | count of  | is |
+      | decisions | 0  |
+    And the steps ran: break
+    When the plan is executed on
+    Then the error says "store/packs: Not a directory"
+    And the steps ran: break
+    When someone puts the store back
+    And the plan is executed on
+    Then it succeeds
+    And the steps ran: break, break, three
+    And in the sandbox "two" reads "2\n"
+    And the counts of the execution are
+      | count of  | is |
+      | decisions | 1  |
+    And every checkpoint can be restored
+
+    Examples:
+      | triggers                 | type                   |
+      | [before_step]            | before_step            |
+      | [after_step]             | after_step             |
+      | [on_tool_write_complete] | on_tool_write_complete |
+      | []                       | decision               |

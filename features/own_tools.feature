@@ -326,3 +326,43 @@ Feature: Tools of the user's own
     When the plan is executed
     Then it is a usage error, "tools_invalid"
     And the error says "declared more than once: by tools.py and by package greeters"
+
+  Scenario: only calls of tools that write fire the triggers of writing, and their groups name the tool
+    Given the tools are trusted
+    And a plan "own"
+      """
+      config: {sandbox.checkpoint.auto-create-on: [on_tool_write, on_tool_write_complete]}
+      steps:
+        - {name: look, tool: peek, args: {path: a.txt}}
+        - {name: put, tool: publish, args: {title: one}}
+        - {name: write, tool: stamp, args: {path: b.txt}}
+        - {name: choose, decision: {question: Q, chosen: x}}
+      """
+    When the plan is executed
+    Then it succeeds
+    And the live groups are
+      | checkpoint_type        | step_index | modified |
+      | pre_execute            | 0          | True     |
+      | on_tool_write          | 2          | False    |
+      | on_tool_write_complete | 3          | True     |
+      | decision               | 4          | False    |
+      | post_execute           | 4          | False    |
+    And the on_tool_write group was taken for "stamp" in step "write"
+    And the on_tool_write_complete group was taken for "stamp" in step "write"
+
+  Scenario: a tool that takes longer than it declared is ended
+    Given the tools are trusted
+    When the tools.py gets the line "@mulligan.tool(timeout=0.5)"
+    And the tools.py gets the line "def linger(context): (context.path() / 'half').write_text('half'); __import__('time').sleep(300)"
+    And the user types "tool trust --yes"
+    Given a plan "own"
+      """
+      steps: [{name: wait, tool: linger}]
+      """
+    When the plan is executed
+    Then it fails with "step_failed"
+    And the error says "took longer than 0.5 s and was ended"
+    And there is no "half" in the sandbox
+    And the files of the on_error group hold
+      | path | content |
+      | half | half    |

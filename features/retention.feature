@@ -226,3 +226,70 @@ Feature: Retention
     When the plan is executed on
     Then it succeeds
     And there is no "many" in the sandbox
+
+  Scenario: the last of each attempt stays while another can go instead, so that attempts can be compared
+    Given a project folder
+    And a plan "attempts"
+      """
+      config: {sandbox.checkpoint.auto-create-on: [], max_checkpoints_per_plan: 50}
+      steps:
+        - {name: choose, decision: {question: Which?, chosen: this, alternatives: [that]}}
+        - {name: write, tool: write_file, args: {path: f, content: "${{ steps.choose.output }}"}}
+      """
+    And the plan was executed
+    And the decision "Which?" was corrected with "not this" and "--choose that"
+    When the user types "checkpoint prune attempts --keep 4 --dry-run"
+    Then it succeeds
+    And the groups that stay are
+      | checkpoint_type | step_index | superseded | reason                  |
+      | pre_execute     | 0          | False      | the first               |
+      | pre_rollback    | 2          | True       | the last of its attempt |
+      | decision        | 1          | False      | within the limit        |
+      | post_execute    | 2          | False      | the most recent         |
+    When the user types "checkpoint prune attempts --keep 4"
+    Then it succeeds
+    And all groups are pre_execute, (pre_rollback), decision, post_execute
+    When the attempts before and after the correction are compared
+    Then it succeeds
+    And the difference is
+      | path | status   |
+      | f    | modified |
+    When the user types "checkpoint prune attempts --keep 2"
+    Then all groups are pre_execute, post_execute
+    And every checkpoint can be restored
+
+  Scenario: a dry run of a rollback counts what the limit will take for the group that keeps what was there
+    Given a project folder
+    And a plan "full"
+      """
+      config: {max_checkpoints_per_plan: 4, sandbox.checkpoint.auto-create-on: [after_step]}
+      steps:
+        - {name: one, tool: write_file, args: {path: f, content: "1"}}
+        - {name: two, tool: write_file, args: {path: f, content: "2"}}
+        - {name: three, tool: write_file, args: {path: f, content: "3"}}
+        - {name: four, tool: write_file, args: {path: f, content: "4"}}
+      """
+    And the plan was executed
+    Then all groups are pre_execute, after_step, after_step, post_execute
+    When a rollback to "latest" is tried without doing it
+    And the plan is rolled back to "latest"
+    Then it succeeds
+    And it does to the path what was shown
+    And afterwards the plan is at step 4 with 3 live groups
+    And every checkpoint can be restored
+
+  Scenario: fifty groups are kept unless told otherwise
+    Given a project folder
+      | path | content |
+      | kept | kept    |
+    And a plan "long" of 55 steps
+    When the plan is executed
+    Then it succeeds
+    And the counts of the execution are
+      | count of    | is |
+      | checkpoints | 50 |
+      | tool_calls  | 55 |
+    And every checkpoint can be restored
+    When the plan is rolled back to "first"
+    Then it succeeds
+    And the sandbox holds "kept"

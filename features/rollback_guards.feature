@@ -24,6 +24,9 @@ Feature: What a rollback refuses
     And how everything stands is remembered
     When the plan is rolled back to "nowhere"
     Then it is refused with "checkpoint_not_found"
+    When the plan is rolled back to "twise"
+    Then it is refused with "checkpoint_not_found"
+    And the hint says "did you mean 'twice'?"
     When the plan is rolled back to a prefix that many ids have
     Then it is refused with "ambiguous"
     When the plan is rolled back to "twice"
@@ -105,3 +108,19 @@ Feature: What a rollback refuses
     When the user types "checkpoint verify"
     Then it fails with "snapshot_damaged"
     And it names every checkpoint of "guarded" as damaged
+
+  Scenario: what the real resources were before an apply is no target, nor what words mean
+    Given the plan was executed
+    When someone makes the real file "a.txt" read "another's\n"
+    And the plan is applied
+    Then it ends with a conflict in "workspace/a.txt"
+    And the plan is "apply/constrained"
+    When how everything stands is remembered
+    And the plan is rolled back to its newest pre_apply group
+    Then it is refused with "checkpoint_not_a_target"
+    And the last checkpoint is the newest post_execute group
+    And nothing has changed
+    When the plan is rolled back to "first"
+    Then it succeeds
+    And in the sandbox "a.txt" reads "one\n"
+    And in the real folder "a.txt" reads "another's\n"

@@ -52,7 +52,11 @@ class World:
     @property
     def environment(self) -> dict[str, str]:
         """What the program sees: a home of its own, nothing of the caller's but coverage."""
-        measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
+        measured = {
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith("COVERAGE_") or name == "TMPDIR"  # where this world lies, too
+        }
         path = f"{self.root / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         own = {"HOME": str(self.root / "home"), "PATH": path, "LANG": "C.UTF-8", "NOTES": str(self.notes)}
         written = [str(self.notes), *(str(Path(f).parent) for f in [measured.get("COVERAGE_FILE")] if f)]

@@ -28,6 +28,8 @@ One Checkpoint Is Shown By Any Of Its Names
     ${answer}=    Document    checkpoint    show    first
     Should Be Equal    ${answer}[data][checkpoint_type]    pre_execute
     It Should Be Refused    checkpoint_not_found    checkpoint    show    nowhere
+    ${answer}=    It Should Be Refused    checkpoint_not_found    checkpoint    show    writen
+    Should Contain    ${answer}[error][hint]    did you mean 'written'?
 
 A Checkpoint's Files Are Restored Into A New Folder
     ${real}=    Make A Copy Of The Real Tree
@@ -42,6 +44,8 @@ A Checkpoint's Files Are Restored Into A New Folder
     ${found}=    Tree Of    ${target}-by-label/workspace
     ${sandbox}=    Tree Of    ${PLAN}[sandboxes][0][path]
     Should Be Equal    ${found}    ${sandbox}
+    Should Not Contain    ${answer}[data][restored][0][path]    ..
+    Should Start With    ${answer}[data][restored][0][path]    /
 
 All Checkpoints Are Verified, Quickly Or To The Byte
     FOR    ${option}    IN    --quick    latest
@@ -62,7 +66,8 @@ A Labelled Checkpoint Is Taken By Hand
     Should Be Equal As Integers    ${answer}[data][size_bytes]    0
     ${status}=    Document    plan    status    tour
     Should Be Equal    ${status}[data][last_checkpoint_id]    ${answer}[data][checkpoint_id]
-    Document    checkpoint    create    tour    --label    by hand
+    ${again}=    Document    checkpoint    create    tour    --label    by hand
+    Should Contain    ${again}[messages][0]    name each by its id
     ${answer}=    It Should Be Refused    ambiguous    checkpoint    show    by hand
     Document    checkpoint    create    tour    --label    latest    code=2
 

@@ -7,7 +7,8 @@ Suite Teardown      Remove Project Folder
 
 *** Test Cases ***
 Every Command That Reads Answers With A Whole Envelope
-    FOR    ${line}    IN    plan list    plan status    plan log    checkpoint list    checkpoint show latest
+    FOR    ${line}    IN    plan list    plan status    plan log    plan tree    plan diff    checkpoint list
+    ...    checkpoint show latest    checkpoint diff first latest    checkpoint list --limit 1
     ...    checkpoint verify    config list    config get core.format
         @{words}=    Split String    ${line}
         ${command}=    Catenate    ${words}[0]    ${words}[1]

@@ -7,7 +7,7 @@ Suite Teardown      Remove Project Folder
 
 *** Test Cases ***
 Every Command Explains Itself
-    FOR    ${line}    IN    init    plan create    plan execute    plan status    plan list    plan log    plan resume    plan tree    plan diff
+    FOR    ${line}    IN    run    undo    init    plan create    plan execute    plan status    plan list    plan log    plan resume    plan tree    plan diff
     ...    plan rollback    plan correct    plan cancel    checkpoint list    checkpoint show    checkpoint diff
     ...    checkpoint create    checkpoint verify    checkpoint restore    checkpoint prune    checkpoint delete
     ...    gc    doctor    config list    config get    config set    config unset    tool list    tool show    tool trust
@@ -21,9 +21,18 @@ Every Command Explains Itself
         Should Contain    ${ended.stdout}    --format
     END
 
+Help Has Its Short Name Everywhere
+    FOR    ${line}    IN    ${EMPTY}    plan    plan rollback    checkpoint restore    gc
+        @{words}=    Split String    ${line}
+        ${short}=    Run    @{words}    -h
+        ${long}=    Run    @{words}    --help
+        Should Be Equal As Integers    ${short.code}    0
+        Should Be Equal    ${short.stdout}    ${long.stdout}
+    END
+
 The Groups List Their Commands
     ${ended}=    Run    --help
-    FOR    ${word}    IN    checkpoint    config    gc    init    plan    tool
+    FOR    ${word}    IN    checkpoint    config    gc    init    plan    run    tool    undo
         Should Match Regexp    ${ended.stdout}    (?m)^ +${word} +\\S
     END
     ${ended}=    Run    --version

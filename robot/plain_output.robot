@@ -40,9 +40,19 @@ Errors Go To Stderr With A Next Step
     Should Match Regexp    ${ended.stderr}    ^error: .*nobody.*\nhint: .*plan list
 
 The Rich Format Can Be Asked For
-    ${ended}=    Run    plan    status    tour    --format    rich
-    Should Be Equal As Integers    ${ended.code}    0
-    Should Contain    ${ended.stdout}    is execute/complete
+    FOR    ${line}    ${word}    IN
+    ...    plan status tour    is execute/complete
+    ...    plan log tour    plan_created
+    ...    plan tree tour    Which?
+    ...    plan diff tour    new.txt
+    ...    checkpoint list tour    post_execute
+    ...    checkpoint show changed    state_hash
+    ...    checkpoint diff first changed    new.txt
+        @{words}=    Split String    ${line}
+        ${ended}=    Run    @{words}    --format    rich
+        Should Be Equal As Integers    ${ended.code}    0
+        Should Contain    ${ended.stdout}    ${word}
+    END
 
 A Reader That Went Away Is No Error
     FOR    ${line}    IN    plan log    checkpoint list --format json    config list --format yaml

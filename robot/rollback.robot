@@ -20,7 +20,10 @@ A Rollback Gives The Exact Tree Of The Checkpoint
     Should Have Fields    ${answer}[data][post_rollback_state]    phase    state    step_index
     ...    checkpoints_remaining    pre_rollback_checkpoint
     Should Have Fields    ${answer}[data][changes_reverted][0]    resource    file    action
-    Document    plan    rollback    -y    tour    ${answer}[data][post_rollback_state][pre_rollback_checkpoint]
+    Should Be Equal    ${answer}[data][rollback_summary][direction]    back
+    ${answer}=    Document    plan    rollback    -y    tour
+    ...    ${answer}[data][post_rollback_state][pre_rollback_checkpoint]
+    Should Be Equal    ${answer}[data][rollback_summary][direction]    forward
     ${found}=    Tree Of    ${sandbox}
     Should Be Equal    ${found}    ${after}
     Document    plan    rollback    --yes    ${PLAN}[plan_id]    written

@@ -142,7 +142,8 @@ class ExampleProject:
             timeout=PATIENCE,
             check=False,
         )
-        return done.returncode, done.stdout.decode().replace(str(self.folder), SHOWN_AS)
+        shown = done.stdout.decode().replace(str(self.folder), SHOWN_AS)
+        return done.returncode, shown.replace(str(self.folder.parent), str(Path(SHOWN_AS).parent))
 
     def perform(self, example: Example) -> str:
         """Run an example; gives what it should show, if it shows something."""

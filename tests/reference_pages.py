@@ -31,7 +31,7 @@ _EVERYWHERE = {"format", "project", "settings", "help"}
 BESIDES = {
     "plan_file_invalid": {"nearest"},
     "setting_invalid": {"nearest"},
-    "step_failed": {"checkpoint", "tool"},
+    "step_failed": {"checkpoint", "errno", "exit_status", "stopped_write", "tool"},
 }
 
 _CHILD = "{name: %s, steps: [{tool: edit_file, args: {path: api.txt, old: v1, new: %s}}]}"

@@ -185,6 +185,13 @@ config set sandbox.strategie auto                           # 2
 config set sandbox.strategy copy                            # 2
 config set sandbox.cleanup manual
 config unset sandbox.cleanup
+run --name quick -- sh -c "echo more >> api.txt"
+undo                                                        # 3
+undo --yes
+undo --yes                                                  # 3
+run -- sh -c "exit 3"                                       # 1
+run -- no-such-program                                      # 1
+run --apply -- sh -c "echo more >> api.txt"
 plan execute texts/helper.py                                # 2
 plan frobnicate                                             # 2
 -c no=1 gc                                                  # 2

@@ -46,6 +46,7 @@ SIGNATURES = {
     "Project.diff": "self plan old new binary",
     "Project.correct": "self decision guidance choose mended execute dry_run",
     "Project.rollback": "self plan checkpoint dry_run",
+    "Project.undo": "self plan dry_run",
     "Project.resolve": "self plan paths",
     "Project.apply": "self plan dry_run commit message include",
     "Project.unapply": "self plan dry_run",
@@ -64,6 +65,7 @@ SIGNATURES = {
 # Where a command is reached whose words are no path to its method.
 ELSEWHERE = {
     "init": "init",
+    "run": "Project.run_command",
     "plan list": "Project.plans",
     **{f"checkpoint {verb}": f"Checkpoints.{verb}" for verb in ("list", "show", "create", "verify", "prune")},
     **{f"checkpoint {verb}": f"Checkpoints.{verb}" for verb in ("delete", "restore", "diff")},

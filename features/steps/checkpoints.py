@@ -123,3 +123,17 @@ def _(context, plan):
 def _(context, label, name, value):
     found = context.world.ask("checkpoint", "show", label)["metadata"]
     assert found[name] == value, found
+
+
+@when("someone puts the store back")
+def _(context):
+    packs = context.world.folder / ".mulligan" / "store" / "packs"
+    packs.unlink()
+    (context.world.notes / "packs").rename(packs)
+    (context.world.notes / "mended").touch()
+
+
+@then('the {type} group was taken for "{tool}" in step "{step}"')
+def _(context, type, tool, step):
+    (found,) = [c["metadata"] for c in context.world.checkpoints() if c["checkpoint_type"] == type]
+    assert (found["reason"], found["tool"], found["step"]) == (type, tool, step), found

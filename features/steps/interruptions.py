@@ -125,3 +125,11 @@ def _(context, word, count, folder):
         assert time.monotonic() < end, "the rollback restores nothing"
     world.signal(signal.SIGKILL)
     assert 0 < len(list(place.iterdir())) < count, "the kill came too late"
+
+
+@then("the status says that the plan can go on")
+def _(context):
+    error = context.world.status()["error"]
+    assert error["recoverable"] is True
+    assert error["message"] == context.world.error["message"]
+    assert "plan resume" in error["hint"]

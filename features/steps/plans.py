@@ -8,6 +8,14 @@ def _(context, name):
     context.world.write_plan(name, context.text)
 
 
+@given('a plan "{name}" of {count:d} steps')
+def _(context, name, count):
+    steps = [
+        f"- {{name: s{n}, tool: write_file, args: {{path: f{n}, content: '{n}'}}}}" for n in range(count)
+    ]
+    context.world.write_plan(name, "\n".join(["steps:", *steps]))
+
+
 @given("the plan was executed")
 @when("the plan is executed")
 def _(context):

@@ -317,7 +317,11 @@ class Program:
         assert not hostile, repr(text)
 
     def _environment(self) -> dict[str, str]:
-        measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
+        measured = {
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith("COVERAGE_") or name == "TMPDIR"  # where the tests lie, too
+        }
         own = {"HOME": str(self.root / "home"), "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
         return measured | own | self.variables
 

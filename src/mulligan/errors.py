@@ -37,7 +37,7 @@ MulliganError
 │   ├── TransitionIllegal
 │   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
 │   ├── DecisionSuperseded · DecisionOutOfReach · NothingToChoose
-│   ├── RollbackDisabled · SandboxMissing
+│   ├── RollbackDisabled · NothingToUndo · SandboxMissing
 │   ├── ApplyUnderWay · LocationChanged · NothingApplied · ChangedMeanwhile · LocationTaken
 │   ├── ConfinementImpossible   `sandbox.isolate: required` where it cannot be
 │   ├── ResourceUnsuitable · CheckoutUnready · PathEscapes · PathReserved · TargetExists
@@ -566,6 +566,15 @@ class RollbackDisabled(Refused):
     hint: ClassVar[str] = "set `rollback_policy: {{enabled: true}}` in the plan file and execute it anew"
 
 
+class NothingToUndo(Refused):
+    """There is no step of the plan to undo, or no checkpoint of the state before it."""
+
+    message: ClassVar[str] = "plan {plan_id} has nothing to undo: {reason}"
+    hint: ClassVar[str] = (
+        "`mulligan plan log {plan_id}` shows what happened to it; undo another plan by its id"
+    )
+
+
 class SandboxMissing(Refused):
     """The plan's working copy is not there."""
 
@@ -595,7 +604,7 @@ class LocationTaken(Refused):
 
     message: ClassVar[str] = "plan {plan_id} works in place on {path}"
     hint: ClassVar[str] = (
-        "apply that plan, or cancel it with `mulligan plan cancel {plan_id}`, then try again"
+        "end it with `mulligan plan apply {plan_id}`, which keeps what it did, or `mulligan plan cancel {plan_id}`"
     )
 
 
@@ -757,7 +766,7 @@ class Conflicted(MulliganError):
 
     exit_code: ClassVar[int] = 4
     http_status: ClassVar[int] = 409
-    message: ClassVar[str] = "{count} conflicts: {paths}"
+    message: ClassVar[str] = "in conflict: {paths}"
     hint: ClassVar[str] = "mend them and try again"
 
 
@@ -793,7 +802,7 @@ class ChildConstrained(SubplanConflicts):
 class ApplyConflicted(Conflicted):
     """What a plan made, or what is to be taken back, and what others did since do not go together."""
 
-    message: ClassVar[str] = "{count} conflicts with what others changed since: {paths}"
+    message: ClassVar[str] = "in conflict with what others changed since: {paths}"
     hint: ClassVar[str] = (
         "no real resource was changed; mend these in the real resource or in the sandbox, then run the command again"
     )

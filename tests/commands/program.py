@@ -36,7 +36,7 @@ def ask(folder: Path, *words: str) -> dict[str, Any]:
     handler = signal.getsignal(signal.SIGTERM)
     try:
         with chdir(folder), redirect_stdout(io.TextIOWrapper(raw, "utf-8", write_through=True)) as stdout:
-            code = run([*words, "--format", "json"])
+            code = run(["--format", "json", *words])
             stdout.detach()
     finally:
         signal.signal(signal.SIGTERM, handler)

@@ -16,8 +16,8 @@ LISTS = [
     (("checkpoint", "list"), "checkpoints", "groups"),
     (("checkpoint", "list", "--all"), "checkpoints", "groups"),
     (("plan", "log"), "events", "entries"),
-    (("plan", "list"), "plans", "plans"),
-    (("plan", "list", "--state", "complete"), "plans", "plans"),
+    (("plan", "list"), "plans", "plan"),  # there are two
+    (("plan", "list", "--state", "complete"), "plans", "plan"),
 ]
 MANY = 10_000
 
@@ -58,7 +58,7 @@ def test_a_limit_counts_groups_so_that_none_is_torn(tmp_path: Path) -> None:
     data_of(tmp_path, "plan", "execute", "plan.yaml")
     listed = ask(tmp_path, "checkpoint", "list", "--limit", "2")
     assert [c["resource"] for c in listed["data"]["checkpoints"]] == ["a", "b", "a", "b"]
-    assert listed["messages"] == ["1 older groups not shown"]
+    assert listed["messages"] == ["1 older group not shown"]
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "some"])
@@ -72,7 +72,7 @@ def test_people_are_told_too(project: Path, capfdbinary: pytest.CaptureFixture[b
         assert run(["plan", "list", "--limit", "1", "--format", "plain"]) == 0
     printed = capfdbinary.readouterr()
     assert printed.out.count(b"growing") == 1
-    assert printed.err == b"note: 1 older plans not shown\n"
+    assert printed.err == b"note: 1 older plan not shown\n"
 
 
 def test_ten_thousand_checkpoints_are_listed_whole_or_the_newest_of_them(

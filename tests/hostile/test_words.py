@@ -39,6 +39,7 @@ COMMANDS = (
     ("checkpoint", "create", "--label", "x"),
     ("config", "get"),
     ("tool", "show"),
+    ("undo", "--yes"),
 )
 
 

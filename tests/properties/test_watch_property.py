@@ -203,7 +203,8 @@ class WatchedTree(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.home = Path(tempfile.mkdtemp(prefix="watch-property-"))
+        # On disk: a filesystem in memory gives no timestamp to what is written through a memory map.
+        self.home = Path(tempfile.mkdtemp(prefix="watch-property-", dir="/var/tmp"))
         self.tree = tree_at(self.home / "tree")
         (self.tree.path / "sub").mkdir(parents=True)
         (self.tree.path / "sub" / "file").write_text("first")

@@ -46,6 +46,13 @@ class ExportedFolder(Struct, frozen=True, kw_only=True):
     path: str
 
 
+class Taken(Struct, frozen=True, kw_only=True):
+    """A group that was taken by hand, and what the user must know."""
+
+    group: CheckpointGroup
+    messages: tuple[str, ...]
+
+
 class CheckpointLibrary:
     """Checkpoints in the hands of a user."""
 
@@ -67,7 +74,7 @@ class CheckpointLibrary:
         self._kinds = kinds
         self._discard = discard
 
-    def create(self, plan_id: PlanId, label: str, observer: Observer) -> CheckpointGroup:
+    def create(self, plan_id: PlanId, label: str, observer: Observer) -> Taken:
         """Take a labelled group of a plan that nobody works on."""
         problem = label_problem(label)
         if problem:
@@ -77,7 +84,12 @@ class CheckpointLibrary:
             refuse_without_checkpoints(run.plan)
             _refuse_without_sandboxes(run)
             reason = reason_for(CheckpointType.MANUAL, {}, between_steps=not self._interrupted(run))
-            return self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
+            group = self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
+            with self._database.reading() as db:
+                alone = db.checkpoints.count_labelled(plan_id, label) == 1
+            if not alone:
+                run.told.append(f"{label!r} is the label of another checkpoint too: name each by its id")
+            return Taken(group=group, messages=tuple(run.told))
 
     def verify(self, found: FoundCheckpoint | None, *, quick: bool, observer: Observer) -> Verification:
         """Read and hash the stored bytes of one checkpoint or of all; `quick`: presence and structure only."""

@@ -14,7 +14,7 @@ from mulligan.domain.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Plan
 from mulligan.domain.resource import Sandbox
-from mulligan.domain.retention import plan_retention
+from mulligan.domain.retention import GroupSummary, plan_retention
 from mulligan.domain.store_report import Capture
 from mulligan.domain.trigger import Trigger
 from mulligan.errors import CheckpointFailed, MulliganError, PlanTakenOver
@@ -180,6 +180,23 @@ def groups_needed(db: Transaction, plan_id: PlanId) -> frozenset[GroupId]:
     targets = [i.data["target"] for i in db.intents.list(plan_id) if "target" in i.data]
     applied = [change.group_id for change in db.real_changes.list(plan_id)]
     return frozenset(GroupId(str(group)) for group in (*targets, *applied) if group is not None)
+
+
+def pruned_by_another(db: Transaction, run: Run, *, needed: GroupId) -> frozenset[GroupId]:
+    """The groups that retention lets go when an unlabelled one is taken while something stands on `needed`."""
+    another = GroupSummary(
+        group_id=GroupId(""),
+        attempt=run.plan.attempt,
+        superseded=False,
+        labelled=False,
+        between_steps=False,
+    )
+    verdict = plan_retention(
+        [*db.checkpoints.summaries(run.plan.plan_id), another],
+        limit=run.settings.max_checkpoints,
+        needed=groups_needed(db, run.plan.plan_id) | {needed},
+    )
+    return frozenset(verdict.prune)
 
 
 def what_is_not_held(resource: str, capture: Capture) -> tuple[str, ...]:

@@ -90,9 +90,6 @@ def _find_anywhere(db: Transaction, word: str) -> FoundCheckpoint:
 
 
 def _find_in_plan(db: Transaction, word: str, plan_id: PlanId) -> FoundCheckpoint:
-    if not db.checkpoints.count(plan_id, superseded=True):
-        hint = f"plan {plan_id} has none yet: execute it with `mulligan plan execute {plan_id}`"
-        raise CheckpointNotFound(wanted=word, hint=hint)
     found = db.checkpoints.resolve(word, plan_id)
     if found.group.plan_id != plan_id:
         raise CheckpointForeign(

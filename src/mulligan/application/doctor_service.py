@@ -141,7 +141,7 @@ class DoctorService:
                 yield _wrong("sandboxes", exc.text, exc.next_step)
                 continue
             if published:
-                what = f"{published} checkpoints of plan {plan.plan_id} were commits no more; they were made anew"
+                what = f"checkpoints of plan {plan.plan_id} that were commits no more were made anew: {published}"
                 yield Finding(area="sandboxes", what=what, repaired=True, remedy="")
 
     def _process_findings(self, plans: Iterable[Plan]) -> Iterator[Finding]:

@@ -16,6 +16,8 @@ from mulligan.domain.trigger import Trigger
 from mulligan.errors import MulliganError, RollbackDisabled, StepFailed
 from mulligan.ports import Clock, Database
 
+_HANDED_ON = ("errno", "exit_status", "stopped_write")  # facts of a call that are facts of its step
+
 
 class FailureService:
     """Ends or repeats a step that failed."""
@@ -73,8 +75,7 @@ class FailureService:
             "reason": error.text,
             "checkpoint": failure.checkpoint,
         }
-        if "stopped_write" in error.facts:
-            facts["stopped_write"] = error.facts["stopped_write"]
+        facts |= {name: error.facts[name] for name in _HANDED_ON if name in error.facts}
         if not run.plan.definition.rollback_policy.enabled:
             facts["hint"] = (
                 "what the step left is in the sandbox; without checkpoints only a new plan goes on from here"

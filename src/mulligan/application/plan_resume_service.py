@@ -11,6 +11,7 @@ from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Run
 from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.counting import counted
 from mulligan.domain.ids import GroupId, PlanId
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.plan import ResumedFrom, State
@@ -73,7 +74,8 @@ class PlanResumeService:
             told = [f"it would go on from {target.first_checkpoint_id} at {_step_at(run, target)}"]
             told += ["a return that was cut off would be finished first"] if returns else []
             told += self._returns.undoing(run, target).announced
-            told += [f"what differs there now, {paths} paths, would be kept and discarded"] if paths else []
+            if paths:
+                told.append(f"what differs there now, {counted(paths, 'path')}, would be kept and discarded")
             return ResumePreview(
                 resumed_from=ResumedFrom(
                     checkpoint_id=target.first_checkpoint_id, step_index=target.step_index, discarded=None

@@ -60,6 +60,11 @@ class PlanService:
             add_plan(db, self._recorder, plan)
         return plan.plan_id
 
+    def create_to_run(self, definition: PlanDefinition) -> PlanId:
+        """Record a plan that runs at once: what keeps it from running is refused before it is there."""
+        self._sandboxes.refuse_taken_locations(definition, self._settings.for_plan(definition.config), None)
+        return self.create(definition)
+
     def cancel(self, plan_id: PlanId, reason: str | None, observer: Observer) -> None:
         """End the plan for good; a process that works on it is asked to stop first."""
         with self._database.reading() as db:

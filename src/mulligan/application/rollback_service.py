@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
-from mulligan.application.checkpoint_service import reason_for
+from mulligan.application.checkpoint_service import pruned_by_another, reason_for
 from mulligan.application.child_plans import ChildPlans, children_left_behind
 from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.impact import Impact, RevertedChange, impact_of, reverted
@@ -16,7 +16,7 @@ from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.plan import Phase, State
-from mulligan.domain.rollback import is_live, live_segments
+from mulligan.domain.rollback import Direction, direction_to, is_live, live_segments
 from mulligan.domain.undoing import Undoing
 from mulligan.errors import CheckpointForeign, CheckpointNotATarget
 from mulligan.ports import Database, Observer
@@ -28,6 +28,7 @@ class RollbackSummary(Struct, frozen=True, kw_only=True):
     plan: str
     checkpoint: CheckpointId
     label: str | None
+    direction: Direction
     files_reverted: int
 
 
@@ -85,7 +86,7 @@ class RollbackService:
                 unfinished = any("target" in intent.data for intent in db.intents.list(plan_id))
             if unfinished:
                 run.told.append("a return that was cut off would be finished first")
-            return _answer(run, target, changes, impact, remaining, None)
+            return _answer(run, target, _direction(run, target), changes, impact, remaining, None)
 
     def rollback(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
         """Go back to the group, all resources or none; what is there now is kept in a `pre_rollback` group."""
@@ -100,6 +101,7 @@ class RollbackService:
         undoing = self._undos.plan(run, target)
         self._undos.refuse_where_impossible(undoing)
         impact, _ = self._impact(run, target, undoing)
+        direction = _direction(run, target)
         wanted = Return(
             kind=IntentKind.ROLLBACK,
             target=target,
@@ -117,7 +119,7 @@ class RollbackService:
         with self._database.reading() as db:
             remaining = db.checkpoints.count(run.plan.plan_id, superseded=False)
         impact = replace(impact, undo_failed=returned.not_undone)
-        return _answer(run, target, returned.changes, impact, remaining, returned.before)
+        return _answer(run, target, direction, returned.changes, impact, remaining, returned.before)
 
     def _target(self, run: Run, word: str) -> CheckpointGroup:
         refuse_ended(run.plan)
@@ -134,20 +136,27 @@ class RollbackService:
         return group
 
     def _impact(self, run: Run, target: CheckpointGroup, undoing: Undoing) -> tuple[Impact, int]:
-        """What becomes superseded, and how many groups stay live."""
+        """What becomes superseded, and how many groups stay live once the `pre_rollback` group is taken."""
         plan_id = run.plan.plan_id
         with self._database.reading() as db:
             segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
             groups = db.checkpoints.list(plan_id, superseded=True)
+            pruned = pruned_by_another(db, run, needed=target.group_id)
             impact = impact_of(db, plan_id, target, undoing)
             children = children_left_behind(db, plan_id, target, unfinished_too=True)
         self._children.refuse_busy(children)
-        return impact, sum(is_live(segments, g.line, g.seq) for g in groups)
+        live = (g for g in groups if is_live(segments, g.line, g.seq))
+        return impact, sum(g.group_id not in pruned for g in live)
+
+
+def _direction(run: Run, target: CheckpointGroup) -> Direction:
+    return direction_to(target.step_index, left_behind=target.superseded, present_step=run.step_index)
 
 
 def _answer(
     run: Run,
     target: CheckpointGroup,
+    direction: Direction,
     changes: Changes,
     impact: Impact,
     remaining: int,
@@ -161,6 +170,7 @@ def _answer(
             plan=run.plan.name,
             checkpoint=target.first_checkpoint_id,
             label=target.reason.label,
+            direction=direction,
             files_reverted=len(touched),
         ),
         changes_reverted=touched,

@@ -13,6 +13,7 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
 from mulligan.boundaries import act
 from mulligan.config import Settings
+from mulligan.domain.counting import counted
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import IntentId, PlanId
 from mulligan.domain.intent import Intent, IntentKind
@@ -102,10 +103,17 @@ class SandboxService:
 
     def refuse_taken(self, run: Run) -> None:
         """Refuse to work in place where another plan does, from its start until it is applied or cancelled."""
-        for location in self._worked_on_in_place(run.plan.definition, run.settings):
+        started = run.plan.plan_id if run.sandboxes else None
+        self.refuse_taken_locations(run.plan.definition, run.settings, started)
+
+    def refuse_taken_locations(
+        self, definition: PlanDefinition, settings: Settings, started: PlanId | None
+    ) -> None:
+        """The same for a plan that may not be recorded yet; one that was started has had its places since."""
+        for location in self._worked_on_in_place(definition, settings):
             with self._database.reading() as db:
-                refuse_taken(db, run.plan.plan_id, str(location))
-            if not run.sandboxes:  # else the place has been its own since it was started
+                refuse_taken(db, started, str(location))
+            if started is None:
                 self.refuse_neighbours(location)
 
     def make(self, run: Run) -> None:
@@ -238,7 +246,9 @@ class SandboxService:
             )
 
     def _sizes(self, resource: Resource, survey: Survey) -> Entry:
-        text = f"{resource.name}: {survey.files} files, {survey.size_bytes} bytes to copy"
+        text = (
+            f"{resource.name}: {counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')} to copy"
+        )
         return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
 
     def _kind(self, resource: Resource, definition: PlanDefinition, settings: Settings) -> SandboxKind:
@@ -260,7 +270,7 @@ class SandboxService:
         return self._project / resource.location
 
 
-def refuse_taken(db: Transaction, plan_id: PlanId, path: str) -> None:
+def refuse_taken(db: Transaction, plan_id: PlanId | None, path: str) -> None:
     """Refuse a real thing that another plan works on in place."""
     for other in db.sandboxes.all():
         in_the_way = other.strategy is Strategy.IN_PLACE and lie_together(path, other.path)

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
+from mulligan.domain.counting import counted
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.resource import Sandbox
@@ -121,7 +122,8 @@ class SweepService:
         left = self._store.clear_leftovers(trees, dry_run=False)
         told = [f"the folder {folder}, which no plan has" for folder in folders]
         if left.work_folders or left.stat_caches:
-            told.append(f"{left.work_folders + left.stat_caches} pieces of unfinished work in the store")
+            pieces = counted(left.work_folders + left.stat_caches, "piece")
+            told.append(f"{pieces} of unfinished work in the store")
         return told
 
     def after_work(self, run: Run) -> None:

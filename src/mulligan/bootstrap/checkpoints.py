@@ -42,8 +42,13 @@ class Checkpoints:
 
     def create(self, plan: str, label: str) -> Sequence[CheckpointView]:
         """Take a labelled group of a plan that nobody works on."""
+        return self.take(plan, label)[0]
+
+    def take(self, plan: str, label: str) -> tuple[Sequence[CheckpointView], Sequence[str]]:
+        """As `create`, with what the user must know of it."""
         plan_id = self._services.queries.plan_id(plan)
-        return views_of(self._services.library.create(plan_id, label, self._observer))
+        taken = self._services.library.create(plan_id, label, self._observer)
+        return views_of(taken.group), taken.messages
 
     def verify(self, checkpoint: str | None = None, *, quick: bool = False) -> Verification:
         """Read and hash the stored bytes of one checkpoint or of all."""
@@ -63,7 +68,8 @@ class Checkpoints:
     def restore(self, checkpoint: str, to: Path) -> Sequence[ExportedFolder]:
         """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
         found = self._services.checkpoint_queries.find(checkpoint)
-        return self._services.library.export(found, to, self._observer)
+        # Only what is above it: a link in its place is there, whatever it points to.
+        return self._services.library.export(found, to.parent.resolve() / to.name, self._observer)
 
     def diff(self, old: str, new: str, *, binary: bool = False) -> Diff:
         """What differs between two checkpoints or groups, of one plan or of two."""

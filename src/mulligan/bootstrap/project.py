@@ -96,6 +96,24 @@ class Project:
         plan_id = self._create(Path(plan)) if names_a_file(plan) else self._plan_id(str(plan))
         return self._execute(plan_id, None)
 
+    def run_command(
+        self,
+        words: Sequence[str],
+        *,
+        resource: Resource | None = None,
+        folder: str = ".",
+        name: str | None = None,
+    ) -> tuple[PlanStatus, Execution]:
+        """Run a command, taken literally, as a plan of one step; in a folder relative to the resource.
+
+        Without a resource it works on the project folder; without a name the plan is called like the command.
+        """
+        from mulligan.domain.command_plan import command_plan
+
+        where = resource or self._services.default_resource
+        definition = command_plan(words, resource=where, folder=folder, name=name)
+        return self._execute(self._services.plans.create_to_run(definition), None)
+
     def resume(
         self, plan: str, *, mended: Path | None = None, take_over: bool = False
     ) -> tuple[PlanStatus, Execution]:
@@ -220,6 +238,11 @@ class Project:
         rollbacks = self._services.rollbacks
         act = rollbacks.preview if dry_run else rollbacks.rollback
         return act(self._plan_id(plan), checkpoint, self._observer)
+
+    def undo(self, plan: str = "latest", *, dry_run: bool = False) -> Rollback:
+        """Roll a plan back to the state before its last completed step, or a later one that left a mess."""
+        plan_id = self._plan_id(plan)
+        return self.rollback(plan_id, self._services.steps_back.target(plan_id), dry_run=dry_run)
 
     def resolve(self, plan: str, paths: Sequence[str] = ()) -> PlanStatus:
         """Mark conflicts of merged child plans as solved: those of these paths, or all."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mulligan.application.resolve_service import ResolveService
     from mulligan.application.rollback_service import RollbackService
     from mulligan.application.session_service import SessionService
+    from mulligan.application.step_back_service import StepBackService
     from mulligan.application.subplan_service import SubplanService
     from mulligan.domain.ids import PlanId
     from mulligan.domain.json_value import JsonObject
@@ -155,6 +156,13 @@ class Services(Machinery):
             undos=self._undos,
             children=self._children,
         )
+
+    @cached_property
+    def steps_back(self) -> StepBackService:
+        """Finds what one step back is."""
+        from mulligan.application.step_back_service import StepBackService
+
+        return StepBackService(database=self.database)
 
     @cached_property
     def subplans(self) -> SubplanService:

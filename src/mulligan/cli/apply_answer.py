@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from mulligan.cli.answer import Answer, Line, Table
+from mulligan.domain.counting import counted
 
 if TYPE_CHECKING:
     from mulligan.application.apply_preparing import Application
@@ -40,9 +41,7 @@ def apply_answer(status: PlanStatus, done: Application, *, done_as: str) -> Answ
         blocks.append(Table(("RESOURCE", "PATH", "CONFLICT"), rows))
     for each in done.applied:
         commit = f", commit {each.commit}" if each.commit else ""
-        count = (
-            f"{each.files} file{'' if each.files == 1 else 's'}, +{each.insertions} -{each.deletions}{commit}"
-        )
+        count = f"{counted(each.files, 'file')}, +{each.insertions} -{each.deletions}{commit}"
         blocks.append(Line(f"{would}{done_as} in {each.resource}: {count}"))
         blocks += [Line(f"in the working tree only: {text}") for text in each.uncommitted]
     rows = tuple((f.status.value, f.resource, f.path) for f in (*done.files, *done.folders))

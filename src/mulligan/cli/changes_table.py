@@ -1,4 +1,4 @@
-"""How the paths are shown that a return touches."""
+"""How it is shown what a return touches."""
 
 from __future__ import annotations
 
@@ -6,17 +6,28 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mulligan.cli.answer import Table
+from mulligan.cli.answer import Line, Table
+from mulligan.domain.counting import counted
 
 if TYPE_CHECKING:
-    from mulligan.application.impact import RevertedChange
+    from mulligan.application.impact import Impact, RevertedChange
 
 _OBJECTS = ".git/objects/"
+
+
+def changes_line(paths: int, impact: Impact) -> Line:
+    """How much a return touches and takes back."""
+    calls = counted(impact.tool_calls_undone, "tool call")
+    decisions = counted(impact.decisions_discarded, "decision")
+    return Line(f"{counted(paths, 'path')} changed; {calls}, {decisions} taken back")
 
 
 def changes_table(changes: Sequence[RevertedChange]) -> Table:
     """One row a path; what git stores as objects, which says nothing to people, in one row for all."""
     rows = [(c.action.value, c.resource, c.file) for c in changes if not c.file.startswith(_OBJECTS)]
     objects = Counter((c.action.value, c.resource) for c in changes if c.file.startswith(_OBJECTS))
-    rows += [(action, resource, f"{_OBJECTS}... ({n} paths)") for (action, resource), n in objects.items()]
+    rows += [
+        (action, resource, f"{_OBJECTS}... ({counted(n, 'path')})")
+        for (action, resource), n in objects.items()
+    ]
     return Table(("ACTION", "RESOURCE", "PATH"), tuple(rows))

@@ -15,6 +15,7 @@ from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.encode import encode
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.times import local_time
+from mulligan.domain.counting import counted
 from mulligan.errors import SnapshotDamaged
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def list_checkpoints(invocation: Invocation, plan: str, superseded: bool, limit:
     return Answer(
         data={"checkpoints": views},
         blocks=[_table(views)] if views else [Line("no checkpoints yet")],
-        messages=not_shown(views.older, "groups"),
+        messages=not_shown(views.older, "group"),
     )
 
 
@@ -77,8 +78,8 @@ def diff(invocation: Invocation, old: str, new: str, binary: bool) -> Answer:
 @click.option("--label", required=True, help="The name to find it by.")
 def create(invocation: Invocation, plan: str, label: str) -> Answer:
     """Take a labelled checkpoint of a plan that nothing works on."""
-    views = invocation.project().checkpoints.create(plan, label)
-    return Answer(data=_one_or_all(views), blocks=[_table(views)])
+    views, messages = invocation.project().checkpoints.take(plan, label)
+    return Answer(data=_one_or_all(views), blocks=[_table(views)], messages=messages)
 
 
 @command(group, "verify", example="mulligan checkpoint verify --quick", codes=(0, 1, 2, 3))
@@ -88,7 +89,7 @@ def verify(invocation: Invocation, checkpoint: str | None, quick: bool) -> Answe
     """Read and hash the stored bytes of one checkpoint, or of all, and name those that are hurt."""
     result = invocation.project().checkpoints.verify(checkpoint, quick=quick)
     lines: list[Line | Table] = [
-        Line(f"{result.checked} checkpoints looked at, {len(result.damaged)} damaged")
+        Line(f"{counted(result.checked, 'checkpoint')} looked at, {len(result.damaged)} damaged")
     ]
     if not result.damaged:
         return Answer(data=result, blocks=lines)
@@ -97,7 +98,7 @@ def verify(invocation: Invocation, checkpoint: str | None, quick: bool) -> Answe
     first = result.damaged[0]
     error = SnapshotDamaged(
         object=first.problems[0].split(":")[0],
-        reason=f"{len(result.damaged)} checkpoints cannot be restored",
+        reason=f"{counted(len(result.damaged), 'checkpoint')} cannot be restored",
         hint="choose a checkpoint that is not listed; the others can still be restored",
     )
     return Answer(data=result, blocks=lines, error=error)
@@ -110,7 +111,7 @@ def verify(invocation: Invocation, checkpoint: str | None, quick: bool) -> Answe
 )
 def restore(invocation: Invocation, checkpoint: str, target: Path) -> Answer:
     """Write a checkpoint's files into a new folder; of a group, label or word: one folder per resource."""
-    folders = invocation.project().checkpoints.restore(checkpoint, Path.cwd() / target)
+    folders = invocation.project().checkpoints.restore(checkpoint, target)
     return Answer(data={"restored": folders}, blocks=[Line(f"{f.resource}: {f.path}") for f in folders])
 
 
@@ -133,7 +134,8 @@ def prune(invocation: Invocation, plan: str, keep: int | None, dry_run: bool) ->
     """
     result = invocation.project().checkpoints.prune(plan, keep=keep, dry_run=dry_run)
     would = "would be " if dry_run else ""
-    lines: list[Line | Table] = [Line(f"{len(result.pruned)} groups {would}removed, {len(result.kept)} kept")]
+    removed = f"{counted(len(result.pruned), 'group')} {would}removed"
+    lines: list[Line | Table] = [Line(f"{removed}, {len(result.kept)} kept")]
     rows = [(p.checkpoint_id, p.label or "", "pruned") for p in result.pruned]
     rows += [(k.checkpoint_id, k.label or "", f"kept: {k.reason}") for k in result.kept]
     if rows:
@@ -151,7 +153,7 @@ def delete(invocation: Invocation, checkpoint: str) -> Answer:
 
 
 def _freed(result: Pruning) -> list[Line]:
-    return [] if result.bytes_freed is None else [Line(f"{result.bytes_freed} bytes freed")]
+    return [] if result.bytes_freed is None else [Line(f"{counted(result.bytes_freed, 'byte')} freed")]
 
 
 def _table(views: Sequence[CheckpointView]) -> Table:

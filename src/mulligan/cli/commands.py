@@ -7,6 +7,7 @@ import click
 
 from mulligan.cli.answer import Answer, Format
 from mulligan.cli.invocation import Invocation, option_pair
+from mulligan.domain.counting import counted
 
 pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
 
@@ -46,9 +47,9 @@ def newest(function: Any) -> Any:
     )(function)
 
 
-def not_shown(older: int, of_what: str) -> list[str]:
+def not_shown(older: int, one: str, many: str | None = None) -> list[str]:
     """What an answer says of what a limit left out."""
-    return [f"{older:,} older {of_what} not shown"] if older else []
+    return [f"{counted(older, f'older {one}', many and f'older {many}')} not shown"] if older else []
 
 
 def everywhere(function: Any) -> Any:

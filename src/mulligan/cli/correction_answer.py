@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.changes_table import changes_table
+from mulligan.cli.changes_table import changes_line, changes_table
 
 if TYPE_CHECKING:
     from mulligan.application.correction_service import Corrected
@@ -51,10 +51,7 @@ def _blocks(status: PlanStatus, corrected: Corrected) -> list[Line | Table]:
             f"for attempt {correction.attempt}{by}",
             title=True,
         ),
-        Line(
-            f"{len(corrected.changes_reverted)} paths, {impact.tool_calls_undone} tool calls, "
-            f"{impact.decisions_discarded} decisions taken back"
-        ),
+        changes_line(len(corrected.changes_reverted), impact),
     ]
     blocks += [Line(f"{be}superseded: {decision}") for decision in corrected.superseded]
     blocks += [Line(f"{be}cancelled: child plan {plan_id}") for plan_id in correction.cancelled_child_plans]

@@ -2,10 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from mulligan.cli.answer import Answer, Line, Patch, Table
+from mulligan.cli.answer import Answer, Block, Line, Patch, Table
+from mulligan.domain.counting import counted
 
 if TYPE_CHECKING:
     from mulligan.domain.diff import Diff, FileDiff
+
+_SHORT_PATCH = 30  # lines
+_SHORT_TABLE = 10  # rows
 
 
 def diff_answer(diff: "Diff") -> Answer:
@@ -23,6 +27,21 @@ def diff_answer(diff: "Diff") -> Answer:
     return Answer(data=data, blocks=[Patch(diff.patch, _summary(diff))], messages=messages)
 
 
+def short_diff(diff: "Diff", plan_id: str) -> tuple[Block, ...]:
+    """A difference for a glance: the patch where it is short, else the first paths and where to see all."""
+    if not diff.files and not diff.folders:
+        return (Line("nothing differs"),)
+    if diff.patch and diff.patch.count(b"\n") <= _SHORT_PATCH:
+        return (Patch(diff.patch, _summary(diff)),)
+    table, count = _summary(diff)
+    assert isinstance(table, Table)
+    left_out = len(table.rows) - _SHORT_TABLE
+    blocks: list[Block] = [Table(table.columns, table.rows[:_SHORT_TABLE]), count]
+    more = f"{counted(left_out, 'more path')}, and " if left_out > 0 else ""
+    blocks.append(Line(f"{more}all lines: mulligan plan diff {plan_id}"))
+    return tuple(blocks)
+
+
 def _summary(diff: "Diff") -> tuple[Line | Table, ...]:
     if not diff.files and not diff.folders:
         return ()
@@ -34,7 +53,11 @@ def _summary(diff: "Diff") -> tuple[Line | Table, ...]:
     deletions = sum(file.deletions or 0 for file in diff.files)
     return (
         Table(("STATUS", "RESOURCE", "PATH", "+", "-"), tuple(rows)),
-        Line(f"{len(diff.files)} files differ: {insertions} lines inserted, {deletions} deleted", title=True),
+        Line(
+            f"{counted(len(diff.files), 'file differs', 'files differ')}: "
+            f"{counted(insertions, 'line')} inserted, {deletions} deleted",
+            title=True,
+        ),
     )
 
 

@@ -92,10 +92,10 @@ class Invocation(Struct, kw_only=True, dict=True):
         """Whether there is someone to answer a question."""
         return sys.stdin.isatty() and sys.stderr.isatty() and not self.format.is_document
 
-    def confirm(self, question: str) -> None:
-        """Ask on the terminal; without one, or without a yes, refuse."""
+    def confirm(self, question: str, otherwise: str | None = None) -> None:
+        """Ask on the terminal; without one, or without a yes, refuse, and say what to do `otherwise`."""
         if not self.can_ask:
-            raise ConfirmationMissing
+            raise ConfirmationMissing(hint=otherwise)
         sys.stderr.write(f"{question} [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):

@@ -13,6 +13,7 @@ from mulligan.cli.commands import command, everywhere
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.render import render
+from mulligan.domain.counting import counted
 from mulligan.errors import InternalError, Interrupted, MulliganError, ProjectUnwell, SystemFailed, UsageWrong
 
 # Which module declares the commands of each group; loaded when one of them is called.
@@ -28,22 +29,39 @@ _GROUPS = {
     "config": ("mulligan.cli.config_commands", "Look at and change settings."),
     "tool": ("mulligan.cli.tool_commands", "List, show and trust tools."),
 }
+# Commands that stand by themselves, each in the group of a module of its own.
+_COMMANDS = {"run": "mulligan.cli.run_command", "undo": "mulligan.cli.undo_command"}
+_WITH_VALUE = (
+    "--format",
+    "--project",
+    "-c",
+    "--resource",
+    "--name",
+)  # options that may stand before its words
 
 
 class _Program(SuggestingGroup):
     """The top group: its own groups are loaded when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *_GROUPS])
+        return sorted({*super().list_commands(ctx), *_GROUPS, *_COMMANDS})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _COMMANDS:
+            own: click.Group = importlib.import_module(_COMMANDS[cmd_name]).group
+            return own.get_command(ctx, cmd_name)
         if cmd_name in _GROUPS:
             found: click.Command = importlib.import_module(_GROUPS[cmd_name][0]).group
             return found
         return super().get_command(ctx, cmd_name)
 
 
-@click.group(cls=_Program, name="mulligan", invoke_without_command=True)
+@click.group(
+    cls=_Program,
+    name="mulligan",
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},  # all below it take them from here
+)
 @everywhere
 @click.version_option(package_name="mulligan")
 @click.pass_context
@@ -51,7 +69,7 @@ def program(context: click.Context) -> None:
     """Run plans so that nothing they do is final until you say so.
 
     A plan works in sandboxes, takes checkpoints by itself, and can be rolled back to any of them.
-    Start with: mulligan plan execute FILE
+    Start with: mulligan run -- COMMAND, or with a plan file: mulligan plan execute FILE
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -80,7 +98,8 @@ def gc(invocation: Invocation, dry_run: bool) -> Answer:
     report = invocation.project().gc(dry_run=dry_run)
     would = "would be " if dry_run else ""
     lines = [
-        Line(f"{report.bytes_freed} bytes {would}freed, {report.bytes_kept} bytes in packs are needed"),
+        Line(f"{counted(report.bytes_freed, 'byte')} {would}freed"),
+        Line(f"needed in packs: {counted(report.bytes_kept, 'byte')}"),
         Line(f"objects {would}removed: {report.objects_removed}, kept: {report.objects_kept}"),
         Line(f"packs {would}removed: {report.packs_removed}, rewritten: {report.packs_rewritten}"),
     ]
@@ -88,7 +107,8 @@ def gc(invocation: Invocation, dry_run: bool) -> Answer:
     leftovers = report.work_folders_removed + report.stat_caches_removed + report.scratch_folders_removed
     if leftovers:
         lines.append(Line(f"leftovers {would}removed: {leftovers}"))
-    unreadable = f"{report.packs_unreadable} packs cannot be read and stay: see `mulligan checkpoint verify`"
+    packs = counted(report.packs_unreadable, "pack")
+    unreadable = f"{packs} cannot be read and stay: see `mulligan checkpoint verify`"
     messages = [unreadable] if report.packs_unreadable else []
     return Answer(data=report, blocks=lines, messages=messages, warn=bool(messages))
 
@@ -180,9 +200,8 @@ def _usage_error(exc: click.ClickException) -> UsageWrong:
 def _format_in(arguments: Sequence[str]) -> str | None:
     """The format asked for anywhere on the line, so that a usage error is told in it too."""
     words = {f.value for f in Format}
+    arguments = _without_command(arguments)
     for index, argument in enumerate(arguments):
-        if argument == "--":
-            return None
         if argument.startswith("--format="):
             value = argument.removeprefix("--format=")
         elif argument == "--format" and index + 1 < len(arguments):
@@ -193,6 +212,22 @@ def _format_in(arguments: Sequence[str]) -> str | None:
     return None
 
 
+def _without_command(arguments: Sequence[str]) -> Sequence[str]:
+    """The words up to the command that `run` is given: what follows belongs to that command."""
+    words = list[str]()
+    skip = False
+    for index, argument in enumerate(arguments):
+        if skip:
+            skip = False
+        elif argument == "--" or (words == ["run"] and not argument.startswith("-")):
+            return arguments[:index]
+        elif argument in _WITH_VALUE:
+            skip = True
+        elif not argument.startswith("-"):
+            words.append(argument)
+    return arguments
+
+
 def _command_name(arguments: Sequence[str]) -> str:
     """The words that name the command, for the envelope."""
     skip = False
@@ -200,7 +235,7 @@ def _command_name(arguments: Sequence[str]) -> str:
     for argument in arguments:
         if skip:
             skip = False
-        elif argument in ("--format", "--project", "-c"):
+        elif argument in _WITH_VALUE:
             skip = True
         elif not argument.startswith("-"):
             words.append(argument)

@@ -108,7 +108,7 @@ def list_plans(invocation: Invocation, state: str | None, limit: int | None) -> 
         for p in plans
     )
     blocks = [Table(("PLAN", "NAME", "STATE", "STEPS", "UPDATED"), rows)] if rows else [Line("no plans yet")]
-    return Answer(data={"plans": plans}, blocks=blocks, messages=not_shown(plans.older, "plans"))
+    return Answer(data={"plans": plans}, blocks=blocks, messages=not_shown(plans.older, "plan"))
 
 
 @command(group, "log", example="mulligan plan log upgrade-api", codes=_READS)
@@ -122,7 +122,7 @@ def log(invocation: Invocation, plan: str, limit: int | None) -> Answer:
     return Answer(
         data={"events": shown},
         blocks=[Table(("SEQ", "TIME", "EVENT", ""), rows)],
-        messages=not_shown(events.older, "entries"),
+        messages=not_shown(events.older, "entry", "entries"),
     )
 
 

@@ -12,6 +12,7 @@ from mulligan.cli.patch_colours import styled_lines
 from mulligan.cli.streams import lead_nowhere
 from mulligan.domain.json_value import Json, JsonObject
 
+_ANY = 1 << 20  # columns: as many as a table wants
 _MANY = 1000  # rows; rich measures and breaks every cell, which of ten thousand takes seconds
 
 
@@ -103,16 +104,18 @@ def _drawn(answer: Answer) -> str:
             if isinstance(block, Line):
                 console.print(Text(harmless(block.text), style="bold" if block.title else ""))
                 continue
-            if len(block.rows) > _MANY:
+            table = RichTable(box=None, pad_edge=False, header_style="bold")
+            for index, column in enumerate(block.columns):
+                table.add_column(column, no_wrap=index == 0)
+            for row in block.rows[:_MANY]:
+                table.add_row(*(Text(harmless(cell)) for cell in row))
+            # A word that is torn or cut cannot be searched for, nor an id or path copied: the terminal breaks lines.
+            needed = console.measure(table, options=console.options.update(width=_ANY)).minimum
+            if len(block.rows) > _MANY or needed > console.width:
                 header, _, rows = _plain(block).partition("\n")
                 console.print(Text(header, style="bold"))
                 console.out(rows, end="", highlight=False)
                 continue
-            table = RichTable(box=None, pad_edge=False, header_style="bold")
-            for index, column in enumerate(block.columns):
-                table.add_column(column, no_wrap=index == 0)
-            for row in block.rows:
-                table.add_row(*(Text(harmless(cell)) for cell in row))
             console.print(table, soft_wrap=False)
     return drawn.get()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.changes_table import changes_table
+from mulligan.cli.changes_table import changes_line, changes_table
+from mulligan.domain.counting import counted
 
 if TYPE_CHECKING:
     from mulligan.application.rollback_service import Rollback
@@ -18,17 +19,14 @@ def rollback_answer(rollback: Rollback) -> Answer:
     verb = "would go" if rollback.dry_run else "went"
     blocks: list[Line | Table] = [
         Line(
-            f"plan {summary.plan} {verb} back to {summary.checkpoint}{label}, step {after.step_index}",
+            f"plan {summary.plan} {verb} {summary.direction} to {summary.checkpoint}{label}, step {after.step_index}",
             title=True,
         ),
-        Line(
-            f"{summary.files_reverted} paths, {impact.tool_calls_undone} tool calls, "
-            f"{impact.decisions_discarded} decisions taken back"
-        ),
+        changes_line(summary.files_reverted, impact),
     ]
     if impact.child_plans_invalidated:
         word = "would be " if rollback.dry_run else ""
-        blocks.append(Line(f"{impact.child_plans_invalidated} child plans {word}cancelled"))
+        blocks.append(Line(f"{counted(impact.child_plans_invalidated, 'child plan')} {word}cancelled"))
     undone = "to be undone" if rollback.dry_run else "undone"
     blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
     if rollback.changes_reverted:

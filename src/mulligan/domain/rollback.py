@@ -6,6 +6,7 @@ the first. Nothing is ever removed from a line, and pruning a group does not bre
 """
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -25,6 +26,18 @@ class Segment(Struct, frozen=True):
 
     line: int
     up_to_seq: int
+
+
+class Direction(StrEnum):
+    """Which way a return leads."""
+
+    BACK = "back"
+    FORWARD = "forward"
+
+
+def direction_to(step_index: int, *, left_behind: bool, present_step: int) -> Direction:
+    """Forward is only where a return had left something behind, and not to fewer completed steps than now."""
+    return Direction.FORWARD if left_behind and step_index >= present_step else Direction.BACK
 
 
 def live_segments(lines: Sequence[Line], line: int, seq: int) -> tuple[Segment, ...]:

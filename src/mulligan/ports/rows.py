@@ -226,6 +226,10 @@ class CheckpointRepository(Protocol):
         """
         ...
 
+    def count_labelled(self, plan_id: PlanId, label: str) -> int:
+        """How many live groups of the plan have that label."""
+        ...
+
     def ids(self, plan_id: PlanId) -> Collection[CheckpointId]:
         """The ids of all the plan's checkpoints."""
         ...

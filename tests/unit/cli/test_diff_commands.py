@@ -143,7 +143,7 @@ def test_on_a_terminal_what_stands_in_files_cannot_speak(project: Path, format: 
     assert b"\x1b[31mred" not in shown
     assert b"+\\x1b[31mred" in shown
     assert (b"\x1b[32m+\\x1b" in shown) == (format == "rich"), "what was added is green"
-    assert (b"1 files differ" in shown) == (format == "rich")
+    assert (b"1 file differs" in shown) == (format == "rich")
 
 
 def test_any_two_checkpoints(project: Path) -> None:

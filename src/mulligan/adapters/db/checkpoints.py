@@ -9,6 +9,7 @@ from mulligan.adapters.db.columns import ALL, is_text, json_object, json_text, t
 from mulligan.adapters.db.states import state_from_text, state_to_text
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, Reason
 from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
+from mulligan.domain.naming import nearest_word
 from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import Ambiguous, CheckpointNotFound
 
@@ -49,6 +50,7 @@ SELECT group_id FROM checkpoint_groups
 WHERE plan_id = ? AND superseded = 0 AND checkpoint_type NOT IN ('pre_apply', 'on_error')
 ORDER BY seq DESC LIMIT 1
 """
+_WORDS = {"first": _FIRST, "latest": _LATEST}
 _BETWEEN_STEPS = """
 SELECT group_id FROM checkpoint_groups
 WHERE plan_id = ? AND superseded = 0 AND between_steps = 1 ORDER BY seq DESC LIMIT 1
@@ -67,6 +69,13 @@ SELECT group_id FROM checkpoint_groups WHERE superseded = 0 AND label = ? ORDER 
 _LEFT_BEHIND = """
 SELECT group_id FROM checkpoint_groups
 WHERE superseded = 1 AND label = ? AND (? IS NULL OR plan_id = ?) ORDER BY seq DESC LIMIT 5
+"""
+_LABELS = """
+SELECT label FROM checkpoint_groups
+WHERE superseded = 0 AND label IS NOT NULL AND (? IS NULL OR plan_id = ?) ORDER BY plan_id DESC, seq DESC
+"""
+_COUNT_LABELLED = """
+SELECT COUNT(*) FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 AND label = ?
 """
 _BY_PREFIX = """
 SELECT group_id, group_id AS id FROM checkpoint_groups WHERE group_id LIKE ?
@@ -169,13 +178,18 @@ class SqlCheckpointRepository:
 
         if not is_text(word):
             raise CheckpointNotFound(wanted=word)
-        matches = self._matches(word, plan_id)
+        named = self._named(word, plan_id)
+        matches = named or self._beginning_with(word)
         groups = sorted({group_id for group_id, _ in matches})
         if not groups:
             raise self._not_found(word, plan_id)
         if len(groups) > 1:
-            ids = sorted({str(id) for _, id in matches})
-            raise Ambiguous(wanted=word, count="several checkpoint groups", candidates=", ".join(ids))
+            raise Ambiguous(
+                wanted=word,
+                count="several checkpoint groups",
+                candidates=", ".join(sorted({id for _, id in matches})),
+                **({"hint": "several have that label: name one by its id"} if named else {}),
+            )
         group = self.get(groups[0])
         only = matches[0][1] if len(matches) == 1 else None
         checkpoint = next((c for c in group.checkpoints if c.checkpoint_id == only), None)
@@ -211,6 +225,11 @@ class SqlCheckpointRepository:
     def count(self, plan_id: PlanId, *, superseded: bool) -> int:
         """How many groups the plan has."""
         row = self._db.row(_COUNT if superseded else _COUNT_LIVE, (plan_id,))
+        return int(row[0]) if row else 0
+
+    def count_labelled(self, plan_id: PlanId, label: str) -> int:
+        """How many live groups of the plan have that label."""
+        row = self._db.row(_COUNT_LABELLED, (plan_id, label))
         return int(row[0]) if row else 0
 
     def ids(self, plan_id: PlanId) -> Collection[CheckpointId]:
@@ -254,24 +273,35 @@ class SqlCheckpointRepository:
             self._db.execute(_ADOPT_CHECKPOINTS, (parent, group_id))
             self._db.execute(_REMOVE, (group_id,))
 
-    def _matches(self, word: str, plan_id: PlanId | None) -> Sequence[tuple[GroupId, str]]:
-        if plan_id is not None and word in ("first", "latest"):
-            rows = self._db.rows(_FIRST if word == "first" else _LATEST, (plan_id,))
-        elif plan_id is not None:
-            rows = self._db.rows(_LABELLED, (plan_id, word))
-        else:
+    def _named(self, word: str, plan_id: PlanId | None) -> Sequence[tuple[GroupId, str]]:
+        """The live groups that a label means, or one of the words that mean another each time."""
+        if plan_id is None:
             rows = self._db.rows(_LABELLED_ANYWHERE, (word,))
-        prefix = as_id_prefix(word)
-        if not rows and prefix is not None:
-            rows = self._db.rows(_BY_PREFIX, (prefix + "%", prefix + "%"))
-            return [(GroupId(row["group_id"]), row["id"]) for row in rows]
+        elif word in _WORDS:
+            rows = self._db.rows(_WORDS[word], (plan_id,))
+        else:
+            rows = self._db.rows(_LABELLED, (plan_id, word))
         return [(GroupId(row["group_id"]), row["group_id"]) for row in rows]
 
+    def _beginning_with(self, word: str) -> Sequence[tuple[GroupId, str]]:
+        """The groups whose ids, or whose checkpoints' ids, begin like that; each with that id."""
+        prefix = as_id_prefix(word)
+        if prefix is None:
+            return []
+        rows = self._db.rows(_BY_PREFIX, (prefix + "%", prefix + "%"))
+        return [(GroupId(row["group_id"]), row["id"]) for row in rows]
+
     def _not_found(self, word: str, plan_id: PlanId | None) -> CheckpointNotFound:
-        """A label means live groups; of one that was left behind the id is told, by which it can be reached."""
+        """A label means live groups: of one that was left behind the id is told, of a misspelt one the nearest."""
+        if plan_id is not None and not self.count(plan_id, superseded=True):
+            hint = f"plan {plan_id} has none yet: execute it with `mulligan plan execute {plan_id}`"
+            return CheckpointNotFound(wanted=word, hint=hint)
         rows = self._db.rows(_LEFT_BEHIND, (word, plan_id, plan_id))
         if not rows:
-            return CheckpointNotFound(wanted=word)
+            labels = (row["label"] for row in self._db.rows(_LABELS, (plan_id, plan_id)))
+            near = nearest_word(word, (known for known in (*_WORDS, *labels) if known != word))
+            meant = {"hint": f"did you mean {near!r}? {CheckpointNotFound.hint}"} if near else {}
+            return CheckpointNotFound(wanted=word, **meant)
         ids = ", ".join(row["group_id"] for row in rows)
         return CheckpointNotFound(
             wanted=word, hint=f"that label was left behind by a rollback: name it by its id, {ids}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mulligan.domain.counting import counted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -21,7 +23,7 @@ _LISTS = (
     *("messages_json", "conflicts_json", "alternatives_json", "excluded_json"),
     *("superseded_decisions_json", "cancelled_child_plans_json"),
 )
-_ANYTHING = ("output_json",)
+_ANYTHING = ("output_json", "value_json")
 
 
 def unsound_rows(connection: Connection, db: SqlTransaction) -> list[str]:
@@ -38,7 +40,8 @@ def _columns(connection: Connection) -> Iterator[str]:
             question = f"SELECT COUNT(*) FROM {table} WHERE NOT ({allowed.format(name)})"  # noqa: S608 - our own names
             row = connection.row(question)
             if row and row[0]:
-                yield f"{row[0]} rows of {table} have nonsense for {name}"
+                rows = counted(row[0], "row has", "rows have")
+                yield f"of {table} {rows} nonsense for {name}"
 
 
 def _sound(name: str, type: str) -> str:

@@ -17,6 +17,7 @@ which neither arguments nor environments can hold:
            clean                               nothing, and the command is still there
            over …                              something: all was ended, the command with it
     end                                        end everything: SIGTERM, a grace, SIGKILL; then `over`
+    interrupt                                  the same, but first SIGINT, and time for the command to end by itself
 
 When the runner dies its end of the pipe closes, and everything is killed at once. Starting it is part of
 the cost of a step: it imports next to nothing, and serves one call after the other.
@@ -36,6 +37,7 @@ else:
 
 SETTLE = 0.1  # seconds in which what a command left behind may end by itself
 GRACE = 1.0  # seconds between SIGTERM and SIGKILL
+LEAVE = 5.0  # seconds that Ctrl-C gives a command; a second one ends it at once
 LISTED = 100  # leftovers named in a report; a fork bomb has more
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -185,7 +187,7 @@ class Launcher:
                 self._run(message[1:])
             elif message and message[0] == b"confine":
                 self._confine(message[1:])
-            elif message and message[0] == b"end":
+            elif message and message[0] in (b"end", b"interrupt"):
                 self._reply(b"over", b"0")  # nothing is left to end, and someone waits to hear so
 
     def _confine(self, paths: Message) -> None:
@@ -222,6 +224,9 @@ class Launcher:
             message = self._next(None)
             if self._orphaned:
                 return True
+            if message and message[0] == b"interrupt":
+                self._interrupt()
+                return True
             if message and message[0] == b"end":
                 return True
             if message and message[0] == b"sweep":
@@ -229,6 +234,16 @@ class Launcher:
                     self._reply(b"clean")
                 else:
                     return True
+
+    def _interrupt(self) -> None:
+        """Tell the command what Ctrl-C on its terminal would have, and wait for it alone: what it leaves is ended."""
+        self._signal(signal.SIGINT, [self._main, *self._strays()])
+        limit = time.monotonic() + LEAVE
+        while self._reap() and self._status is None and not self._orphaned:
+            left = limit - time.monotonic()
+            if left <= 0:
+                return
+            self._next(left)
 
     def _end(self, *, asked: bool) -> Message:
         """End every process there is; gives pid and command of each but the command itself."""
@@ -270,7 +285,7 @@ class Launcher:
             if left <= 0 or self._orphaned:
                 return False
             message = self._next(min(left, 0.005))
-            if message and message[0] == b"end":
+            if message and message[0] in (b"end", b"interrupt"):
                 return False
 
     def _wait_until_gone(self, seconds: float) -> None:

@@ -173,10 +173,16 @@ class LauncherProcess:
 
     def end(self) -> None:
         """End the command with all its processes, and return when they are gone."""
+        self._ask_to_end(b"end", Shown(lambda _: None))
+
+    def interrupt(self, shown: Shown) -> None:
+        """The same, but let the command know of Ctrl-C first, and show what it has to say to that."""
+        self._ask_to_end(b"interrupt", shown)
+
+    def _ask_to_end(self, how: bytes, shown: Shown) -> None:
         try:
-            self.send(b"end")
-            nowhere = Shown(lambda _: None)
-            while (event := self.next_event(nowhere, None)) and event[0] not in (
+            self.send(how)
+            while (event := self.next_event(shown, None)) and event[0] not in (
                 b"over",
                 b"lost",
                 b"refused",

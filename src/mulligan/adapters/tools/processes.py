@@ -144,9 +144,11 @@ class Launchers:
             launcher.send(b"start", *words)
             sent = True
             event = launcher.next_event(recorded, deadline)
-        except BaseException:
+        except BaseException as exc:
             # Of a request that was cut off the launcher understands nothing that follows: no grace then.
-            if sent:
+            if sent and isinstance(exc, KeyboardInterrupt):
+                launcher.interrupt(recorded)
+            elif sent:
                 launcher.end()
             launcher.close()
             raise

@@ -1,0 +1,158 @@
+"""What a newcomer stumbles over: words that count right, say which way a plan went, and know what was meant."""
+
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+from mulligan.cli.main import run
+from tests.commands.program import ask, data_of
+
+PLAN = """
+name: tour
+steps:
+  - {name: one, tool: write_file, args: {path: a.txt, content: "one\\n"}, checkpoint: draft}
+  - {name: choose, decision: {question: Which?, chosen: this}}
+  - {name: two, tool: write_file, args: {path: a.txt, content: "two\\n"}, checkpoint: before release}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.txt").write_text("old\n")
+    (folder / "plan.yaml").write_text(PLAN)
+    data_of(folder, "plan", "execute", "plan.yaml")
+    return folder
+
+
+@pytest.fixture
+def shown(project: Path, capfdbinary: pytest.CaptureFixture[bytes]):
+    """What people see of a command, on both streams."""
+
+    def show(*words: str) -> str:
+        capfdbinary.readouterr()
+        with chdir(project):
+            run([*words, "--format", "plain"])
+        printed = capfdbinary.readouterr()
+        return (printed.out + printed.err).decode()
+
+    return show
+
+
+def test_one_is_not_many(project: Path, shown) -> None:
+    told = shown("plan", "rollback", "tour", "draft", "--dry-run")
+    assert "1 path changed; 1 tool call, 1 decision taken back\n" in told
+    assert "1 older plan" not in shown("plan", "list", "--limit", "1")
+    entries = len(data_of(project, "plan", "log")["events"])
+    assert "note: 1 older entry not shown\n" in shown("plan", "log", "--limit", str(entries - 1))
+    assert "note: 1 older group not shown\n" in shown("checkpoint", "list", "--limit", "7")
+    assert "1 checkpoint looked at, 0 damaged\n" in shown("checkpoint", "verify", "draft")
+    assert "1 group would be removed, 7 kept\n" in shown(
+        "checkpoint", "prune", "tour", "--keep", "7", "--dry-run"
+    )
+
+
+def test_a_rollback_says_which_way_it_goes(project: Path, shown) -> None:
+    assert "plan tour would go back to " in shown("plan", "rollback", "tour", "draft", "--dry-run")
+    done = ask(project, "plan", "rollback", "tour", "draft", "--yes")["data"]
+    assert done["rollback_summary"]["direction"] == "back"
+    kept = done["post_rollback_state"]["pre_rollback_checkpoint"]
+    preview = shown("plan", "rollback", "tour", kept, "--dry-run")
+    assert "plan tour would go forward to " in preview
+    assert "1 path changed; 0 tool calls, 0 decisions taken back\n" in preview
+    assert f"plan tour went forward to {kept}, step 3\n" in shown("plan", "rollback", "tour", kept, "--yes")
+    assert "went back to " in shown("plan", "rollback", "tour", "first", "--yes")
+
+
+def test_a_step_back_on_a_line_that_was_left_is_no_step_forward(project: Path) -> None:
+    first, *_ = data_of(project, "checkpoint", "list")["checkpoints"][1:]
+    data_of(project, "plan", "rollback", "tour", "first", "--yes")
+    data_of(project, "plan", "resume", "tour")
+    went = data_of(project, "plan", "rollback", "tour", first["checkpoint_id"], "--yes")
+    assert first["step_index"] == 0
+    assert went["rollback_summary"]["direction"] == "back"
+
+
+def test_a_misspelt_label_is_answered_with_the_nearest(project: Path) -> None:
+    for words in (("plan", "rollback", "--dry-run", "tour", "befor release"), ("checkpoint", "show", "drft")):
+        error = ask(project, *words)["error"]
+        assert error["kind"] == "checkpoint_not_found"
+        meant = "before release" if "rollback" in words else "draft"
+        assert (
+            error["hint"] == f"did you mean '{meant}'? `mulligan checkpoint list --all` shows all checkpoints"
+        )
+    assert "'latest'" in ask(project, "checkpoint", "show", "lastest")["error"]["hint"]
+    assert "did you mean" not in ask(project, "checkpoint", "show", "nonsense")["error"]["hint"]
+
+
+def test_a_plan_that_has_no_checkpoints_yet_says_so(project: Path) -> None:
+    plan_id = data_of(project, "plan", "create", "plan.yaml")["plan_id"]
+    for words in (("checkpoint", "show", "latest"), ("plan", "rollback", "--yes", plan_id, "first")):
+        error = ask(project, *words)["error"]
+        assert error["kind"] == "checkpoint_not_found"
+        assert f"plan {plan_id} has none yet" in error["hint"]
+    assert (
+        ask(project, "plan", "rollback", "--yes", plan_id, "nonsense")["error"]["kind"]
+        == "checkpoint_not_found"
+    )
+
+
+def test_a_label_that_is_given_again_is_told_and_no_way_leads_to_it_but_the_id(project: Path, shown) -> None:
+    taken = ask(project, "checkpoint", "create", "tour", "--label", "draft")
+    assert taken["status"] == "ok"
+    assert taken["messages"] == ["'draft' is the label of another checkpoint too: name each by its id"]
+    assert ask(project, "checkpoint", "create", "tour", "--label", "alone")["messages"] == []
+    error = ask(project, "checkpoint", "show", "draft")["error"]
+    assert error["kind"] == "ambiguous"
+    assert error["hint"] == "several have that label: name one by its id"
+    assert "name each by its id" in shown("checkpoint", "create", "tour", "--label", "draft")
+    data_of(project, "plan", "rollback", "tour", "first", "--yes")
+    assert ask(project, "checkpoint", "create", "tour", "--label", "draft")["messages"] == []
+
+
+def test_an_ambiguous_prefix_wants_more_of_the_id(project: Path) -> None:
+    prefix = data_of(project, "checkpoint", "show", "draft")["checkpoint_id"][:6]
+    error = ask(project, "checkpoint", "show", prefix)["error"]
+    assert (error["kind"], error["hint"]) == ("ambiguous", "give more characters of the id")
+
+
+def test_no_word_is_cut_on_a_narrow_terminal(
+    project: Path, shown, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    plain = shown("checkpoint", "list")
+    for columns in ("80", "200"):
+        monkeypatch.setenv("COLUMNS", columns)
+        with chdir(project):
+            assert run(["checkpoint", "list", "--format", "rich"]) == 0
+        drawn = capfdbinary.readouterr().out.decode()
+        assert sorted(drawn.split()) == sorted(plain.split())
+
+
+def test_help_has_its_short_name_everywhere(shown) -> None:
+    assert shown("-h").startswith("Usage: mulligan [")
+    assert shown("plan", "-h").startswith("Usage: mulligan plan [")
+    assert shown("plan", "rollback", "-h").startswith("Usage: mulligan plan rollback [")
+
+
+def test_a_restored_folder_is_told_as_it_is(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "link").symlink_to(project)
+    for to, wanted in {
+        "../look": tmp_path / "look",
+        "./here": project / "here",
+        "../far/link/../up": tmp_path / "up",
+    }.items():
+        (restored,) = data_of(project, "checkpoint", "restore", "draft", "--to", to)["restored"]
+        assert restored["path"] == str(wanted.resolve() / "workspace")
+        assert (wanted / "workspace" / "a.txt").read_text() == "one\n"
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for to in ("../dangling", "../look", "..", "."):
+        assert ask(project, "checkpoint", "restore", "draft", "--to", to)["error"]["kind"] == "target_exists"
+
+
+def test_what_was_applied_is_told_as_done(project: Path, shown) -> None:
+    assert "\nwould be applied in workspace: 1 file, +1 -1\n" in shown("plan", "apply", "tour", "--dry-run")
+    assert "\napplied in workspace: 1 file, +1 -1\n" in shown("plan", "apply", "tour", "--yes")
+    assert "\ntaken back in workspace: 1 file, +1 -1\n" in shown("plan", "unapply", "tour", "--yes")
