@@ -42,6 +42,7 @@ def test_a_program_works_step_by_step_and_applies(tmp_path: Path) -> None:
         session.log("a word")
         assert session.steps == ("edit", "fill")
         assert session.done("edit")
+        assert session.messages == project.status(session.plan_id).messages
         assert project.status(session.plan_id).state == "processing"
     status = project.status(session.plan_id)
     assert (status.phase, status.state, status.name) == ("execute", "complete", "fix")
@@ -312,3 +313,26 @@ def test_a_session_works_in_place_and_keeps_what_it_restores(tmp_path: Path) -> 
             (tmp_path / "app" / "a.txt").write_text("one")
         session.rollback("first")
         assert (tmp_path / "app" / "a.txt").read_text() == "old"
+
+
+def test_the_last_step_of_a_session_is_undone_from_outside(tmp_path: Path) -> None:
+    project = project_at(tmp_path)
+    with project.session("s", resources={"app": mulligan.directory("app")}) as session:
+        for name in ("one", "two"):
+            with session.step(name):
+                (session.path() / "a.txt").write_text(name)
+    project.undo("s")
+    assert (session.path() / "a.txt").read_text() == "one"
+    with project.session(resume="s") as again:
+        assert again.steps == ("one",)
+
+
+def test_what_no_checkpoint_keeps_apart_cannot_be_undone_by_itself(tmp_path: Path) -> None:
+    project = project_at(tmp_path)
+    config: dict[str, Any] = {"sandbox.checkpoint.auto-create-on": []}
+    with project.session("s", resources={"app": mulligan.directory("app")}, config=config) as session:
+        for name in ("one", "two"):
+            with session.step(name):
+                (session.path() / "a.txt").write_text(name)
+    with pytest.raises(errors.NothingToUndo, match="right before the step 'two'"):
+        project.undo("s")

@@ -166,6 +166,10 @@ class Plan(Struct, frozen=True, kw_only=True):
         conflicts = self.conflicts if state is State.CONSTRAINED else ()
         return replace(self, phase=phase, state=state, updated_at=at, conflicts=conflicts)
 
+    def step_name(self, index: int) -> str:
+        """What a step is called; of a session one that is complete."""
+        return self.progress.steps[index] if self.definition.session else self.definition.steps[index].name
+
     @property
     def way_on(self) -> str:
         """How to go on with the plan when it has stopped, in words."""
