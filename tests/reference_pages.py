@@ -2,8 +2,8 @@
 
     python -m tests.reference_pages
 
-rewrites the commands in `cli.md`, the kinds of errors in `json.md`, and every output in a `console` example that is
-no longer what the program prints. `tests/test_docs_*.py` fail while something is stale.
+rewrites the names in `api.md`, the commands in `cli.md`, the kinds of errors in `json.md`, and every output in a
+`console` example that is no longer what the program prints. `tests/test_docs_*.py` fail while something is stale.
 """
 
 import ast
@@ -19,6 +19,7 @@ import click
 from mulligan import errors
 from mulligan.cli.main import program
 from mulligan.errors import MulliganError
+from tests.api_page import the_api
 from tests.page_examples import REFERENCE, ROOT, ExampleProject, examples_of, lasting
 
 HINT = "run `python -m tests.reference_pages` and look at the difference"
@@ -171,6 +172,7 @@ def _named_in(template: str) -> set[str]:
 
 # Which part of which page is written from what.
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
+    ("api.md", "api"): the_api,
     ("cli.md", "commands"): the_commands,
     ("json.md", "errors"): the_errors,
 }

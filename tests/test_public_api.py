@@ -1,11 +1,17 @@
 """The names that users import, exactly these, and what they do."""
 
 import inspect
+import os
+import subprocess
+import sys
+from functools import reduce
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 import mulligan
+from tests.reference_pages import commands
 
 PLAN = """
 name: small
@@ -15,22 +21,101 @@ steps:
 """
 
 
+NAMES = """
+Application CheckpointView Checkpoints Configuration Corrected Diagnosis Diff Event Execution ExportedFolder Listing
+MulliganError PlanLine PlanStatus Project Pruning Resource ResumePreview Rollback Session State StepContext SweepReport
+Tools TreeNode Verification directory errors git init open sqlite tool
+"""
+
+# What programs call, with the names they may give.
+SIGNATURES = {
+    "open": "path",
+    "init": "path",
+    "git": "location in_place from_revision",
+    "directory": "location in_place",
+    "sqlite": "location create",
+    "Project.create": "self file",
+    "Project.execute": "self plan",
+    "Project.run": "self plan",
+    "Project.resume": "self plan mended take_over",
+    "Project.session": "self name resources description config on_failure resume take_over",
+    "Project.status": "self plan",
+    "Project.plans": "self state limit",
+    "Project.log": "self plan limit",
+    "Project.tree": "self plan superseded",
+    "Project.diff": "self plan old new binary",
+    "Project.correct": "self decision guidance choose mended execute dry_run",
+    "Project.rollback": "self plan checkpoint dry_run",
+    "Project.undo": "self plan dry_run",
+    "Project.resolve": "self plan paths",
+    "Project.apply": "self plan dry_run commit message include",
+    "Project.unapply": "self plan dry_run",
+    "Project.cancel": "self plan reason",
+    "Project.doctor": "self",
+    "Project.gc": "self dry_run",
+    "Session.step": "self name",
+    "Session.path": "self resource",
+    "Session.done": "self step",
+    "Session.record_decision": "self question chosen alternatives rationale metadata",
+    "Session.checkpoint": "self label metadata",
+    "Session.log": "self message",
+    "Session.rollback": "self checkpoint",
+}
+
+# Where a command is reached whose words are no path to its method.
+ELSEWHERE = {
+    "init": "init",
+    "run": "Project.run_command",
+    "plan list": "Project.plans",
+    **{f"checkpoint {verb}": f"Checkpoints.{verb}" for verb in ("list", "show", "create", "verify", "prune")},
+    **{f"checkpoint {verb}": f"Checkpoints.{verb}" for verb in ("delete", "restore", "diff")},
+    **{f"config {verb}": f"Configuration.{verb}" for verb in ("list", "get", "set", "unset")},
+    **{f"tool {verb}": f"Tools.{verb}" for verb in ("list", "show", "trust")},
+}
+
+
+def public(path: str) -> Any:
+    """What a path of names means."""
+    return reduce(getattr, path.split("."), cast("Any", mulligan))
+
+
 def test_the_public_names_are_exactly_these() -> None:
-    assert mulligan.__all__ == sorted(mulligan.__all__)
-    assert mulligan.__all__ == dir(mulligan)
-    assert {name: getattr(mulligan, name).__name__ for name in mulligan.__all__} == {
-        name: name for name in mulligan.__all__
-    }
+    assert sorted(NAMES.split()) == mulligan.__all__ == dir(mulligan)
+    for name in mulligan.__all__:
+        assert getattr(mulligan, name).__name__.removeprefix("mulligan.") == name
+        assert getattr(mulligan, name).__doc__
+
+
+def test_the_signatures_are_exactly_these() -> None:
+    found = {path: " ".join(inspect.signature(public(path)).parameters) for path in SIGNATURES}
+    assert found == SIGNATURES
+
+
+def test_everything_the_commands_do_can_be_called() -> None:
+    for words in commands():
+        assert callable(public(ELSEWHERE.get(words, f"Project.{words.removeprefix('plan ')}"))), words
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (Path(mulligan.__file__).parent / "py.typed").exists()
+
+
+@pytest.mark.parametrize(
+    "checker", [["basedpyright", "--level", "error", "--pythonpath", sys.executable], ["mypy", "--strict"]]
+)
+def test_type_checkers_see_the_types_that_are_promised(checker: list[str], tmp_path: Path) -> None:
+    """In a program of someone else's, who has only what is installed."""
+    program = tmp_path / "program.py"
+    program.write_bytes(Path(__file__).with_name("typed_program.py").read_bytes())
+    words = [os.fspath(Path(sys.executable).with_name(checker[0])), *checker[1:], "program.py"]
+    around = {**os.environ, "MYPYPATH": os.fspath(Path(mulligan.__file__).parent.parent)}
+    checked = subprocess.run(words, cwd=tmp_path, env=around, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
 
 
 def test_other_names_are_refused() -> None:
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):
         mulligan.nothing_of_the_kind  # noqa: B018 - looking it up is the point  # pyright: ignore[reportAttributeAccessIssue] - likewise
-
-
-def test_opening_and_making_take_a_folder() -> None:
-    assert list(inspect.signature(mulligan.open).parameters) == ["path"]
-    assert list(inspect.signature(mulligan.init).parameters) == ["path"]
 
 
 def test_a_program_runs_looks_and_goes_back(tmp_path: Path) -> None:

@@ -12,63 +12,114 @@ Everything is loaded when it is first used: `import mulligan` costs next to noth
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mulligan import errors
     from mulligan.adapters.tools.registration import tool
     from mulligan.adapters.tools.step_context import StepContext
     from mulligan.application.apply_preparing import Application
+    from mulligan.application.checkpoint_library import ExportedFolder, Verification
     from mulligan.application.checkpoint_queries import CheckpointView
     from mulligan.application.correction_service import Corrected
+    from mulligan.application.doctor_service import Diagnosis
+    from mulligan.application.listing import Listing
+    from mulligan.application.plan_executor import Execution
+    from mulligan.application.plan_resume_service import ResumePreview
     from mulligan.application.prune_service import Pruning
     from mulligan.application.queries import PlanLine, PlanStatus
     from mulligan.application.rollback_service import Rollback
     from mulligan.application.sweep_service import SweepReport
+    from mulligan.bootstrap.checkpoints import Checkpoints
     from mulligan.bootstrap.entrance import init, open
-    from mulligan.bootstrap.project import Project
+    from mulligan.bootstrap.project import Configuration, Project
+    from mulligan.bootstrap.resources import directory, git, sqlite
+    from mulligan.bootstrap.session import Session
+    from mulligan.bootstrap.tools import Tools
     from mulligan.domain.diff import Diff
+    from mulligan.domain.event import Event
+    from mulligan.domain.history_tree import TreeNode
+    from mulligan.domain.plan import State
+    from mulligan.domain.resource import Resource
     from mulligan.errors import MulliganError
 
 __all__ = [
     "Application",
     "CheckpointView",
+    "Checkpoints",
+    "Configuration",
     "Corrected",
+    "Diagnosis",
     "Diff",
+    "Event",
+    "Execution",
+    "ExportedFolder",
+    "Listing",
     "MulliganError",
     "PlanLine",
     "PlanStatus",
     "Project",
     "Pruning",
+    "Resource",
+    "ResumePreview",
     "Rollback",
+    "Session",
+    "State",
     "StepContext",
     "SweepReport",
+    "Tools",
+    "TreeNode",
+    "Verification",
+    "directory",
+    "errors",
+    "git",
     "init",
     "open",
+    "sqlite",
     "tool",
 ]
 
 _HOMES = {
     "Application": "mulligan.application.apply_preparing",
     "CheckpointView": "mulligan.application.checkpoint_queries",
+    "Checkpoints": "mulligan.bootstrap.checkpoints",
+    "Configuration": "mulligan.bootstrap.project",
     "Corrected": "mulligan.application.correction_service",
+    "Diagnosis": "mulligan.application.doctor_service",
     "Diff": "mulligan.domain.diff",
+    "Event": "mulligan.domain.event",
+    "Execution": "mulligan.application.plan_executor",
+    "ExportedFolder": "mulligan.application.checkpoint_library",
+    "Listing": "mulligan.application.listing",
     "MulliganError": "mulligan.errors",
     "PlanLine": "mulligan.application.queries",
     "PlanStatus": "mulligan.application.queries",
     "Project": "mulligan.bootstrap.project",
     "Pruning": "mulligan.application.prune_service",
+    "Resource": "mulligan.domain.resource",
+    "ResumePreview": "mulligan.application.plan_resume_service",
     "Rollback": "mulligan.application.rollback_service",
+    "Session": "mulligan.bootstrap.session",
+    "State": "mulligan.domain.plan",
     "StepContext": "mulligan.adapters.tools.step_context",
     "SweepReport": "mulligan.application.sweep_service",
+    "Tools": "mulligan.bootstrap.tools",
+    "TreeNode": "mulligan.domain.history_tree",
+    "Verification": "mulligan.application.checkpoint_library",
+    "directory": "mulligan.bootstrap.resources",
+    "git": "mulligan.bootstrap.resources",
     "init": "mulligan.bootstrap.entrance",
     "open": "mulligan.bootstrap.entrance",
+    "sqlite": "mulligan.bootstrap.resources",
     "tool": "mulligan.adapters.tools.registration",
 }
 
 
 def __getattr__(name: str) -> object:
     """Load a public name from its room when it is first asked for."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mulligan' has no attribute {name!r}")
     import importlib
 
+    if name == "errors":
+        return importlib.import_module("mulligan.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mulligan' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 

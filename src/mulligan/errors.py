@@ -5,6 +5,7 @@ MulliganError
 │   ├── StepFailed              a step of the plan ended in an error
 │   ├── ToolFailed              a tool call did not succeed
 │   │   └── ToolTimedOut
+│   ├── ProgramFailed           an exception ended a step of a session
 │   ├── SubplansFailed          child plans of a step failed for good
 │   ├── CheckpointFailed        a checkpoint could not be taken; the plan stopped
 │   ├── TreeUnsteady            a file would not hold still while it was read
@@ -22,12 +23,14 @@ MulliganError
 │   │   └── SettingUnknown
 │   ├── SettingsFileInvalid     with file and line
 │   ├── ReferenceInvalid        a `${{ … }}` that names nothing
+│   ├── StateNotJson            what a session is to keep and JSON cannot hold
 │   └── ToolsInvalid            tools of the user's own that contradict themselves or others
 ├── Refused                     exit code 3: a guard said no; nothing was changed
 │   ├── ProjectNotFound · ProjectForeign · ProjectUnusable
 │   ├── NotFound                PlanNotFound · CheckpointNotFound · DecisionNotFound · CorrectionNotFound ·
 │   │                           ConflictUnknown · ToolUnknown · ToolMissing
 │   ├── Ambiguous
+│   ├── SessionClosed · StepUnderWay · NoStepUnderWay · StepNameTaken · NotASession
 │   ├── PlanIsChild             applied and cancelled is its parent
 │   ├── PlanBusy · PlanTakenOver · PlanAlreadyApplied · PlanCancelled · PlanAlreadyComplete · PlanNotReady
 │   ├── MarkersLeft             a path cannot be solved while the markers of its conflict stand in it
@@ -131,6 +134,13 @@ class ToolTimedOut(ToolFailed):
 
     message: ClassVar[str] = "{tool}: took longer than {timeout:g} s and was ended"
     hint: ClassVar[str] = "raise the step's `timeout:` or make the step smaller"
+
+
+class ProgramFailed(Failed):
+    """An exception ended a step of a session."""
+
+    message: ClassVar[str] = "{error}: {reason}"
+    hint: ClassVar[str] = "mend the program, then start it again with `project.session(resume={plan_id!r})`"
 
 
 class SubplansFailed(Failed):
@@ -270,6 +280,15 @@ class ReferenceInvalid(Misused):
     )
 
 
+class StateNotJson(Misused):
+    """Something that is to be kept with a session's checkpoints and cannot be."""
+
+    message: ClassVar[str] = "{what} cannot be kept: {reason}"
+    hint: ClassVar[str] = (
+        "put into it only what JSON can hold: texts, numbers, lists, and dicts with texts as keys"
+    )
+
+
 class ToolsInvalid(Misused):
     """Tools of the user's own that cannot be loaded, or that contradict themselves or others."""
 
@@ -395,6 +414,45 @@ class PlanAlreadyComplete(Refused):
 
     message: ClassVar[str] = "plan {plan_id} is complete; nothing is left to execute"
     hint: ClassVar[str] = "go back with `mulligan plan rollback {plan_id} CHECKPOINT`, then execute it again"
+
+
+class SessionClosed(Refused):
+    """A session that is not open any more, or not yet."""
+
+    message: ClassVar[str] = "the session {name!r} is not open: {reason}"
+    hint: ClassVar[str] = (
+        "work inside `with project.session(...) as session`; `resume=PLAN_ID` opens one again"
+    )
+
+
+class StepUnderWay(Refused):
+    """Something that a session cannot do inside a step."""
+
+    message: ClassVar[str] = "{wanted} is not possible inside step {step!r}"
+    hint: ClassVar[str] = "leave the step first; an exception inside it goes back to the checkpoint before it"
+
+
+class NoStepUnderWay(Refused):
+    """Something that belongs to a step of a session, outside of any."""
+
+    message: ClassVar[str] = "{wanted} is only possible inside a step"
+    hint: ClassVar[str] = "put it into `with session.step(NAME)`"
+
+
+class StepNameTaken(Refused):
+    """A step of a session with the name of one that is done."""
+
+    message: ClassVar[str] = "the session has a step {step!r} already"
+    hint: ClassVar[str] = "name it differently, or leave it out where `session.done({step!r})`"
+
+
+class NotASession(Refused):
+    """A plan of a plan file where a session is wanted."""
+
+    message: ClassVar[str] = "plan {plan_id} is no session: its steps are those of a plan file"
+    hint: ClassVar[str] = (
+        "go on with it with `mulligan plan resume {plan_id}`, or `project.resume({plan_id!r})`"
+    )
 
 
 class PlanIsChild(Refused):

@@ -76,7 +76,7 @@ def test_going_back_and_forward(world: World) -> None:
 
 def test_going_back_and_forward_under_a_watch(world: World) -> None:
     sandbox, _ = world.kind.create(world.order(), Watcher())
-    with world.kind.watch(sandbox):
+    with world.kind.watch(sandbox, others_at_work=False):
         first = world.kind.capture(sandbox, Watcher()).snapshot
         world.write(Path(sandbox.path), "changed")
         second = world.kind.capture(sandbox, Watcher()).snapshot

@@ -56,7 +56,7 @@ def test_every_checkpoint_comes_back_as_it_was(steps, order) -> None:
         sandbox, _ = project.create()
         there = Path(sandbox.path)
         after, taken = None, []
-        with project.kind.watch(sandbox):
+        with project.kind.watch(sandbox, others_at_work=False):
             for number, actions in enumerate([[], *steps]):
                 for action in actions:
                     act(there, action, number)

@@ -78,7 +78,8 @@ class FilePlanLocks:
         holder = self.holder(plan_id)
         if holder is None:
             return
-        if not self._is_ours_to_end(plan_id, holder):  # in another container its number is someone else's
+        # In another container its number is someone else's; and this process may hold it, for a session.
+        if holder.pid == os.getpid() or not self._is_ours_to_end(plan_id, holder):
             raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
         try:
             os.kill(holder.pid, signal.SIGTERM)
@@ -99,6 +100,8 @@ class FilePlanLocks:
         if holder is None:
             return True
         if self._is_ours_to_end(plan_id, holder):
+            if holder.pid == os.getpid():  # for a session that is open in another part of this program
+                raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(holder.pid, signal.SIGKILL)
             deadline = time.monotonic() + _DEATH_PATIENCE

@@ -2,7 +2,7 @@
 
 import posixpath
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 from typing import Protocol
 
@@ -40,12 +40,15 @@ class CheckpointManager:
         """While it is open, capturing, comparing and restoring the run's sandboxes cost what changed."""
         with ExitStack() as watches:
             for sandbox in run.sandboxes:
-                watches.enter_context(self._kinds.of(sandbox).watch(sandbox))
+                watches.enter_context(self._watched(run, sandbox))
             yield
+
+    def _watched(self, run: Run, sandbox: Sandbox) -> AbstractContextManager[None]:
+        return self._kinds.of(sandbox).watch(sandbox, others_at_work=run.others_at_work)
 
     def capture(self, run: Run) -> tuple[Capture, ...]:
         """Store every sandbox durably, in the plan's order; nothing is read where nothing can have changed."""
-        if run.still is None or run.in_place:
+        if run.still is None or run.others_at_work:
             self.require(run.sandboxes)
             run.still = tuple(self._kinds.of(s).capture(s, run.observer) for s in run.sandboxes)
         return run.still

@@ -150,6 +150,27 @@ class ExecutePhase:
     def _fires(self, run: Run, trigger: Trigger) -> bool:
         return run.plan.definition.rollback_policy.enabled and trigger in run.settings.triggers
 
+    # --- steps that a program runs itself, in a session ------------------------------------------------------
+
+    def begin_own(self, run: Run, name: str) -> Step:
+        """Begin a step whose work the caller does, with the group due before it."""
+        step = Step(name=name, action=Milestone(), label=None, timeout=None, retries=0)
+        before = [reason_for(CheckpointType.BEFORE_STEP, {"step": name}, between_steps=True)]
+        self._start(run, step, before if self._before_step_is_due(run, step) else [], ())
+        return step
+
+    def end_own(self, run: Run, step: Step, begun: datetime) -> None:
+        """Count such a step. Its group is taken even where only `before_step` is on.
+
+        The next step may be a long time off, and a step that its program has left must not be lost with that
+        program.
+        """
+        self._complete(run, step, None, begun)
+        run.steps.append(step.name)
+        if self._fires(run, Trigger.AFTER_STEP) or self._fires(run, Trigger.BEFORE_STEP):
+            after = reason_for(CheckpointType.AFTER_STEP, {"step": step.name}, between_steps=True)
+            self._checkpoints.create_checkpoint(run, after, ())
+
     # --- what a tool can ask for while it runs -------------------------------------------------------------
 
     def record_decision(self, run: Run, step: Step, choice: Choice, metadata: JsonObject) -> DecisionId:
@@ -193,9 +214,9 @@ class ExecutePhase:
         self._checkpoints.create_checkpoint(run, replace(reason, decision_id=decision_id), ())
 
     def take_labelled(
-        self, run: Run, step: Step, label: str, metadata: JsonObject, *, between_steps: bool
+        self, run: Run, step: Step | None, label: str, metadata: JsonObject, *, between_steps: bool
     ) -> CheckpointGroup:
-        """Take a group by hand."""
+        """Take a group by hand; of a session also while no step is under way."""
         problem = label_problem(label)
         if problem:
             raise ToolFailed(
@@ -203,9 +224,8 @@ class ExecutePhase:
             )
         if not run.plan.definition.rollback_policy.enabled:
             raise RollbackDisabled(plan_id=run.plan.plan_id)
-        reason = reason_for(
-            CheckpointType.MANUAL, {"step": step.name, **metadata}, between_steps=between_steps
-        )
+        metadata = {"step": step.name, **metadata} if step else metadata
+        reason = reason_for(CheckpointType.MANUAL, metadata, between_steps=between_steps)
         return self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
 
     def spawn(self, run: Run, step: Step, document: JsonObject, number: int) -> Json:
@@ -229,9 +249,9 @@ class ExecutePhase:
             for child in children
         ]
 
-    def log(self, run: Run, step: Step, message: str) -> None:
-        """Write a tool's own words into the log, with the next group."""
-        data: JsonObject = {"step": step.name, "message": message}
+    def log(self, run: Run, step: Step | None, message: str) -> None:
+        """Write the words of a tool or program into the log, with the next group."""
+        data: JsonObject = {"step": step.name if step else None, "message": message}
         run.pending.append(Entry(type=EventType.LOG, data=data, at=self._clock.now()))
 
 

@@ -111,6 +111,7 @@ class PlanClaims:
             memory=progress.memory,
             decisions=list(progress.decisions),
             merged=list(progress.merged),
+            steps=list(progress.steps),
             latest=latest,
             added_bytes={},
             pending=[],

@@ -6,7 +6,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import CheckpointManager
-from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.execute_phase import ExecutePhase
 from mulligan.application.guards import refuse_conflicts, refuse_ended
 from mulligan.application.plan_claims import PlanClaims
@@ -15,11 +14,11 @@ from mulligan.application.plan_resume_service import PlanResumeService
 from mulligan.application.preflight import check_before_running
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
+from mulligan.application.run_stages import RunStages
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.sweep_service import SweepService
 from mulligan.boundaries import act
 from mulligan.config import Settings
-from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.plan import Conflict, Phase, PlanDefinition, PlanFailure, ResumedFrom, State
@@ -28,6 +27,7 @@ from mulligan.errors import (
     Interrupted,
     MulliganError,
     PlanAlreadyComplete,
+    PlanFileDiffers,
     PlanTakenOver,
     StepFailed,
     SubplanConflicts,
@@ -42,6 +42,7 @@ class Execution(Struct, frozen=True, kw_only=True):
     resumed_from: ResumedFrom | None
     error: MulliganError | None  # what stopped it, if something did
     messages: tuple[str, ...]  # what the caller must know of this run
+    only_restored: bool  # a session's plan: no step was run, for only its own program has them
 
 
 class PlanExecutor:
@@ -55,7 +56,7 @@ class PlanExecutor:
         sandboxes: SandboxService,
         resumes: PlanResumeService,
         mending: PlanMending,
-        checkpoints: CheckpointService,
+        stages: RunStages,
         manager: CheckpointManager,
         phase: ExecutePhase,
         recorder: Recorder,
@@ -71,7 +72,7 @@ class PlanExecutor:
         self._sandboxes = sandboxes
         self._resumes = resumes
         self._mending = mending
-        self._checkpoints = checkpoints
+        self._stages = stages
         self._manager = manager
         self._phase = phase
         self._recorder = recorder
@@ -90,6 +91,12 @@ class PlanExecutor:
                 raise PlanAlreadyComplete(plan_id=plan_id)
             refuse_conflicts(run.plan)
             self._resumes.refuse_where_impossible(run)
+            if mended is not None and run.plan.definition.session:
+                raise PlanFileDiffers(
+                    plan_id=plan_id,
+                    reason="the steps of the plan are those of a program",
+                    hint=run.plan.way_on,
+                )
             if mended is not None:
                 self._mending.adopt(run, mended)
             self.check(run, run.plan.definition, run.settings)
@@ -98,73 +105,62 @@ class PlanExecutor:
     def check(self, run: Run, definition: PlanDefinition, settings: Settings) -> None:
         """Refuse, before anything is changed, to run the claimed plan as these say."""
         self._sandboxes.refuse_taken(run)
+        if definition.session:
+            return
         check_before_running(definition, self._toolbox.declarations())
         self._sandboxes.check_confinement(definition, settings)
 
     def run_on(self, run: Run) -> Execution:
         """Run the steps of a claimed plan that passed its checks, from the one that comes next."""
+        if run.plan.definition.session:
+            return self._restore(run)
         plan_id = run.plan.plan_id
         resumed: ResumedFrom | None = None
         try:
-            is_new = self._start(run)
+            is_new = self._stages.start(run)
             with self._manager.watch(run):
-                resumed = None if is_new else self._resume(run)
+                resumed = None if is_new else self._stages.resume(run)
                 self._walk(run)
         except KeyboardInterrupt:
-            self._stop(run, State.QUEUED, None)
+            self._stages.stop(run, State.QUEUED, None)
             raise Interrupted(plan_id=plan_id, hint=f"run on with `mulligan plan resume {plan_id}`") from None
         except SubplanConflicts as exc:
             self._constrain(run, exc)
-            return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
+            return _ended(run, resumed, exc)
         except StepFailed as exc:
-            return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
+            return _ended(run, resumed, exc)
         except PlanTakenOver:
             raise  # this process may write nothing any more
         except MulliganError as exc:
             failure = PlanFailure(message=exc.text, step=None, tool=None, checkpoint=None)
-            self._stop(run, State.ERRORED, failure)
-            return Execution(plan_id=plan_id, resumed_from=resumed, error=exc, messages=tuple(run.told))
+            self._stages.stop(run, State.ERRORED, failure)
+            return _ended(run, resumed, exc)
         finally:
             self._toolbox.forget_processes()
-        return Execution(plan_id=plan_id, resumed_from=resumed, error=None, messages=tuple(run.told))
-
-    def _start(self, run: Run) -> bool:
-        """Make the sandboxes of a plan that has none, which brings it into `processing`; False: it has some."""
-        if run.plan.phase is Phase.STRATEGIZE:
-            self._recorder.move(run, Phase.EXECUTE, State.QUEUED, ())
-        if run.sandboxes:
-            return False
-        if run.plan.parent_plan_id is not None:
-            self._sandboxes.fork(run, run.plan.parent_plan_id)
-            return True
-        self._sandboxes.check(run.plan.definition, run.settings)
-        self._sandboxes.make(run)
-        return True
-
-    def _resume(self, run: Run) -> ResumedFrom | None:
-        """Bring the plan into `processing` on the known state of its last good group."""
-        # Without a group no step has begun: the run was cut off right after its sandboxes were made.
-        resumed = self._resumes.restore(run) if run.plan.current_group_id else None
-        plan = replace(run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, self._clock.now()), failure=None)
-        self._recorder.record(run, plan, ())
-        return resumed
+        return _ended(run, resumed, None)
 
     def _walk(self, run: Run) -> None:
-        enabled = run.plan.definition.rollback_policy.enabled
-        if enabled and run.plan.current_group_id is None:
-            self._checkpoints.create_checkpoint(
-                run, reason_for(CheckpointType.PRE_EXECUTE, {}, between_steps=True), ()
-            )
+        self._stages.begin(run)
         while run.step_index < len(run.plan.definition.steps):
             self._stop_request.obey()
             self._phase.run_step(run)
             self._sweeps.while_running(run)
-        if enabled:
-            self._checkpoints.create_checkpoint(
-                run, reason_for(CheckpointType.POST_EXECUTE, {}, between_steps=True), ()
-            )
-        done = Entry(type=EventType.PLAN_STATE, data={"state": "complete"}, at=self._clock.now())
-        self._recorder.move(run, Phase.EXECUTE, State.COMPLETE, [done])
+        self._stages.complete(run)
+
+    def _restore(self, run: Run) -> Execution:
+        """Bring a session's plan back to its last good group; only its own program has the steps that come next."""
+        with self._manager.watch(run):
+            resumed = self._stages.restore(run)
+        if run.plan.state is State.PROCESSING:
+            self._recorder.move(run, Phase.EXECUTE, State.QUEUED, ())
+        told = f"nothing was run: this plan is a session, its steps are those of a program; {run.plan.way_on}"
+        return Execution(
+            plan_id=run.plan.plan_id,
+            resumed_from=resumed,
+            error=None,
+            messages=(*run.told, told),
+            only_restored=True,
+        )
 
     def _constrain(self, run: Run, conflict: SubplanConflicts) -> None:
         """Record that the plan waits for someone to mend what could not be merged, on the state it stands in."""
@@ -189,20 +185,13 @@ class PlanExecutor:
         run.plan, run.pending = plan, []
         self._recorder.show(run, events)
 
-    def _stop(self, run: Run, state: State, failure: PlanFailure | None) -> None:
-        """Record that the run stopped; what was ahead of the last group is discarded when it goes on."""
-        run.pending = []
-        now = self._clock.now()
-        with act("plan.stop"), self._database.writing_as(run.claim) as db:
-            # As it is recorded: a signal that comes during a commit is raised before the run has learned of it.
-            recorded = db.plans.get(run.plan.plan_id)
-            if recorded.state is State.COMPLETE:  # not begun yet, or done
-                return
-            plan = replace(recorded.moved_to(Phase.EXECUTE, state, now), failure=failure)
-            db.tool_calls.interrupt(plan.plan_id)
-            stopped = [s for s in db.steps.list(plan.plan_id) if s.status is StepStatus.RUNNING]
-            entry = Entry(type=EventType.PLAN_STATE, data={"state": state.value}, at=now)
-            records = [*(replace(s, status=StepStatus.PENDING) for s in stopped), entry]
-            events = self._recorder.write(db, plan, records)
-            db.plans.save(plan)
-        self._recorder.show(run, events)
+
+def _ended(run: Run, resumed: ResumedFrom | None, error: MulliganError | None) -> Execution:
+    """How a run of steps ended."""
+    return Execution(
+        plan_id=run.plan.plan_id,
+        resumed_from=resumed,
+        error=error,
+        messages=tuple(run.told),
+        only_restored=False,
+    )

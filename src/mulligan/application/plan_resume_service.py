@@ -131,6 +131,8 @@ class PlanResumeService:
 def _step_at(run: Run, target: CheckpointGroup) -> str:
     steps = run.plan.definition.steps
     index = target.step_index
+    if run.plan.definition.session:
+        return f"what its program does after {target.state.steps[-1]!r}" if index else "its first step"
     return f"step {index} ({steps[index].name})" if index < len(steps) else "its end"
 
 

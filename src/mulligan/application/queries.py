@@ -184,7 +184,7 @@ class Queries:
                 phase=plan.phase,
                 state=plan.state,
                 steps_done=plan.progress.step_index,
-                steps_total=len(plan.definition.steps),
+                steps_total=max(len(plan.definition.steps), plan.progress.step_index),
                 updated_at=plan.updated_at,
             )
             for plan in found
@@ -227,7 +227,7 @@ class Queries:
         return count, tuple(hurt)
 
     def _error(self, plan: Plan, *, cut_off: bool) -> PlanErrorView | None:
-        resume = f"run on with `mulligan plan resume {plan.plan_id}`"
+        resume = plan.way_on
         if plan.conflicts and plan.phase is Phase.EXECUTE:
             resume = f"mend the conflicts in the sandbox, then `mulligan plan resolve {plan.plan_id}`"
         if plan.phase is Phase.APPLY:

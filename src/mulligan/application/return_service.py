@@ -306,7 +306,10 @@ class ReturnService:
             line=self._new_line(db, run, target, data),
         )
         recorded = db.steps.list(plan_id)
-        if plan.definition != run.plan.definition:
+        if plan.definition.session:
+            steps = _of_session(recorded, target.state.steps, failed=failure is not None)
+            db.steps.replace(plan_id, 0, steps)
+        elif plan.definition != run.plan.definition:
             db.plans.redefine(plan)
             db.steps.replace(plan_id, 0, steps_at(plan.definition, recorded, target.step_index))
         else:
@@ -366,3 +369,13 @@ def _reset(steps: Sequence[StepRecord], step_index: int, *, failed: bool) -> lis
         elif step.status is not StepStatus.PENDING and not (failed and step.status is StepStatus.FAILED):
             reset.append(replace(step, status=StepStatus.PENDING, duration_ms=None))
     return reset
+
+
+def _of_session(steps: Sequence[StepRecord], complete: Sequence[str], *, failed: bool) -> list[StepRecord]:
+    """The steps of a session when these are complete; nobody knows which come next, but one that failed is told."""
+    took = {(s.index, s.name): s.duration_ms for s in steps if s.status is StepStatus.DONE}
+    done = [
+        StepRecord(index=index, name=name, status=StepStatus.DONE, duration_ms=took.get((index, name)))
+        for index, name in enumerate(complete)
+    ]
+    return done + [s for s in steps if failed and s.index == len(done) and s.status is StepStatus.FAILED]

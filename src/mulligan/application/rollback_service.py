@@ -92,30 +92,34 @@ class RollbackService:
         """Go back to the group, all resources or none; what is there now is kept in a `pre_rollback` group."""
         # Watched, because it looks three times: to compare, to keep what is there, to restore.
         with self._claims.open(plan_id, observer) as run, self._manager.watch(run):
-            target = self._target(run, word)
-            self._manager.compare(run, target)  # finds damage in any resource before the first is touched
-            undoing = self._undos.plan(run, target)
-            self._undos.refuse_where_impossible(undoing)
-            impact, _ = self._impact(run, target, undoing)
-            direction = _direction(run, target)
-            wanted = Return(
-                kind=IntentKind.ROLLBACK,
-                target=target,
-                spare=None,
-                ends_children=True,
-                state=State.QUEUED,
-                failure=None,
-                log={"reason": "rollback"},
-                correction=None,
-                definition=None,
-            )
-            returned = self._returns.go(
-                run, wanted, reason_for(CheckpointType.PRE_ROLLBACK, {}, between_steps=False)
-            )
-            with self._database.reading() as db:
-                remaining = db.checkpoints.count(plan_id, superseded=False)
-            impact = replace(impact, undo_failed=returned.not_undone)
-            return _answer(run, target, direction, returned.changes, impact, remaining, returned.before)
+            return self.go_back(run, word)
+
+    def go_back(self, run: Run, word: str) -> Rollback:
+        """The same for a plan that is claimed and watched."""
+        target = self._target(run, word)
+        self._manager.compare(run, target)  # finds damage in any resource before the first is touched
+        undoing = self._undos.plan(run, target)
+        self._undos.refuse_where_impossible(undoing)
+        impact, _ = self._impact(run, target, undoing)
+        direction = _direction(run, target)
+        wanted = Return(
+            kind=IntentKind.ROLLBACK,
+            target=target,
+            spare=None,
+            ends_children=True,
+            state=State.QUEUED,
+            failure=None,
+            log={"reason": "rollback"},
+            correction=None,
+            definition=None,
+        )
+        returned = self._returns.go(
+            run, wanted, reason_for(CheckpointType.PRE_ROLLBACK, {}, between_steps=False)
+        )
+        with self._database.reading() as db:
+            remaining = db.checkpoints.count(run.plan.plan_id, superseded=False)
+        impact = replace(impact, undo_failed=returned.not_undone)
+        return _answer(run, target, direction, returned.changes, impact, remaining, returned.before)
 
     def _target(self, run: Run, word: str) -> CheckpointGroup:
         refuse_ended(run.plan)

@@ -47,6 +47,7 @@ class Run(Struct, kw_only=True):
     memory: JsonObject
     decisions: list[JsonObject]
     merged: list[str]  # child plans of the present step whose results are in the sandboxes
+    steps: list[str]  # of a session: those that are complete, in order
     latest: dict[
         str, Checkpoint
     ]  # of the group last recorded or restored, by resource; empty before the first
@@ -63,6 +64,11 @@ class Run(Struct, kw_only=True):
         return any(sandbox.strategy is Strategy.IN_PLACE for sandbox in self.sandboxes)
 
     @property
+    def others_at_work(self) -> bool:
+        """Whether processes that no step ends may write at any time: those of a session's own program too."""
+        return self.in_place or self.plan.definition.session
+
+    @property
     def state(self) -> PlanState:
         """The working state, frozen."""
         return PlanState(
@@ -71,6 +77,7 @@ class Run(Struct, kw_only=True):
             memory=self.memory,
             decisions=tuple(self.decisions),
             merged=tuple(self.merged),
+            steps=tuple(self.steps),
         )
 
     def stands_at(self, plan: Plan, group: CheckpointGroup) -> None:
@@ -81,6 +88,7 @@ class Run(Struct, kw_only=True):
         self.memory = group.state.memory
         self.decisions = list(group.state.decisions)
         self.merged = list(group.state.merged)
+        self.steps = list(group.state.steps)
         self.latest = {c.resource: c for c in group.checkpoints}
         self.pending = []
 

@@ -39,9 +39,7 @@ def _refusal(plan: Plan, back: StepBack) -> NothingToUndo:
         )
     if back.nearest is None:
         return NothingToUndo(plan_id=plan.plan_id, reason="it stands before its first step")
-    step, earlier = (
-        plan.definition.steps[index].name for index in (back.step_index, back.nearest.step_index)
-    )
+    step, earlier = map(plan.step_name, (back.step_index, back.nearest.step_index))
     return NothingToUndo(
         plan_id=plan.plan_id,
         reason=f"no checkpoint holds the state right before the step {step!r}",

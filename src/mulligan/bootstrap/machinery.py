@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoint_service import CheckpointService
     from mulligan.application.child_plans import ChildPlans
     from mulligan.application.confinement_service import ConfinementService
+    from mulligan.application.failure_service import FailureService
     from mulligan.application.merge_service import MergeService
     from mulligan.application.plan_claims import PlanClaims
+    from mulligan.application.plan_resume_service import PlanResumeService
     from mulligan.application.real_change_service import RealChangeService
     from mulligan.application.recorder import Recorder
     from mulligan.application.return_service import ReturnService
+    from mulligan.application.run_stages import RunStages
     from mulligan.application.sandbox_service import SandboxService
     from mulligan.application.sweep_service import SweepService
     from mulligan.application.undo_service import UndoService
@@ -175,5 +178,39 @@ class Machinery(Foundation):
             sandboxes=self._sandboxes,
             sweeps=self.sweeps,
             renewal=SandboxRenewal(kinds=self._kinds, store=self._store, folders=sandbox_folders),
+            clock=self._clock,
+        )
+
+    @cached_property
+    def resumes(self) -> PlanResumeService:
+        """Says and does what a stopped plan needs before it runs on."""
+        from mulligan.application.plan_resume_service import PlanResumeService
+
+        return PlanResumeService(
+            database=self.database, claims=self.claims, manager=self._manager, returns=self._returns
+        )
+
+    @cached_property
+    def _stages(self) -> RunStages:
+        from mulligan.application.run_stages import RunStages
+
+        return RunStages(
+            database=self.database,
+            sandboxes=self._sandboxes,
+            resumes=self.resumes,
+            checkpoints=self._checkpoints,
+            recorder=self._recorder,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def _failures(self) -> FailureService:
+        from mulligan.application.failure_service import FailureService
+
+        return FailureService(
+            database=self.database,
+            checkpoints=self._checkpoints,
+            returns=self._returns,
+            recorder=self._recorder,
             clock=self._clock,
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
     from mulligan.application.sweep_service import SweepReport
     from mulligan.bootstrap.checkpoints import Checkpoints
     from mulligan.bootstrap.services import Services
+    from mulligan.bootstrap.session import Session
     from mulligan.bootstrap.tools import Tools
     from mulligan.domain.diff import Diff
     from mulligan.domain.event import Event
     from mulligan.domain.history_tree import TreeNode
     from mulligan.domain.ids import PlanId
+    from mulligan.domain.json_value import Json
     from mulligan.domain.plan import PlanDefinition, State
     from mulligan.domain.resource import Resource
     from mulligan.ports import Observer
@@ -41,7 +44,11 @@ class Project:
         """Tell this observer what goes on."""
         self._services = services
         self._observer = observer
-        self.config = Configuration(services=services)
+
+    @cached_property
+    def config(self) -> Configuration:
+        """The settings of the project."""
+        return Configuration(services=self._services)
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -86,7 +93,7 @@ class Project:
 
     def run(self, plan: str | Path) -> tuple[PlanStatus, Execution]:
         """As `execute`, with what stopped the plan, if something did."""
-        plan_id = self._create(plan) if isinstance(plan, Path) else self._plan_id(plan)
+        plan_id = self._create(Path(plan)) if names_a_file(plan) else self._plan_id(str(plan))
         return self._execute(plan_id, None)
 
     def run_command(
@@ -120,6 +127,40 @@ class Project:
         if take_over:
             self._services.claims.take_over(plan_id)
         return self._execute(plan_id, definition)
+
+    def session(
+        self,
+        name: str | None = None,
+        *,
+        resources: Mapping[str, Resource] | None = None,
+        description: str = "",
+        config: Mapping[str, Json] | None = None,
+        on_failure: str = "last_checkpoint",
+        resume: str | None = None,
+        take_over: bool = False,
+    ) -> Session:
+        """A plan without a file: the steps are the caller's own code, inside `with project.session(...) as session`.
+
+        `resources` are those of `mulligan.git()`, `directory()` and `sqlite()` by name, and without them the project
+        folder; `config` and `on_failure` are as in a plan file. `resume` goes on with the session of that plan, of
+        which all but `take_over` is known; that takes it from a process that hangs, which is ended.
+        """
+        from mulligan.bootstrap.session import Session
+        from mulligan.bootstrap.session_plan import session_plan
+
+        if (name is None) is (resume is None):
+            raise UsageWrong(reason="a session has a name, or a plan to resume", hint="give one of the two")
+        plan = self._plan_id(resume) if resume is not None else None
+        if plan is None:
+            default = (self._services.default_resource,)
+            plan = session_plan(
+                name or "", resources, default, self.folder, description, config or {}, on_failure
+            )
+        elif resources is not None or description or config or on_failure != "last_checkpoint":
+            raise UsageWrong(reason="what is resumed is known already", hint="give `resume` without the rest")
+        return Session(
+            services=self._services.apart(None), observer=self._observer, plan=plan, take_over=take_over
+        )
 
     def preview_resume(self, plan: str) -> tuple[PlanStatus, ResumePreview]:
         """Where a plan that stopped would go on, and what would be discarded; changes nothing."""
@@ -271,6 +312,13 @@ class Project:
             declarations=self._services.known_tools,
             default_resource=self._services.default_resource,
         )
+
+
+def names_a_file(plan: str | Path) -> bool:
+    """Whether a word means a plan file rather than a recorded plan: it looks like a path, or a file is there."""
+    if isinstance(plan, Path):
+        return True
+    return "/" in plan or plan.endswith((".yaml", ".yml")) or os.path.isfile(plan)  # noqa: PTH113 - never raises
 
 
 class Configuration:

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from mulligan.application.correction_service import CorrectionService
     from mulligan.application.diff_service import DiffService
     from mulligan.application.doctor_service import DoctorService
+    from mulligan.application.execute_phase import ExecutePhase
     from mulligan.application.plan_apply_service import PlanApplyService
     from mulligan.application.plan_executor import PlanExecutor
-    from mulligan.application.plan_resume_service import PlanResumeService
     from mulligan.application.plan_service import PlanService
     from mulligan.application.plan_unapply_service import PlanUnapplyService
     from mulligan.application.prune_service import PruneService
     from mulligan.application.resolve_service import ResolveService
     from mulligan.application.rollback_service import RollbackService
+    from mulligan.application.session_service import SessionService
     from mulligan.application.step_back_service import StepBackService
     from mulligan.application.subplan_service import SubplanService
     from mulligan.domain.ids import PlanId
@@ -70,23 +71,11 @@ class Services(Machinery):
         )
 
     @cached_property
-    def executor(self) -> PlanExecutor:
-        """Runs plans."""
+    def _phase(self) -> ExecutePhase:
         from mulligan.application.execute_phase import ExecutePhase
-        from mulligan.application.failure_service import FailureService
-        from mulligan.application.plan_executor import PlanExecutor
-        from mulligan.application.plan_mending import PlanMending
         from mulligan.application.tool_call_service import ToolCallService
-        from mulligan.bootstrap.world import Unasked
 
-        failures = FailureService(
-            database=self.database,
-            checkpoints=self._checkpoints,
-            returns=self._returns,
-            recorder=self._recorder,
-            clock=self._clock,
-        )
-        phase = ExecutePhase(
+        return ExecutePhase(
             checkpoints=self._checkpoints,
             calls=ToolCallService(
                 toolbox=self.toolbox,
@@ -97,11 +86,19 @@ class Services(Machinery):
             ),
             subplans=self.subplans,
             read_spawn=self._read_spawn,
-            failures=failures,
+            failures=self._failures,
             recorder=self._recorder,
             ids=self._ids,
             clock=self._clock,
         )
+
+    @cached_property
+    def executor(self) -> PlanExecutor:
+        """Runs plans."""
+        from mulligan.application.plan_executor import PlanExecutor
+        from mulligan.application.plan_mending import PlanMending
+        from mulligan.bootstrap.world import Unasked
+
         return PlanExecutor(
             database=self.database,
             claims=self.claims,
@@ -110,15 +107,41 @@ class Services(Machinery):
             mending=PlanMending(
                 database=self.database, settings=self.settings, recorder=self._recorder, clock=self._clock
             ),
-            checkpoints=self._checkpoints,
+            stages=self._stages,
             manager=self._manager,
-            phase=phase,
+            phase=self._phase,
             recorder=self._recorder,
             sweeps=self.sweeps,
             toolbox=self.toolbox,
             stop=self._stop or Unasked(),
             clock=self._clock,
         )
+
+    @cached_property
+    def sessions(self) -> SessionService:
+        """Opens sessions."""
+        from mulligan.application.session_service import SessionService
+
+        return SessionService(
+            database=self.database,
+            claims=self.claims,
+            sandboxes=self._sandboxes,
+            resumes=self.resumes,
+            stages=self._stages,
+            manager=self._manager,
+            phase=self._phase,
+            failures=self._failures,
+            rollbacks=self.rollbacks,
+            sweeps=self.sweeps,
+            settings=self.settings,
+            recorder=self._recorder,
+            ids=self._ids,
+            clock=self._clock,
+        )
+
+    def apart(self, stop: Stopping | None) -> Services:
+        """The same project with adapters of its own, as a process of its own would have them."""
+        return Services(folder=self.folder, around=self._around, stop=stop)
 
     @cached_property
     def rollbacks(self) -> RollbackService:
@@ -186,7 +209,7 @@ class Services(Machinery):
         """Run a child plan with adapters of its own, as a process of its own would have them."""
         from mulligan.application.child_runs import ChildRuns
 
-        own = Services(folder=self.folder, around=self._around, stop=stop)
+        own = self.apart(stop)
         try:
             runs = ChildRuns(executor=own.executor, rollbacks=own.rollbacks)
             return runs.run(plan_id, retries, observer)
@@ -271,15 +294,6 @@ class Services(Machinery):
             store=self._store,
             kinds=self._kinds,
             discard=remove_new_tree,
-        )
-
-    @cached_property
-    def resumes(self) -> PlanResumeService:
-        """Says and does what a stopped plan needs before it runs on."""
-        from mulligan.application.plan_resume_service import PlanResumeService
-
-        return PlanResumeService(
-            database=self.database, claims=self.claims, manager=self._manager, returns=self._returns
         )
 
     @cached_property

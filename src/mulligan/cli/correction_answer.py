@@ -21,6 +21,7 @@ StatusAnswer = Callable[["PlanStatus", "MulliganError | None", Sequence[str]], A
 def correction_answer(status: PlanStatus, corrected: Corrected, status_answer: StatusAnswer) -> Answer:
     """The answer of `plan execute`, and what the correction did or would do."""
     error = corrected.execution.error if corrected.execution else None
+    only_restored = corrected.execution is not None and corrected.execution.only_restored
     standing = status_answer(status, error, corrected.messages)
     data = asdict(status) | {
         "dry_run": corrected.dry_run,
@@ -37,7 +38,7 @@ def correction_answer(status: PlanStatus, corrected: Corrected, status_answer: S
         blocks=blocks,
         messages=standing.messages,
         error=error,
-        warn=bool(corrected.impact.undo_failed),
+        warn=bool(corrected.impact.undo_failed) or only_restored,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
+from mulligan.bootstrap.project import names_a_file
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
@@ -44,11 +45,11 @@ def create(invocation: Invocation, file: Path) -> Answer:
 @click.argument("plan", metavar="FILE|PLAN_ID")
 def execute(invocation: Invocation, plan: str) -> Answer:
     """Run the plan in FILE, or run on with a recorded one, in its sandboxes."""
-    is_file = _is_file(plan)
+    is_file = names_a_file(plan)
     project = invocation.project_or_new() if is_file else invocation.project()
     wanted = Path(plan) if is_file else plan
     status, execution = trusting(invocation, project, lambda: project.run(wanted))
-    return status_answer(status, execution.error, execution.messages)
+    return replace(status_answer(status, execution.error, execution.messages), warn=execution.only_restored)
 
 
 @command(group, "resume", example="mulligan plan resume upgrade-api", codes=(0, 1, 2, 3, 4, 130))
@@ -80,7 +81,7 @@ def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, me
     status, execution = trusting(
         invocation, project, lambda: project.resume(plan, mended=mended, take_over=take_over)
     )
-    return status_answer(status, execution.error, execution.messages)
+    return replace(status_answer(status, execution.error, execution.messages), warn=execution.only_restored)
 
 
 @command(group, "status", example="mulligan plan status --format json", codes=_READS)
@@ -333,11 +334,6 @@ def unapply(invocation: Invocation, plan: str, yes: bool, dry_run: bool) -> Answ
 def cancel(invocation: Invocation, plan: str, reason: str | None) -> Answer:
     """End a plan for good; a process that works on it is asked to stop first."""
     return status_answer(invocation.project().cancel(plan, reason), None)
-
-
-def _is_file(word: str) -> bool:
-    """Whether a word names a plan file rather than a plan: it exists, or looks like a path."""
-    return "/" in word or word.endswith((".yaml", ".yml")) or os.path.isfile(word)  # noqa: PTH113 - never raises
 
 
 def status_answer(status: PlanStatus, error: MulliganError | None, messages: Sequence[str] = ()) -> Answer:

@@ -37,6 +37,7 @@ class PlanState(Struct, frozen=True, kw_only=True):
     memory: JsonObject  # StepContext.state
     decisions: tuple[JsonObject, ...]  # contents of the live decisions, in order
     merged: tuple[str, ...] = ()  # child plans of the step that runs next whose results are in the files
+    steps: tuple[str, ...] = ()  # of a session: the steps that were complete, in order
 
     def to_json(self) -> JsonObject:
         """The state as the document that is kept and hashed."""
@@ -46,7 +47,11 @@ class PlanState(Struct, frozen=True, kw_only=True):
             "state": self.memory,
             "decisions": list(self.decisions),
         }
-        return {**document, "merged": list(self.merged)} if self.merged else document
+        if self.merged:
+            document["merged"] = list(self.merged)
+        if self.steps:
+            document["steps"] = list(self.steps)
+        return document
 
 
 EMPTY_STATE = PlanState(step_index=0, outputs={}, memory={}, decisions=())

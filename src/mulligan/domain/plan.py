@@ -61,6 +61,9 @@ class PlanDefinition(Struct, frozen=True, kw_only=True):
     rollback_policy: RollbackPolicy
     variables: Mapping[str, str]
     steps: tuple[Step, ...]
+    session: bool = (
+        False  # its steps are a program's own: they are in no file, and only that program has them
+    )
 
     def resource(self, name: str | None) -> Resource:
         """The resource of that name; None is the plan's first."""
@@ -162,6 +165,17 @@ class Plan(Struct, frozen=True, kw_only=True):
             )
         conflicts = self.conflicts if state is State.CONSTRAINED else ()
         return replace(self, phase=phase, state=state, updated_at=at, conflicts=conflicts)
+
+    def step_name(self, index: int) -> str:
+        """What a step is called; of a session one that is complete."""
+        return self.progress.steps[index] if self.definition.session else self.definition.steps[index].name
+
+    @property
+    def way_on(self) -> str:
+        """How to go on with the plan when it has stopped, in words."""
+        if self.definition.session:
+            return f"start its program again, with `project.session(resume={self.plan_id!r})`"
+        return f"run on with `mulligan plan resume {self.plan_id}`"
 
     @property
     def is_executed(self) -> bool:

@@ -186,8 +186,11 @@ class SandboxKind(Protocol):
         """Tell whether the working copy is there."""
         ...
 
-    def watch(self, sandbox: Sandbox) -> AbstractContextManager[None]:
-        """While it is open, capturing, comparing and restoring cost what changed, where the system can tell."""
+    def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
+        """While it is open, capturing, comparing and restoring cost what changed, where the system can tell.
+
+        With `others_at_work` processes that nobody ends between two steps may be writing.
+        """
         ...
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:

@@ -51,7 +51,7 @@ def test_a_repository_of_checkpoints_that_is_lost_is_made_anew(project: GitProje
     run_git(bare, "fsck", "--no-dangling")
     RUIN[ruin](bare)
     (there / "more").write_text("more")
-    with project.kind.watch(sandbox):
+    with project.kind.watch(sandbox, others_at_work=False):
         fourth = project.publish(sandbox, 4, third)
         fifth = project.publish(sandbox, 5, fourth)
     assert run_git(bare, "ls-tree", "-r", fifth.sandbox_ref) == project.what_git_would_commit(there)

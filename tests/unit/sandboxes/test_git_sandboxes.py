@@ -203,7 +203,7 @@ def test_git_inside_inner_repositories_stays_in_the_sandbox(tmp_path: Path, made
 def test_a_git_directory_that_was_deleted_comes_back_and_goes_again(project: GitProject) -> None:
     sandbox, _ = project.create()
     there = Path(sandbox.path)
-    with project.kind.watch(sandbox):
+    with project.kind.watch(sandbox, others_at_work=False):
         first = project.publish(sandbox, 1, None)
         status = run_git(there, "status")
         shutil.rmtree(there / ".git")
@@ -241,7 +241,7 @@ def test_the_tree_of_a_commit_does_not_depend_on_how_it_came_about(project: GitP
     sandbox, _ = project.create()
     there, bare = Path(sandbox.path), Path(str(sandbox.git_dir))
     after = project.publish(sandbox, 1, None)
-    with project.kind.watch(sandbox), project.kind.watch(sandbox):
+    with project.kind.watch(sandbox, others_at_work=False), project.kind.watch(sandbox, others_at_work=False):
         for number in range(2, 50):
             (there / f"file{number % 5}").write_text(f"{number}")
             after = project.publish(sandbox, number, after)

@@ -22,8 +22,10 @@ from mulligan.domain.step import (
 
 def definition_to_text(definition: PlanDefinition) -> str:
     """Write a definition so that `definition_from_text` gives an equal one."""
+    session: JsonObject = {"session": True} if definition.session else {}
     return json_text(
         {
+            **session,
             "name": definition.name,
             "description": definition.description,
             "resources": [_resource(r) for r in definition.resources],
@@ -55,6 +57,7 @@ def definition_from_text(text: str) -> PlanDefinition:
         ),
         variables=document["variables"],
         steps=tuple(_read_step(s) for s in document["steps"]),
+        session=document.get("session", False),
     )
 
 

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 _ADD_STEP = "INSERT INTO steps (plan_id, step_index, name, status, duration_ms) VALUES (?, ?, ?, ?, ?)"
 _FORGET_STEPS = "DELETE FROM steps WHERE plan_id = ? AND step_index >= ?"
-_SAVE_STEP = "UPDATE steps SET status = ?, duration_ms = ? WHERE plan_id = ? AND step_index = ?"
+_SAVE_STEP = f"""
+{_ADD_STEP}
+ON CONFLICT (plan_id, step_index)
+DO UPDATE SET name = excluded.name, status = excluded.status, duration_ms = excluded.duration_ms
+"""
 _STEPS = "SELECT * FROM steps WHERE plan_id = ? ORDER BY step_index"
 
 _ADD_CALL = """
@@ -80,8 +84,8 @@ class SqlStepRepository:
         self.add(plan_id, steps)
 
     def save(self, plan_id: PlanId, step: StepRecord) -> None:
-        """Record how far a step got."""
-        self._db.execute(_SAVE_STEP, (step.status, step.duration_ms, plan_id, step.index))
+        """Record how far a step got; a session's step comes with its first record."""
+        self._db.execute(_SAVE_STEP, (plan_id, step.index, step.name, step.status, step.duration_ms))
 
     def list(self, plan_id: PlanId) -> Sequence[StepRecord]:
         """The plan's steps in order."""

@@ -44,6 +44,7 @@ def state_from_text(connection: Connection, plan_id: PlanId, text: str) -> PlanS
         memory=cast("JsonObject", document["state"]),
         decisions=tuple(cast("list[JsonObject]", document["decisions"])),
         merged=tuple(cast("list[str]", document.get("merged", []))),
+        steps=tuple(cast("list[str]", document.get("steps", []))),
     )
 
 

@@ -57,11 +57,11 @@ class DirectorySandboxes(Private):
             return False  # a project that was copied: the sandbox is that of the original
         return path.is_dir() and not path.is_symlink() and not path.parent.is_symlink()
 
-    def watch(self, sandbox: Sandbox) -> AbstractContextManager[None]:
+    def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
         """Have looking at the working copy cost what changed."""
-        # A step is over when all its processes are, so nothing keeps a file of the sandbox mapped from one
+        # Where a step is over when all its processes are, nothing keeps a file of the sandbox mapped from one
         # step to the next: the munmap that ends each map is an event, and the next map makes its own.
-        return self._store.watch(self._tree(sandbox), others_at_work=False)
+        return self._store.watch(self._tree(sandbox), others_at_work=others_at_work)
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy durably."""

@@ -28,7 +28,7 @@ class InPlaceFolders(DirectorySandboxes):
         inside = path.is_relative_to(self._project_home.resolve().parent)
         return inside and path.is_dir() and path.resolve() == path
 
-    def watch(self, sandbox: Sandbox) -> AbstractContextManager[None]:
+    def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
         """Have looking at the folder cost what changed; anyone may be working in it."""
         return self._store.watch(self._tree(sandbox), others_at_work=True)
 

@@ -121,7 +121,7 @@ class SqliteSandboxes(Private):
         root = self._files(sandbox).root
         return root.is_dir() and not root.is_symlink() and not root.parent.is_symlink()
 
-    def watch(self, sandbox: Sandbox) -> AbstractContextManager[None]:
+    def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
         """Nothing to set up: one look at three files tells whether a database changed."""
         return nullcontext()
 

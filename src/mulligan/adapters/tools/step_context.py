@@ -62,17 +62,17 @@ class StepContext:
         **metadata: Any,
     ) -> str:
         """Record a choice with the checkpoint that belongs to it; gives the decision's id."""
-        _texts(question=question, chosen=chosen, rationale=rationale or "")
+        require_texts(question=question, chosen=chosen, rationale=rationale or "")
         if isinstance(alternatives, str):
             raise TypeError("alternatives must be a list of texts, not one text")
         others = list(alternatives)
-        _texts(**{f"alternatives[{at}]": other for at, other in enumerate(others)})
+        require_texts(**{f"alternatives[{at}]": other for at, other in enumerate(others)})
         choice = {"question": question, "chosen": chosen, "alternatives": others, "rationale": rationale}
         return self._ask("record_decision", {"choice": choice, "metadata": metadata})
 
     def checkpoint(self, label: str, **metadata: Any) -> str:
         """Take a labelled checkpoint now; gives its group's id."""
-        _texts(label=label)
+        require_texts(label=label)
         return self._ask("checkpoint", {"label": label, "metadata": metadata})
 
     def log(self, message: str) -> None:
@@ -106,7 +106,8 @@ class StepContext:
         return self._ask("spawn", {"subplans": subplans})
 
 
-def _texts(**values: object) -> None:
+def require_texts(**values: object) -> None:
+    """Refuse what is no text, by its name."""
     for name, value in values.items():
         if not isinstance(value, str):
             raise TypeError(f"{name} must be a text, not {type(value).__name__}")

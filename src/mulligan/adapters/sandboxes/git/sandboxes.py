@@ -116,12 +116,12 @@ class GitSandboxes(DirectorySandboxes):
         return sandbox
 
     @contextmanager
-    def watch(self, sandbox: Sandbox) -> Generator[None]:
+    def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> Generator[None]:
         """Have looking at the working copy and its git directory, and committing, cost what changed."""
         with ExitStack() as watches:
             # A step is over when all its processes are: see the same place for folders.
-            watches.enter_context(self._store.watch(_files(sandbox), others_at_work=False))
-            watches.enter_context(self._store.watch(_git_directory(sandbox), others_at_work=False))
+            watches.enter_context(self._store.watch(_files(sandbox), others_at_work=others_at_work))
+            watches.enter_context(self._store.watch(_git_directory(sandbox), others_at_work=others_at_work))
             self._watched.append(sandbox.path)
             try:
                 yield

@@ -1,0 +1,184 @@
+"""A session in the hands of a caller: a plan without a file, whose steps are the caller's own code."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import RLock
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from mulligan.adapters.tools.step_context import require_texts
+from mulligan.application.session_run import kept
+from mulligan.domain.decision import Choice
+from mulligan.errors import SessionClosed, StateNotJson
+
+if TYPE_CHECKING:
+    from mulligan.application.rollback_service import Rollback
+    from mulligan.application.session_run import SessionRun
+    from mulligan.bootstrap.services import Services
+    from mulligan.domain.ids import PlanId
+    from mulligan.domain.plan import PlanDefinition, ResumedFrom
+    from mulligan.ports import Observer
+
+
+class Session:
+    """A plan without a file: the program's own code is its steps.
+
+    Made by `Project.session`, and open inside `with`. Leaving it ends the plan in `execute/complete`, or `errored`
+    with an exception. Any thread may call it, one call at a time; there is one step at a time.
+    """
+
+    def __init__(
+        self, *, services: Services, observer: Observer, plan: PlanDefinition | PlanId, take_over: bool
+    ) -> None:
+        """Begin a plan of this definition, or go on with this one; nothing is done yet."""
+        self._services = services  # its own: several sessions can be open at once
+        self._observer = observer
+        self._plan = plan
+        self._take_over = take_over
+        self._lock = RLock()
+        self._stack = ExitStack()
+        self._run: SessionRun | None = None
+
+    def __enter__(self) -> Self:
+        """Make the sandboxes and take the `pre_execute` checkpoint, or restore what was left."""
+        if self._run is not None:
+            raise SessionClosed(name=self.name, plan_id=self.plan_id, reason="it is opened only once")
+        with ExitStack() as stack:
+            stack.callback(self._services.close)
+            sessions, claims = self._services.sessions, self._services.claims
+            plan_id = self._plan if isinstance(self._plan, str) else sessions.create(self._plan)
+            if self._take_over:
+                claims.take_over(plan_id)
+            self._run = stack.enter_context(sessions.open(plan_id, self._observer))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the plan as the program leaves it."""
+        with self._lock:
+            try:
+                self._stack.__exit__(kind, exc, trace)
+            finally:
+                self._opened.close("it has ended")
+
+    @property
+    def name(self) -> str:
+        """The name of the session's plan."""
+        return self._plan if isinstance(self._plan, str) else self._plan.name
+
+    @property
+    def plan_id(self) -> PlanId:
+        """The session's plan, also when the session is over: `project.apply(session.plan_id)`."""
+        return self._opened.plan_id
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """A JSON dict that is part of every checkpoint and comes back with it; change it in place."""
+        return self._opened.state
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps that are done, in order."""
+        return self._opened.steps
+
+    @property
+    def guidance(self) -> str:
+        """What a correction gave the program to go by; empty without one."""
+        return self._opened.guidance
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What the user should know, such as files that no checkpoint can hold."""
+        return self._opened.messages
+
+    @property
+    def resumed_from(self) -> ResumedFrom | None:
+        """The checkpoint that a resumed session was restored to; None for a new one."""
+        return self._opened.resumed_from
+
+    def done(self, step: str) -> bool:
+        """Tell whether the step of that name is done, in this process or before it."""
+        return step in self._opened.steps
+
+    def path(self, resource: str | None = None) -> Path:
+        """The sandbox of a resource (without a name: of the first): its folder, or its database file."""
+        paths = self._opened.paths
+        if resource is None:
+            return next(iter(paths.values()))
+        if resource not in paths:
+            raise LookupError(f"the session has no resource {resource!r}; it has: {', '.join(sorted(paths))}")
+        return paths[resource]
+
+    @contextmanager
+    def step(self, name: str) -> Generator[None]:
+        """Do a step inside `with`: a checkpoint before it, and one after it that makes it last.
+
+        An exception inside is a failed step: what it left is kept in an `on_error` checkpoint, sandboxes and state go
+        back to the checkpoint before the step, and the exception goes on. Names are unique among the steps that are
+        done. Ctrl-C and whatever else is no `Exception` cuts the session off, to be opened again with `resume`.
+        """
+        require_texts(name=name)
+        with self._lock:
+            self._opened.begin(name)
+        try:
+            yield
+        except BaseException as exc:
+            with self._lock:
+                self._opened.fail(exc)
+            raise
+        with self._lock:
+            try:
+                self._opened.end()
+            except StateNotJson as exc:
+                self._opened.fail(exc)
+                raise
+
+    def record_decision(
+        self,
+        question: str,
+        *,
+        chosen: str,
+        alternatives: Iterable[str] = (),
+        rationale: str | None = None,
+        **metadata: Any,
+    ) -> str:
+        """Record a choice inside a step, with the checkpoint that belongs to it; gives the decision's id."""
+        require_texts(question=question, chosen=chosen, rationale=rationale or "")
+        if isinstance(alternatives, str):
+            raise TypeError("alternatives must be a list of texts, not one text")
+        others = tuple(alternatives)
+        require_texts(**{f"alternatives[{at}]": other for at, other in enumerate(others)})
+        choice = Choice(question=question, chosen=chosen, alternatives=others, rationale=rationale)
+        with self._lock:
+            return self._opened.record_decision(choice, kept(metadata, "metadata"))
+
+    def checkpoint(self, label: str, **metadata: Any) -> str:
+        """Take a labelled checkpoint now, inside a step or between two; gives its group's id."""
+        require_texts(label=label)
+        with self._lock:
+            return self._opened.checkpoint(label, kept(metadata, "metadata"))
+
+    def log(self, message: str) -> None:
+        """Write a line into the plan's log, with the next checkpoint."""
+        with self._lock:
+            self._opened.log(str(message))
+
+    def rollback(self, checkpoint: str) -> Rollback:
+        """Bring sandboxes, state and steps back, or forward, to a checkpoint; refused inside a step.
+
+        Files that the program has open are other files then: open them, and connections to a database, again.
+        """
+        require_texts(checkpoint=checkpoint)
+        with self._lock:
+            return self._opened.rollback(checkpoint)
+
+    @property
+    def _opened(self) -> SessionRun:
+        if self._run is None:
+            raise SessionClosed(name=self.name, reason="it was not entered")
+        return self._run
