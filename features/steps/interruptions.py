@@ -89,7 +89,7 @@ def _(context):
 @then('the process noted as "{name}" is ended')
 def _(context, name):
     process = Path("/proc") / context.world.await_note(name).strip()
-    end = time.monotonic() + PATIENCE / 6
+    end = time.monotonic() + PATIENCE
     while process.exists() and "Z" not in (process / "stat").read_text().split():
         assert time.monotonic() < end, f"{process} is alive"
         time.sleep(0.02)
