@@ -17,8 +17,9 @@ from mulligan.errors import RestoreFailed
 from tests.databases import beside, content, is_sound, rows, run_sql
 from tests.faults.projects import project_in
 from tests.keeping import keep, put_back
+from tests.long_run import LONGER
 
-MOMENTS = 12  # looked at in each test, spread evenly over all that there are
+MOMENTS = 6 * LONGER  # looked at in each test, spread evenly over all that there are
 RESOURCES = 5
 PLAN = """\
 name: p

@@ -16,6 +16,7 @@ from mulligan.errors import Interrupted, MulliganError, ToolsUntrusted
 from tests.confined import written_by_coverage
 from tests.faults.projects import project_in
 from tests.keeping import keep, put_back
+from tests.long_run import LONGER
 
 TOOLS = """\
 import time
@@ -55,7 +56,7 @@ steps:
   - {name: write, tool: write_file, args: {path: new, content: new}}
 """
 PATIENCE = 30.0
-MOMENTS = 12  # looked at, spread evenly over all that there are
+MOMENTS = 8 * LONGER  # looked at, spread evenly over all that there are
 
 
 @pytest.fixture
