@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mulligan.application.apply_preparing import Application
     from mulligan.application.checkpoint_library import ExportedFolder, Verification
     from mulligan.application.checkpoint_queries import CheckpointView
-    from mulligan.application.correction_service import Corrected
+    from mulligan.application.corrected import Corrected
     from mulligan.application.doctor_service import Diagnosis
     from mulligan.application.listing import Listing
     from mulligan.application.plan_executor import Execution
@@ -81,7 +81,7 @@ _HOMES = {
     "CheckpointView": "mulligan.application.checkpoint_queries",
     "Checkpoints": "mulligan.bootstrap.checkpoints",
     "Configuration": "mulligan.bootstrap.project",
-    "Corrected": "mulligan.application.correction_service",
+    "Corrected": "mulligan.application.corrected",
     "Diagnosis": "mulligan.application.doctor_service",
     "Diff": "mulligan.domain.diff",
     "Event": "mulligan.domain.event",

@@ -77,7 +77,9 @@ class CorrectionView(Struct, frozen=True, kw_only=True):
     attempt: int
     superseded_decisions: tuple[DecisionId, ...]
     cancelled_child_plans: tuple[PlanId, ...]
-    restored_checkpoint: CheckpointId
+    restored_checkpoint: (
+        CheckpointId | None
+    )  # where the attempt began; None: to be taken, by what is appended
 
 
 class PlanStatus(Struct, frozen=True, kw_only=True):
@@ -285,7 +287,7 @@ def correction_view(correction: Correction, *, dry_run: bool) -> CorrectionView:
         attempt=correction.attempt,
         superseded_decisions=correction.superseded_decisions,
         cancelled_child_plans=correction.cancelled_child_plans,
-        restored_checkpoint=correction.restored_checkpoint,
+        restored_checkpoint=correction.restored_checkpoint or None,
     )
 
 
