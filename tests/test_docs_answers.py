@@ -118,11 +118,14 @@ plan tree --show-superseded
 plan diff
 plan correct --mode revert --guidance "as it is" {decision}   # 3
 plan correct --mode append --guidance more {decision}       # 3
+plan correct --mode append --guidance more --dry-run {decision}
 plan correct --mode revert --guidance "use ply" --choose ply --dry-run {decision}
 plan correct --mode revert --guidance "use ply" --choose ply --yes {decision}
 plan correct --mode revert --guidance again --yes {decision}   # 3
 plan diff --correction {correction}
 plan tree
+plan correct --mode append --guidance more --yes {decision}
+plan log
 plan execute several.yaml
 plan diff several
 plan log several

@@ -12,7 +12,7 @@ from mulligan.application.child_plans import lineage
 from mulligan.application.corrected import Appended, Corrected, refuse_text, told_of
 from mulligan.application.correction_records import CorrectionRecords
 from mulligan.application.guards import refuse_conflicts, refuse_ended, refuse_without_checkpoints
-from mulligan.application.impact import all_impact
+from mulligan.application.impact import all_impact, decisions_left_behind
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.plan_executor import Execution, PlanExecutor
 from mulligan.application.plan_mending import steps_at
@@ -203,7 +203,7 @@ class AppendService:
             refuse_conflicts(plan)
         self._resumes.refuse_where_impossible(run)
         with self._database.reading() as db:
-            index = _place(db, plan)
+            index = _place(db, plan, decision)
             _refuse_children_under_way(db, plan, index)
         correction_id = CorrectionId(self._ids.new())
         step = appended_step(plan.definition, correction_id, decision.step_name, asked.child)
@@ -292,12 +292,20 @@ def _once_more(decider: Plan, decision: Decision) -> ChildPlan:
     return child_of(step) or again(step)
 
 
-def _place(db: Transaction, plan: Plan) -> int:
-    """Where a step is added: behind all that is complete."""
-    if plan.is_executed:
+def _place(db: Transaction, plan: Plan, decision: Decision) -> int:
+    """Where a step is added: behind all that is complete. What was decided since is discarded when a plan goes on."""
+    start = None if plan.is_executed else db.checkpoints.newest_between_steps(plan.plan_id)
+    if start is None:
         return len(plan.definition.steps)
-    start = db.checkpoints.newest_between_steps(plan.plan_id)
-    return start.step_index if start else plan.progress.step_index
+    if decision in decisions_left_behind(db, plan.plan_id, start):
+        raise PlanNotReady(
+            plan_id=plan.plan_id,
+            phase=plan.phase,
+            state=plan.state,
+            reason=f"the step {decision.step_name!r} that decided did not come to its end, and runs again",
+            hint=f"{plan.way_on} first, or take the decision back with --mode revert",
+        )
+    return start.step_index
 
 
 def _refuse_children_under_way(db: Transaction, plan: Plan, index: int) -> None:

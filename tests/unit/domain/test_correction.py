@@ -5,14 +5,21 @@ from msgspec.structs import replace
 from mulligan.domain.correction import (
     Correction,
     CorrectionMode,
+    addition,
+    again,
+    appended_step,
+    child_of,
     choosing,
     guidance_of,
     intervention,
     line_left_behind,
+    with_appended,
+    with_step,
 )
 from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
-from mulligan.domain.step import Milestone
+from mulligan.domain.naming import LONGEST_NAME, name_problem
+from mulligan.domain.step import MergeStrategy, Milestone, Step, Subplans
 from tests.unit.examples import NOON, a_definition, a_step
 
 CHOICE = Choice(question="Which?", chosen="lark", alternatives=("ply", "own"), rationale="messages")
@@ -119,3 +126,38 @@ def test_a_return_takes_back_the_earliest_change_of_the_steps_that_it_goes_past(
     ]
     lines = {seq: line_left_behind(corrections, decisions, seq) for seq in (0, 25, 30, 40, 49)}
     assert lines == {0: 3, 25: 3, 30: 4, 40: None, 49: None}
+
+
+def test_the_guidance_for_appended_work_hangs_on_the_decision_and_belongs_to_the_new_step() -> None:
+    step = appended_step(a_definition(), CorrectionId("c"), "choose", again(a_step("choose")))
+    made = addition(CORRECTION, a_decision(DecisionType.CHOICE, "lark"), 5, 7, step)
+    assert (made.parent_decision_id, made.step_index, made.step_name) == ("d", 7, "append to choose")
+    assert made.choice.chosen == "use ply"
+
+
+def test_an_appended_step_has_a_name_that_no_other_has_nor_shares_a_variable_with() -> None:
+    plan = replace(a_definition(), steps=(a_step("append to x"), a_step("append-to-x 2"), a_step("other")))
+    child = again(a_step("x"))
+    step = appended_step(plan, CorrectionId("c"), "x", child)
+    assert (step.name, step.appended, child_of(step)) == ("append to x 3", "c", child)
+    assert isinstance(step.action, Subplans)
+    assert step.action.merge_strategy is MergeStrategy.THREE_WAY
+    assert child_of(a_step("x")) is None
+    long = "x" * LONGEST_NAME
+    names = (again(a_step(long)).name, appended_step(plan, CorrectionId("c"), long, child).name)
+    assert [name_problem(name) for name in names] == [None, None]
+
+
+def test_a_mended_plan_keeps_what_was_appended_behind_as_many_steps_as_before() -> None:
+    def named(name: str) -> Step:
+        return appended_step(a_definition(), CorrectionId(name), name, again(a_step(name)))
+
+    own = [a_step(name) for name in ("one", "two", "three")]
+    plan = replace(a_definition(), steps=tuple(own[:1]))
+    plan = with_step(with_step(plan, 1, named("a")), 2, named("b"))
+    plan = replace(plan, steps=(*plan.steps, own[1], named("c")))
+    mended = with_appended(replace(plan, steps=tuple(own)), plan)
+    names = ["one", "append to a", "append to b", "two", "append to c", "three"]
+    assert [step.name for step in mended.steps] == names
+    shorter = with_appended(replace(plan, steps=tuple(own[:1])), plan)
+    assert [step.name for step in shorter.steps] == ["one", "append to a", "append to b", "append to c"]
