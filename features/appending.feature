@@ -58,20 +58,27 @@ Feature: Appending work to a decision
       | path | status |
       | docs | added  |
 
-  Scenario: what overlaps is mended by hand
-    Given a plan file "edit.yaml"
+  Scenario: what overlaps with the work of others is mended by hand
+    Given a plan "in place"
+      """
+      config: {sandbox.strategy: in_place}
+      steps:
+        - {name: choose, decision: {question: How many?, chosen: two}}
+      """
+    And the plan was executed
+    And a plan file "edit.yaml"
       """
       name: edit
       steps:
         - {name: edit, tool: shell, args: {command: "hold; sed -i s/2/two/ text"}}
       """
-    When work is being appended to the decision "Which parser?" with "in words" and "--plan edit.yaml" and holds
+    When work is being appended to the decision "How many?" with "in words" and "--plan edit.yaml" and holds
     And someone writes "mine" to "text" in the sandbox
     And it goes on to its end
     Then it ends in a conflict, "subplan_conflicts"
     And the plan is "execute/constrained"
     When someone writes "both" to "text" in the sandbox
-    And the user types "plan resolve parsing"
+    And the user types "plan resolve 'in place'"
     And the plan is resumed with ""
     Then it succeeds
     And the plan is "execute/complete"

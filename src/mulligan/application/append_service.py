@@ -31,6 +31,7 @@ from mulligan.domain.correction import (
     child_of,
     with_step,
 )
+from mulligan.domain.counting import counted
 from mulligan.domain.decision import Choice, Decision
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
@@ -114,8 +115,7 @@ class AppendService:
                 run.told.append("it was begun before, and would be gone on with")
                 return self._answer(run, going, None, dry_run=True)
             adding = self._planned(run, asked)
-            if not run.plan.is_executed:
-                run.told += self._resumes.preview_of(run).messages
+            run.told += self._start(run) if run.plan.is_executed else self._resumes.preview_of(run).messages
             return self._answer(run, adding, None, dry_run=True)
 
     def append(self, wish: AppendWish, observer: Observer) -> Corrected:
@@ -137,6 +137,16 @@ class AppendService:
                 run.told.append("it was begun before, and is gone on with")
             execution = self._executor.run_on(run) if wish.execute else None
             return self._answer(run, adding, execution, dry_run=False)
+
+    def _start(self, run: Run) -> list[str]:
+        """What is told of the state that the work would start from, where it is not that of the last checkpoint."""
+        with self._database.reading() as db:
+            last = db.checkpoints.newest_between_steps(run.plan.plan_id)
+        found = sum(map(len, self._manager.compare(run, last).values())) if last else 0
+        if not last or not found:
+            return []
+        since = f"changed since {last.first_checkpoint_id}"
+        return [f"it would start from what is there, with {counted(found, 'path')} {since}"]
 
     # --- what is meant -------------------------------------------------------------------------------------
 

@@ -123,6 +123,7 @@ class PlanResumeService:
             log={"reason": "what was in no checkpoint between two steps was discarded"},
             correction=None,
             definition=None,
+            spared_children=(),
         )
         reason = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "resume"}, between_steps=False)
         before = self._returns.go(run, wanted, reason).before

@@ -23,7 +23,7 @@ from mulligan.application.settings_source import SettingsSource
 from mulligan.application.undo_service import UndoService
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, Reason
-from mulligan.domain.correction import Correction, intervention, line_left_behind
+from mulligan.domain.correction import Correction, intervention, line_that_tells
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import GroupId, IntentId, PlanId
 from mulligan.domain.intent import Intent, IntentKind
@@ -58,7 +58,7 @@ class Return(Struct, frozen=True, kw_only=True):
     log: JsonObject
     correction: Correction | None  # what is recorded beside it; None: it is no correction
     definition: PlanDefinition | None  # what the plan is afterwards; None: what it was there
-    spared_children: tuple[PlanId, ...] = ()  # that its step finds again, although they are to end
+    spared_children: tuple[PlanId, ...]  # that its step finds again, although they are to end
 
 
 class Returned(Struct, frozen=True, kw_only=True):
@@ -331,9 +331,12 @@ class ReturnService:
         plan_id = run.plan.plan_id
         if target.superseded:
             return db.plans.definition_on(plan_id, target.line)
-        corrections = db.corrections.list(plan_id)
-        begun = line_left_behind(corrections, db.decisions.list(plan_id), target.seq) if corrections else None
-        return run.plan.definition if begun is None else db.plans.definition_on(plan_id, begun - 1)
+        corrections, present = db.corrections.list(plan_id), run.plan.line
+        if not corrections:
+            return run.plan.definition
+        lines, decisions = db.history.lines(plan_id), db.decisions.list(plan_id)
+        line = line_that_tells(lines, corrections, decisions, present, target.seq)
+        return run.plan.definition if line == present else db.plans.definition_on(plan_id, line)
 
     def _new_line(self, db: Transaction, run: Run, target: CheckpointGroup, data: JsonObject) -> int:
         plan_id = run.plan.plan_id

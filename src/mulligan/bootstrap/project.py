@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.config import Entry, Source, parse_value, setting_named
 from mulligan.errors import NothingToChoose, UsageWrong
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from mulligan.application.rollback_service import Rollback
     from mulligan.application.sweep_service import SweepReport
     from mulligan.bootstrap.checkpoints import Checkpoints
+    from mulligan.bootstrap.configuration import Configuration
     from mulligan.bootstrap.services import Services
     from mulligan.bootstrap.session import Session
     from mulligan.bootstrap.tools import Tools
@@ -49,6 +49,8 @@ class Project:
     @cached_property
     def config(self) -> Configuration:
         """The settings of the project."""
+        from mulligan.bootstrap.configuration import Configuration
+
         return Configuration(services=self._services)
 
     @cached_property
@@ -369,34 +371,3 @@ def names_a_file(plan: str | Path) -> bool:
     if isinstance(plan, Path):
         return True
     return "/" in plan or plan.endswith((".yaml", ".yml")) or os.path.isfile(plan)  # noqa: PTH113 - never raises
-
-
-class Configuration:
-    """The settings of a project."""
-
-    def __init__(self, *, services: Services) -> None:
-        """Change the project's own file."""
-        self._services = services
-
-    def list(self) -> Sequence[Entry]:
-        """Every setting with its value and where it comes from."""
-        return self._services.shown_settings()
-
-    def get(self, key: str) -> Entry:
-        """One setting."""
-        name = setting_named(key, Source.COMMAND_LINE).key
-        return next(entry for entry in self.list() if entry.key == name)
-
-    def set(self, key: str, value: str) -> Entry:
-        """Set a key for this project, if the value is one it can have."""
-        from mulligan.adapters.settings import set_setting
-
-        parsed = parse_value(key, value, Source.COMMAND_LINE)
-        set_setting(self._services.settings_file, Source.PROJECT_FILE, key, parsed)
-        return self.get(key)
-
-    def unset(self, key: str) -> bool:
-        """Forget a key of this project; tells whether it was set."""
-        from mulligan.adapters.settings import unset_setting
-
-        return unset_setting(self._services.settings_file, Source.PROJECT_FILE, key)

@@ -49,10 +49,12 @@ def _blocks(status: PlanStatus, corrected: Corrected) -> list[Line | Table]:
         return _appended(status, corrected, corrected.appended)
     verb, be = ("would go", "to be ") if corrected.dry_run else ("went", "")
     by = f" by correction {correction.correction_id}" if correction.correction_id else ""
+    below = correction.plan_id != status.plan_id
+    who = f"child plan {correction.plan_id}" if below else f"plan {status.name}"
+    also = f", and plan {status.name} to before it was merged" if below else ""
     blocks: list[Line | Table] = [
         Line(
-            f"plan {status.name} {verb} back to {correction.restored_checkpoint} "
-            f"for attempt {correction.attempt}{by}",
+            f"{who} {verb} back to {correction.restored_checkpoint} for attempt {correction.attempt}{by}{also}",
             title=True,
         ),
         changes_line(len(corrected.changes_reverted), impact),

@@ -1,6 +1,6 @@
 """Corrections: a decision changed after the fact and all that followed from it done once more, or work added to it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 from itertools import count
@@ -15,6 +15,7 @@ from mulligan.domain.interpolation import output_of
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.naming import LONGEST_NAME
 from mulligan.domain.plan import PlanDefinition
+from mulligan.domain.rollback import NEVER, Line, is_live, live_segments
 from mulligan.domain.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
 
 _ROOM_FOR_A_NUMBER = 5  # characters, with its space
@@ -143,16 +144,29 @@ def with_appended(mended: PlanDefinition, recorded: PlanDefinition) -> PlanDefin
     return replace(mended, steps=tuple(steps))
 
 
-def line_left_behind(
-    corrections: Iterable[Correction], decisions: Iterable[Decision], seq: int
-) -> int | None:
-    """The line that began with the earliest live change of the steps after that moment; None: there is none.
+def line_that_tells(
+    lines: Sequence[Line],
+    corrections: Iterable[Correction],
+    decisions: Iterable[Decision],
+    line: int,
+    seq: int,
+) -> int:
+    """The line at whose end the plan is what it was at `seq`, for a plan that stands on `line` and has that live.
 
-    A return to before a correction takes back what the correction made of the plan.
+    A return to before a correction takes back what the correction made of the plan: then it is what it was before the
+    earliest that is left behind; and where that had itself left corrections behind, what it was before those.
     """
     redefining = {correction.intervention_id for correction in corrections if correction.redefines}
-    begun = (d.line for d in decisions if d.decision_id in redefining and not d.superseded and d.seq > seq)
-    return min(begun, default=None)
+    changes = [d for d in decisions if d.decision_id in redefining]
+    forks = {each.line: each.fork_seq for each in lines}
+    while True:
+        segments = live_segments(lines, line, NEVER)
+        begun = min(
+            (d.line for d in changes if d.seq > seq and is_live(segments, d.line, d.seq)), default=None
+        )
+        if begun is None:
+            return line
+        line, seq = begun - 1, forks[begun]
 
 
 def choosing(definition: PlanDefinition, step_name: str, chosen: str, guidance: str) -> PlanDefinition | None:

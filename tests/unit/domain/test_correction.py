@@ -12,13 +12,14 @@ from mulligan.domain.correction import (
     choosing,
     guidance_of,
     intervention,
-    line_left_behind,
+    line_that_tells,
     with_appended,
     with_step,
 )
 from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
 from mulligan.domain.naming import LONGEST_NAME, name_problem
+from mulligan.domain.rollback import Line
 from mulligan.domain.step import MergeStrategy, Milestone, Step, Subplans
 from tests.unit.examples import NOON, a_definition, a_step
 
@@ -110,22 +111,27 @@ def test_only_a_decision_step_can_choose() -> None:
 
 
 def test_a_return_takes_back_the_earliest_change_of_the_steps_that_it_goes_past() -> None:
-    def guidance(name: str, line: int, *, superseded: bool = False) -> Decision:
-        made = a_decision(DecisionType.USER_INTERVENTION, name)
-        return replace(made, decision_id=DecisionId(name), line=line, seq=line * 10, superseded=superseded)
-
     decisions = [
-        guidance("words", 2),
-        guidance("choice", 3),
-        guidance("file", 4),
-        guidance("gone", 5, superseded=True),
+        replace(
+            a_decision(DecisionType.USER_INTERVENTION, name),
+            decision_id=DecisionId(name),
+            line=line,
+            seq=line * 10,
+        )
+        for name, line in (("words", 2), ("choice", 3), ("file", 4), ("instead", 5))
     ]
     corrections = [
         replace(CORRECTION, intervention_id=d.decision_id, redefines=d.decision_id != "words")
         for d in decisions
     ]
-    lines = {seq: line_left_behind(corrections, decisions, seq) for seq in (0, 25, 30, 40, 49)}
-    assert lines == {0: 3, 25: 3, 30: 4, 40: None, 49: None}
+    forks = ((1, None, 0), (2, 1, 15), (3, 2, 25), (4, 3, 35), (5, 2, 22))
+    lines = [Line(line=number, parent_line=parent, fork_seq=seq) for number, parent, seq in forks]
+
+    def tells(line: int, *seqs: int) -> list[int]:
+        return [line_that_tells(lines, corrections, decisions, line, seq) for seq in seqs]
+
+    assert tells(4, 0, 25, 30, 40, 49) == [2, 2, 3, 4, 4]
+    assert tells(5, 12, 22, 50) == [2, 2, 5]  # the fifth left the third and fourth behind
 
 
 def test_the_guidance_for_appended_work_hangs_on_the_decision_and_belongs_to_the_new_step() -> None:
