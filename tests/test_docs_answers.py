@@ -124,8 +124,6 @@ plan correct --mode revert --guidance "use ply" --choose ply --yes {decision}
 plan correct --mode revert --guidance again --yes {decision}   # 3
 plan diff --correction {correction}
 plan tree
-plan correct --mode append --guidance more --yes {decision}
-plan log
 plan execute several.yaml
 plan diff several
 plan log several
@@ -179,6 +177,8 @@ checkpoint prune upgrade-api --keep 3 --dry-run
 checkpoint prune upgrade-api --keep 3
 checkpoint delete "tests pass"                              # 3
 checkpoint delete "before release"
+plan correct --mode append --guidance more --yes {decision}
+plan log upgrade-api
 gc --dry-run
 gc
 doctor

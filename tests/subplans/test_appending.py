@@ -238,6 +238,28 @@ def test_a_failed_child_is_gone_on_with_by_the_same_command(done: Family) -> Non
     assert correction_id(anew) != correction_id(corrected)
 
 
+class Killed(BaseException):
+    """Nothing that ran can say goodbye."""
+
+
+@pytest.mark.parametrize("when", [EventType.CORRECTION, EventType.SUBPLAN_SPAWNED, EventType.SUBPLAN_MERGED])
+@pytest.mark.parametrize("again", [True, False])
+def test_cut_off_it_ends_well_by_a_resume_or_the_same_command(
+    done: Family, when: EventType, again: bool
+) -> None:
+    def die(event: Event) -> None:
+        if event.type is when:
+            raise Killed
+
+    with pytest.raises(Killed):
+        append(done, act=die)
+    status = append(done)[0] if again else done.project().resume("p")[0]
+    assert (status.state, status.attempt) == (State.COMPLETE, 2)
+    assert done.noted("ran") == ["one", "more"]
+    assert done.files()["more"] == "and more\n"
+    assert [plan.name for plan in done.project().plans()] == ["p", "extra"]
+
+
 def test_it_can_wait_and_the_same_command_goes_on_with_it(done: Family) -> None:
     status, corrected = append(done, execute=False)
     assert (status.state, ran(status)[-1]) == (State.QUEUED, ("append to pick", "pending"))

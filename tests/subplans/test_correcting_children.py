@@ -16,7 +16,7 @@ from mulligan.errors import (
 )
 from mulligan.ports import Unobserved
 from tests.faults.projects import services_of
-from tests.subplans.corrections import PICK, append, decision, decisions, guidance_id
+from tests.subplans.corrections import PICK, append, decision, decisions, file_of, guidance_id
 from tests.subplans.families import Family, Steps, children, note, shell
 
 CHILD: Steps = [
@@ -199,3 +199,21 @@ def test_work_appended_to_a_decision_of_a_child_comes_into_the_plan_above(family
     assert guidance_id(corrected) in [d.id for d in decisions(family)]
     again, _ = append(family, None, guidance="and again")
     assert again.state is State.COMPLETE
+
+
+def test_a_step_of_what_was_appended_finds_its_variables_when_it_runs_once_more(family: Family) -> None:
+    (family.real / "agent.py").write_text(
+        "def think(context):\n"
+        "    context.record_decision('How?', chosen=context.variables['how'])\n"
+        "    with (context.path() / 'thought').open('a') as file:\n"
+        "        file.write(context.variables['how'] + ' ' + context.outputs['begin'] + '\\n')\n"
+    )
+    think = {"name": "think", "tool": "python", "args": {"function": "agent:think"}}
+    executed(family)
+    file = file_of(family, [shell("echo begun", "begin"), think], variables={"how": "slowly"})
+    family.project().correct(decision(family), guidance="g", mode="append", mended=file)
+    status, corrected = append(family, None, decision(family, "How?"))
+    assert status.state is State.COMPLETE
+    assert family.files()["thought"] == "slowly begun\n" * 2
+    assert corrected.appended is not None
+    assert corrected.appended.child_plan == "think again"

@@ -1,7 +1,7 @@
 """Appends work to a decision: nothing is undone, a child plan runs on what is there and is merged."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,6 +42,7 @@ from mulligan.domain.step import ChildPlan, Step
 from mulligan.errors import DecisionSuperseded, NothingToAppend, PlanNotReady
 from mulligan.ports import Clock, Database, Ids, Observer, SnapshotStore, Transaction
 
+T = TypeVar("T")
 # Reads the plan file whose steps are appended; they may name these outputs of the plan.
 ReadAppended: TypeAlias = Callable[[PlanDefinition, Mapping[str, Json]], ChildPlan]
 
@@ -151,7 +152,7 @@ class AppendService:
     # --- what is meant -------------------------------------------------------------------------------------
 
     def _plan_of(self, wish: AppendWish) -> PlanId:
-        """The plan that gets the work: the one that decided, or that above it whose result goes anywhere."""
+        """The plan that gets the work: the one that decided, or the topmost above it, where all comes together."""
         refuse_text("guidance", wish.guidance)
         with self._database.reading() as db:
             return lineage(db, db.decisions.resolve(wish.decision).plan_id)[0].plan_id
@@ -171,15 +172,13 @@ class AppendService:
                 reason="its plan is a session, whose steps are those of a program",
                 hint=f"`--mode revert` hands the guidance to the program; {run.plan.way_on}",
             )
-        outputs = {
-            name: output
-            for name, output in decider.progress.outputs.items()
-            if decider.plan_id != run.plan.plan_id and run.outputs.get(name) != output
-        }
+        outputs = _beyond(decider.progress.outputs, run.outputs)  # none, unless a child decided
         if wish.read is not None:
             child = wish.read(run.plan.definition, {**run.outputs, **outputs})
         else:
             child = _once_more(decider, decision)
+            variables = _beyond(decider.definition.variables, run.plan.definition.variables)
+            child = replace(child, variables={**variables, **child.variables})
         child = replace(child, outputs={**outputs, **child.outputs})
         return _Asked(decision=decision, guidance=wish.guidance, child=child)
 
@@ -192,11 +191,12 @@ class AppendService:
             corrections = db.corrections.list(plan.plan_id)
         wanted = (asked.decision.decision_id, asked.guidance, asked.child)
         for index, step in enumerate(plan.definition.steps):
+            if not corrections or step.appended != corrections[-1].correction_id:
+                continue
+            latest = corrections[-1]
             ended = index < plan.progress.step_index and plan.state is not State.PROCESSING
-            for correction in corrections[-1:]:
-                found = (correction.decision_id, correction.guidance, child_of(step))
-                if step.appended == correction.correction_id and found == wanted and not ended:
-                    return _Adding(correction=correction, step=step, child=asked.child, index=index)
+            if not ended and (latest.decision_id, latest.guidance, child_of(step)) == wanted:
+                return _Adding(correction=latest, step=step, child=asked.child, index=index)
         return None
 
     def _check_going_on(self, run: Run) -> None:
@@ -289,6 +289,11 @@ class AppendService:
             execution=execution,
             messages=tuple(run.told),
         )
+
+
+def _beyond(there: Mapping[str, T], here: Mapping[str, T]) -> dict[str, T]:
+    """What is known there and not here, or is something else here."""
+    return {name: value for name, value in there.items() if name not in here or here[name] != value}
 
 
 def _once_more(decider: Plan, decision: Decision) -> ChildPlan:
