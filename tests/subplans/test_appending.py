@@ -11,6 +11,7 @@ from mulligan.domain.event import Event, EventType
 from mulligan.domain.history_tree import NodeType
 from mulligan.domain.plan import Phase, State
 from mulligan.errors import (
+    CheckpointNotFound,
     ConflictsUnresolved,
     DecisionSuperseded,
     NothingToChoose,
@@ -310,6 +311,25 @@ def test_it_works_in_place_and_applies_like_the_rest(family: Family) -> None:
     first = family.project().checkpoints.list("p")[0].checkpoint_id
     family.project().rollback("p", first)
     assert not (family.real / "more").exists()
+
+
+def test_a_plan_that_could_not_be_applied_gets_the_work_that_mends_it(done: Family) -> None:
+    (done.sandbox() / "text").write_text("plan\n")
+    (done.real / "text").write_text("others\n")
+    status, _ = done.project().apply("p")
+    assert (status.phase, status.state) == (Phase.APPLY, State.CONSTRAINED)
+    assert append(done, dry_run=True)[0].state is State.CONSTRAINED
+    status, _ = append(done, [shell("echo others > text", "mend")])
+    assert (status.phase, status.state) == (Phase.EXECUTE, State.COMPLETE)
+    assert done.project().apply("p")[0].state is State.APPLIED
+
+
+def test_what_was_pruned_cannot_be_compared(done: Family) -> None:
+    _, corrected = append(done)
+    done.project().checkpoints.prune("p", keep=2)
+    with pytest.raises(CheckpointNotFound, match="appended to") as refused:
+        done.project().diff_of_correction(correction_id(corrected))
+    assert "--from" in refused.value.next_step
 
 
 def test_databases_are_appended_to_as_well(family: Family) -> None:

@@ -34,7 +34,7 @@ from mulligan.domain.correction import (
 from mulligan.domain.counting import counted
 from mulligan.domain.decision import Choice, Decision
 from mulligan.domain.event import EventType
-from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
+from mulligan.domain.ids import CorrectionId, DecisionId, PlanId
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.plan import Phase, Plan, PlanDefinition, State
 from mulligan.domain.rollback import Line
@@ -232,7 +232,7 @@ class AppendService:
             attempt=plan.attempt + 1,
             superseded_decisions=(),
             cancelled_child_plans=(),
-            restored_checkpoint=CheckpointId(""),  # taken when it is recorded
+            restored_checkpoint=None,
             created_at=self._clock.now(),
         )
         return _Adding(correction=correction, step=step, child=asked.child, index=index)

@@ -289,7 +289,7 @@ def correction_view(correction: Correction, *, dry_run: bool) -> CorrectionView:
         attempt=correction.attempt,
         superseded_decisions=correction.superseded_decisions,
         cancelled_child_plans=correction.cancelled_child_plans,
-        restored_checkpoint=correction.restored_checkpoint or None,
+        restored_checkpoint=correction.restored_checkpoint,
     )
 
 

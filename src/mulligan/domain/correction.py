@@ -42,7 +42,8 @@ class Correction(Struct, frozen=True, kw_only=True):
     attempt: int
     superseded_decisions: tuple[DecisionId, ...]
     cancelled_child_plans: tuple[PlanId, ...]
-    restored_checkpoint: CheckpointId  # where the attempt began: gone back to, or taken for what is appended
+    # Where the attempt begins: gone back to, or taken for what is appended; None: that is still to be done.
+    restored_checkpoint: CheckpointId | None
     created_at: datetime
 
     def to_json(self) -> JsonObject:
