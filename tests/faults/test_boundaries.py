@@ -37,7 +37,7 @@ FALLIBLE = [name for name, (errors, _, _) in ACTS.items() if errors]
 STOPPABLE = ("call.run", "group.record", "pack.sync", "restore.place", "rows.commit", "sandbox.record")
 
 IN_A_CORRECTION = ("return.intend", "return.ready", "restore.place")  # beside `correction.settle`
-IN_AN_APPEND = ("subplan.spawn", "sandbox.record", "call.run", "restore.place")  # beside `append.record`
+IN_AN_APPEND = ("subplan.spawn", "restore.place")  # beside `append.record`: the child, and its merge
 
 
 @pytest.fixture(scope="module")
