@@ -13,7 +13,14 @@ from mulligan.domain.placement import lie_together, sidecars
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange
-from mulligan.errors import MulliganError, PlanTakenOver, RestoreFailed, RestoreIncomplete, SandboxMissing
+from mulligan.errors import (
+    ChangedMeanwhile,
+    MulliganError,
+    PlanTakenOver,
+    RestoreFailed,
+    RestoreIncomplete,
+    SandboxMissing,
+)
 from mulligan.ports import SandboxKinds, SnapshotStore
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
@@ -112,6 +119,11 @@ class CheckpointManager:
             return self.restore(run, group)
         except (SandboxMissing, PlanTakenOver):
             raise  # seen before anything is touched, or no longer ours to touch
+        except ChangedMeanwhile as changed:  # by others, while it went on: going back would take that away
+            paths = ", ".join(s.path for s in run.sandboxes)
+            raise RestoreIncomplete(
+                path=paths, plan_id=run.plan.plan_id, reason=changed.text, hint=changed.next_step
+            ) from changed
         except MulliganError as failure:
             try:
                 self.restore(run, before)
