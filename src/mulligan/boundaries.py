@@ -125,6 +125,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a call recorded as running; resume interrupts it and goes back to before the step",
         "what the tool did, recorded nowhere; resume keeps it in a group and goes back to before the step",
     ),
+    "call.start": (
+        _NONE,
+        "a call recorded as running, of which nothing has begun; resume interrupts it",
+        "a call that is ended with its processes; resume keeps what it did in a group and goes back to before the step",
+    ),
     "room.make": (_NAMES, "nothing", "an empty room, cleared by the next process that needs one"),
     "room.clear": (_NONE, "a room with work in progress, cleared likewise", "no room"),
     "folder.make": (_NAMES, "no folder", "an empty folder"),

@@ -172,6 +172,7 @@ def test_one_stopped_inside_of_a_rollback_of_a_checkout(moment: str, looked: boo
 
 
 STEPS = [
+    ("before:call.start", False),
     ("after:call.run", False),
     ("before:pack.name", True),
     ("before:git.name", True),
