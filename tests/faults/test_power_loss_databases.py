@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from mulligan.bootstrap.project import Project
+from mulligan.boundaries import watch
+from mulligan.errors import ChangedMeanwhile
 from mulligan.ports import Unobserved
 from tests.faults.projects import project_in, services_of
 from tests.recorded_disk import RecordedDisk, recorded
@@ -95,6 +97,34 @@ class Cuts:
             if path.startswith(str(file)) and not path.endswith("-shm"):
                 (self._place / Path(path).name).write_bytes(data)
         return self._place / file.name
+
+
+def test_what_another_program_commits_in_the_very_moment_is_kept_and_named(tmp_path: Path) -> None:
+    for mode in ("delete", "wal"):
+        real = make(tmp_path / mode, COPIED, mode)
+        for moment in ("restore.stage", "database.write"):
+            commit_at(moment, real, f"by another, at {moment}")
+            with pytest.raises(ChangedMeanwhile) as stopped:
+                project_in(tmp_path / mode).apply("p")
+            assert str(real) in stopped.value.facts["paths"]
+            assert f"by another, at {moment}" in rows_of(real)
+            assert not any("plan" in row for row in rows_of(real))
+            with closing(sqlite3.connect(real)) as database, database:
+                database.execute("DELETE FROM t WHERE x LIKE 'by another%'")
+        assert project_in(tmp_path / mode).apply("p")[1].error is None
+        assert "plan" in rows_of(real)
+
+
+def commit_at(moment: str, file: Path, row: str) -> None:
+    """Let another program write a row right before the first act of that name."""
+
+    def strike(when: str, act: str) -> None:
+        if (when, act) == ("before", moment):
+            watch(None)
+            with closing(sqlite3.connect(file)) as database, database:
+                database.execute("INSERT INTO t VALUES (?)", (row,))
+
+    watch(strike)
 
 
 DONE: dict[str, tuple[str, Callable[[Project], object]]] = {

@@ -157,6 +157,18 @@ def test_what_is_staged_while_files_are_written_is_seen_under_the_lock(site: App
     assert run_git(site.real, "log", "--format=%s").split() == ["first"]
 
 
+def test_a_lock_that_git_takes_right_after_the_index_is_written_is_left_alone(site: Applying) -> None:
+    lock = site.real / ".git" / "index.lock"
+
+    def strike(when: str, act: str) -> None:
+        if (when, act) == ("after", "position.index"):
+            lock.write_text("of a git command that has just begun")
+
+    watch(strike)
+    site.applied()
+    assert lock.read_text() == "of a git command that has just begun"
+
+
 IN_PLACE = """name: p
 config: {sandbox.strategy: in_place}
 resources: {here: {type: git-checkout, location: real}}
