@@ -17,7 +17,9 @@ from typing import Any
 
 import pytest
 
-_OPEN = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p, c_int, POINTER(c_int))
+_OPEN = CFUNCTYPE(
+    c_int, c_void_p, c_void_p, c_void_p, c_int, c_void_p
+)  # more than a name stands behind the name
 _DELETE = CFUNCTYPE(c_int, c_void_p, c_char_p, c_int)
 _WRITE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int, c_int64)
 _TRUNCATE = CFUNCTYPE(c_int, c_void_p, c_int64)
@@ -199,8 +201,8 @@ def _around(original: Any, disk: RecordedDisk) -> _Vfs:
         own.write, own.truncate, own.sync = _WRITE(write), _TRUNCATE(truncate), _SYNC(sync)
         return own
 
-    def open_file(_vfs: int, name: bytes | None, file: int, flags: int, told: Any) -> int:
-        path = os.fsdecode(name) if name else ""
+    def open_file(_vfs: int, name: int | None, file: int, flags: int, told: int | None) -> int:
+        path = os.fsdecode(ctypes.string_at(name)) if name else ""
         is_new = bool(path) and not os.path.exists(path)
         code = original.contents.open(ctypes.addressof(original.contents), name, file, flags, told)
         opened = ctypes.cast(file, POINTER(_File)).contents

@@ -98,6 +98,6 @@ def test_an_apply_after_it_loses_nothing(folder: Path) -> None:
         shutil.rmtree(folder)
         shutil.copytree(kept, folder, symlinks=True)
     assert refused > 3
-    assert done > 1
+    assert done
     assert project_in(folder).doctor().healthy
     assert project_in(folder).apply("p")[1].error is None

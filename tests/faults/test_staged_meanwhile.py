@@ -27,12 +27,14 @@ def nobody_watches() -> Iterator[None]:
 
 
 def at(moment: str, do: Callable[[], object]) -> None:
-    """Do something right before the first act of that name."""
+    """Do something right before the first act of that name after what is to be done was recorded."""
+    passed: set[str] = set()
 
     def strike(when: str, act: str) -> None:
-        if (when, act) == ("before", moment):
+        if when == "before" and act == moment and passed & {"apply.ready", "return.ready"}:
             watch(None)
             do()
+        passed.add(act)
 
     watch(strike)
 

@@ -49,10 +49,9 @@ class DatabaseFiles(Struct, frozen=True):
     def version(self) -> Version:
         """What every commit changes, in whatever journal mode; nothing is opened, which would let go of locks."""
         with self.folder() as fd:
-            found = (_stat(fd, name) for name in (self.name, sidecars(self.name)[0]))
-            return tuple(
-                (st.st_ino, st.st_size, st.st_mtime_ns) if st and st.st_size else None for st in found
-            )
+            found = [_stat(fd, name) for name in (self.name, sidecars(self.name)[0])]
+        files = [st if st and stat.S_ISREG(st.st_mode) and st.st_size else None for st in found]
+        return tuple((st.st_ino, st.st_size, st.st_mtime_ns) if st else None for st in files)
 
     def stat(self, name: str) -> os.stat_result | None:
         """What stands in the database's folder under that name; None for nothing."""
