@@ -1,13 +1,14 @@
 """What users stage or check out while an apply or a return lies cut off is theirs: it stays, or stops that by name."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from mulligan.boundaries import watch
 from mulligan.domain.event import Event, EventType
-from mulligan.errors import ChangedMeanwhile, PlanAlreadyComplete, RestoreIncomplete
+from mulligan.errors import ChangedMeanwhile, PlanAlreadyComplete, ResourceUnsuitable, RestoreIncomplete
 from tests.applied import Applying, complete, write
 from tests.faults.projects import project_in
 from tests.git_world import run_git
@@ -86,6 +87,7 @@ def claimed(site: Applying) -> list[str]:
 
 @pytest.mark.parametrize("moment", ["restore.place", "apply.settle"])
 def test_what_is_staged_while_an_apply_lies_cut_off_stays_staged(site: Applying, moment: str) -> None:
+    run_git(site.real, "update-index", "--assume-unchanged", "text")
     before = status(site)
     cut_off(site, moment)
     write(site.real, {"mine": "mine", "other": "edited and staged\n"})
@@ -93,6 +95,7 @@ def test_what_is_staged_while_an_apply_lies_cut_off_stays_staged(site: Applying,
     assert claimed(site) == []
     assert sorted(status(site)) == sorted([*before, "A  mine", "M  other"])
     assert run_git(site.real, "show", ":text") == LINES
+    assert run_git(site.real, "ls-files", "-v", "text") == "h text\n"
     assert run_git(site.real, "log", "--format=%s").split() == ["first"]
     assert (site.real / "text").read_text() == LINES
     assert not (site.real / "new").exists()
@@ -117,6 +120,7 @@ def test_an_entry_that_the_apply_wrote_and_someone_staged_again_is_left_and_name
 def test_a_look_at_a_checkout_is_no_change_of_it(site: Applying) -> None:
     """`git status` writes the index anew with other times; flags of entries are kept."""
     run_git(site.real, "update-index", "--assume-unchanged", "text")
+    run_git(site.real, "update-index", "--skip-worktree", "other")
     before = status(site)
     cut_off(site, "apply.settle")
     for name in ("text", "other"):
@@ -124,7 +128,18 @@ def test_a_look_at_a_checkout_is_no_change_of_it(site: Applying) -> None:
     run_git(site.real, "status")
     assert claimed(site) == []
     assert status(site) == before
-    assert run_git(site.real, "ls-files", "-v", "text") == "h text\n"
+    assert run_git(site.real, "ls-files", "-v", "text", "other") == "S other\nh text\n"
+
+
+def test_an_index_that_was_ruined_while_an_apply_lay_cut_off_is_left_and_named(site: Applying) -> None:
+    cut_off(site, "apply.settle")
+    index = site.real / ".git" / "index"
+    index.write_text("ruined")
+    told = claimed(site)
+    assert any(f"{index} was changed by others" in text for text in told), told
+    assert index.read_text() == "ruined"
+    assert run_git(site.real, "log", "--format=%s").split() == ["first"]
+    assert (site.real / "text").read_text() == LINES
 
 
 def test_a_branch_that_was_switched_while_an_apply_lay_cut_off_stays(site: Applying) -> None:
@@ -203,6 +218,23 @@ def test_a_return_in_place_that_lies_cut_off_stops_at_an_index_that_someone_chan
     run_git(real, "add", "other")
     project_in(in_place).rollback("p", "first")
     assert run_git(real, "status", "--porcelain") == ""
+
+
+def test_a_return_in_place_that_lies_cut_off_waits_for_a_git_command_and_is_not_dropped(
+    in_place: Path,
+) -> None:
+    real = in_place / "real"
+    at("position.sync", die)  # all files are back, HEAD and index are not
+    with pytest.raises(Death):
+        project_in(in_place).rollback("p", "first")
+    (real / ".git" / "index.lock").touch()
+    with pytest.raises(ResourceUnsuitable, match=r"index\.lock"):
+        project_in(in_place).resume("p")
+    (real / ".git" / "index.lock").unlink()
+    with suppress(PlanAlreadyComplete):
+        project_in(in_place).resume("p")
+    assert project_in(in_place).status("p").state == "complete"
+    assert run_git(real, "status", "--porcelain").splitlines() == ["D  gone", "M  text"]
 
 
 def test_a_return_in_place_does_not_replace_what_is_staged_while_it_goes_on(in_place: Path) -> None:

@@ -125,18 +125,22 @@ class CheckpointManager:
                 path=paths, plan_id=run.plan.plan_id, reason=changed.text, hint=changed.next_step
             ) from changed
         except MulliganError as failure:
-            try:
-                self.restore(run, before)
-            except PlanTakenOver:
-                raise
-            except MulliganError as worse:
-                raise RestoreIncomplete(
-                    path=", ".join(s.path for s in run.sandboxes), plan_id=run.plan.plan_id, reason=worse.text
-                ) from failure
+            self.undo(run, before, failure)
             if isinstance(failure, RestoreFailed):
                 hint = "everything is as it was before; mend the cause, then try again"
                 raise RestoreFailed(hint=hint, **failure.facts) from failure
             raise
+
+    def undo(self, run: Run, before: Stored, failure: MulliganError) -> None:
+        """Bring every sandbox back to what it was before something failed."""
+        try:
+            self.restore(run, before)
+        except PlanTakenOver:
+            raise
+        except MulliganError as worse:
+            raise RestoreIncomplete(
+                path=", ".join(s.path for s in run.sandboxes), plan_id=run.plan.plan_id, reason=worse.text
+            ) from failure
 
     def changed_since(self, run: Run, before: tuple[Capture, ...]) -> tuple[str, ...]:
         """The paths in which the sandboxes differ from what they held before."""

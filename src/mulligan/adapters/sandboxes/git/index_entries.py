@@ -32,12 +32,13 @@ def same_entries(there: Git, one: Path, other: Path) -> bool:
     return found is not None and found == entries_in(there, other)
 
 
-def take_back(there: Git, index: Path, written: Entries, before: Entries, null_id: str) -> list[bytes]:
+def take_back(
+    there: Git, index: Path, present: Entries, written: Entries, before: Entries, null_id: str
+) -> list[bytes]:
     """Let an index say again what it said before something was written to it; what others wrote since stays.
 
-    Gives the paths of those entries that were written, and by others again.
+    `present` is what it says. Gives the paths of those entries that were written, and by others again.
     """
-    present = entries_in(there, index) or {}
     ours = [path for path in {**before, **written} if before.get(path) != written.get(path)]
     left = {path for path in ours if present.get(path) not in (before.get(path), written.get(path))}
     back = [path for path in ours if path not in left and present.get(path) != before.get(path)]

@@ -3,6 +3,8 @@
 HEAD and the branch it names are what their bytes are. An index is what its entries say.
 """
 
+import os
+import shutil
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
@@ -49,18 +51,22 @@ class Standings:
             return present, theirs
         if not theirs:
             return before, ()
-        indexes = [self._index_of(each, str(number)) for number, each in enumerate((written, before))]
-        was_written, was_before = (entries_in(self._there, index) for index in indexes)
-        if was_written is None or was_before is None:
-            return present, theirs
+        was_written, was_before = (
+            entries_in(self._there, self._index_of(root, name))
+            for root, name in ((written, "written"), (before, "before"))
+        )
         self._store.restore(Snapshot((before,)), position, Unobserved())
         merged = position.path / _INDEX
-        merged.unlink(missing_ok=True)
-        self._index_of(present, "present").rename(merged)
-        left = take_back(self._there, merged, was_written, was_before, self._null_id)
+        shutil.copy2(self._index_of(present, "present"), merged)
+        here = entries_in(self._there, merged)
+        if was_written is None or was_before is None or here is None:
+            left = theirs  # git cannot read one of them: it stays whole
+        else:
+            again = take_back(self._there, merged, here, was_written, was_before, self._null_id)
+            left = tuple(f"{_INDEX} ({os.fsdecode(path)})" for path in again)
         stamp(position.path)
         (root,) = self._store.capture(position, Unobserved()).snapshot.roots
-        return root, tuple(f"{_INDEX} ({path.decode('utf-8', 'surrogateescape')})" for path in left)
+        return root, left
 
     def _differences(self, one: Root, other: Root) -> list[TreeDifference]:
         found = self._store.difference(one, other)
