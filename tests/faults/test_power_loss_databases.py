@@ -29,7 +29,7 @@ resources: {folder: {type: fs-directory, location: data}, data: {type: sqlite, l
 steps:
   - {name: rows, tool: sql, resource: data, args: {statements: ["UPDATE t SET x = x || 'plan'"]}}
 """
-ROWS = [(f"{number} {'x' * 900}",) for number in range(40)]  # several pages
+ROWS = [(f"{number} {'x' * 900}",) for number in range(20)]  # several pages
 
 
 def make(folder: Path, plan: str, mode: str) -> Path:
@@ -68,7 +68,7 @@ class Cuts:
         assert self._is_intended(first), "written before that was recorded"
         for moment in range(first, len(self._disk.notes) + 1):
             settled = not self._is_intended(moment)
-            for image in self._disk.images(moment, seeds=2):
+            for image in self._disk.images(moment, seeds=1):
                 rows = self._rows(image)
                 assert rows == after or (rows == before and not settled), (
                     moment,
