@@ -116,13 +116,15 @@ def test_what_another_program_commits_in_the_very_moment_is_kept_and_named(tmp_p
 
 
 def commit_at(moment: str, file: Path, row: str) -> None:
-    """Let another program write a row right before the first act of that name."""
+    """Let another program write a row right before the first act of that name after all was looked at and recorded."""
+    passed: set[str] = set()
 
     def strike(when: str, act: str) -> None:
-        if (when, act) == ("before", moment):
+        if (when, act) == ("before", moment) and "apply.ready" in passed:
             watch(None)
             with closing(sqlite3.connect(file)) as database, database:
                 database.execute("INSERT INTO t VALUES (?)", (row,))
+        passed.add(act)
 
     watch(strike)
 
