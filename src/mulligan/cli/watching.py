@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from mulligan.cli import glyphs
 from mulligan.cli.answer import Answer, Format, Line, Span
-from mulligan.cli.encode import harmless_lines
+from mulligan.cli.encode import harmless, harmless_lines
 from mulligan.cli.event_text import told
 from mulligan.cli.screen import Screen, can_draw
 from mulligan.cli.status_answer import status_answer
 from mulligan.cli.streams import lead_nowhere
 from mulligan.cli.times import ago, clock_time, lasting, running
+from mulligan.domain.event import EventType
 from mulligan.domain.step import StepStatus
 from mulligan.errors import Interrupted
 
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
     from mulligan.application.progress_queries import PlanProgress
     from mulligan.bootstrap.project import Project
     from mulligan.cli.invocation import Invocation
+    from mulligan.domain.event import Event
     from mulligan.domain.ids import PlanId
     from mulligan.domain.step import StepRecord
 
 _PACE = 0.2  # seconds between two looks at whether something was recorded
 _LOOK = 1.0  # seconds after which one looks anyway: a process that is gone records nothing
 _LEAVES = "Ctrl-C leaves the plan running"
+_UNTOLD = (EventType.TOOL_CALLED, EventType.PRUNED)  # in a line of their own: the step that ended says it
 _MARKS = {
     StepStatus.DONE: (glyphs.DONE, "green"),
     StepStatus.FAILED: (glyphs.FAILED, "red"),
@@ -92,11 +95,12 @@ def _on_a_screen(looks: Iterator[PlanProgress]) -> None:
 def frame(look: PlanProgress, now: datetime, lines: int) -> list[tuple[Span, ...]]:
     """What a screen of so many lines shows of a plan; of many steps those around the one that runs."""
     attempt = f", attempt {look.attempt}" if look.attempt > 1 else ""
-    state = f" ({look.plan_id}) is {look.phase}/{look.state}{attempt}"
+    state = f" is {look.phase}/{look.state}{attempt}"
     counts = f"{look.steps_done} of {len(look.steps)} steps done, last changed {ago(look.updated_at, now)}"
     if not look.worked_on:
         counts += "; nobody works on it yet"
-    head = [(Span(f"plan {look.name}", "bold"), Span(state)), (Span(counts, "dim"),)]
+    title = (Span(f"plan {look.name}", "bold"), Span(state), Span(f"  {look.plan_id}", "dim"))
+    head = [title, (Span(counts, "dim"),)]
     children = [row for child in look.children for row in _child_rows(child, now, "    ")]
     checkpoints = [
         (
@@ -121,16 +125,17 @@ def _step_rows(
         room -= 2  # for how many are left out before and after
         first = max(0, min(at - room // 2, len(steps) - room))
     shown = steps[first : first + room]
-    if len(steps) > len(shown):
+    after = len(steps) - first - len(shown)
+    if first:
         yield (Span(f"  {first} before", "dim"),)
     for step in shown:
         yield _step_row(step, look, now)
         if step.index == at:
             yield from children
-    if not any(step.index == at for step in shown):
+    if at == len(steps):
         yield from children
-    if len(steps) > len(shown):
-        yield (Span(f"  {len(steps) - first - len(shown)} after", "dim"),)
+    if after:
+        yield (Span(f"  {after} after", "dim"),)
 
 
 def _step_row(step: StepRecord, look: PlanProgress, now: datetime) -> tuple[Span, ...]:
@@ -164,23 +169,22 @@ def _in_lines(project: Project, looks: Iterator[PlanProgress]) -> None:
     for look in looks:
         if look is before:
             continue
+        news = sorted(_news(project, look, "", seen), key=lambda each: each[0].created_at)
         if before is None:
-            print(
-                harmless_lines(f"plan {look.name} ({look.plan_id}) is {look.phase}/{look.state}"), flush=True
-            )
-        for line in _news(project, look, "", seen, from_now=before is None):
-            print(harmless_lines(line), flush=True)
+            print(harmless(f"plan {look.name} ({look.plan_id}) is {look.phase}/{look.state}"), flush=True)
+        else:
+            for event, whose in news:
+                print(harmless_lines(f"{clock_time(event.created_at)} {whose}{told(event)}"), flush=True)
         before = look
 
 
 def _news(
-    project: Project, look: PlanProgress, whose: str, seen: dict[PlanId, int], *, from_now: bool
-) -> Iterator[str]:
-    """What happened to a plan since it was last asked, and to its children; `from_now`: nothing yet."""
+    project: Project, look: PlanProgress, whose: str, seen: dict[PlanId, int]
+) -> Iterator[tuple[Event, str]]:
+    """What happened to a plan and its children since it was last asked, each with whose it is."""
     events = project.log(look.plan_id, after=seen.get(look.plan_id, 0))
     if events:
         seen[look.plan_id] = events[-1].seq
-    if not from_now:
-        yield from (f"{clock_time(event.created_at)} {whose}{told(event)}" for event in events)
+    yield from ((event, whose) for event in events if event.type not in _UNTOLD)
     for child in look.children:
-        yield from _news(project, child, f"{whose}[{child.name}] ", seen, from_now=from_now)
+        yield from _news(project, child, f"{whose}[{child.name}] ", seen)
