@@ -23,8 +23,8 @@ steps:
 
 NAMES = """
 Application CheckpointView Checkpoints Configuration Corrected Diagnosis Diff Event Execution ExportedFolder Listing
-MulliganError PlanLine PlanStatus Project Pruning Resource ResumePreview Rollback Session State StepContext SweepReport
-Tools TreeNode Verification directory errors git init open sqlite tool
+MulliganError PlanLine PlanProgress PlanStatus Project Pruning Resource ResumePreview Rollback Session State StepContext
+SweepReport Timeline Tools TreeNode Verification directory errors git init open sqlite tool
 """
 
 # What programs call, with the names they may give.

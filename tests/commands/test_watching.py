@@ -104,6 +104,8 @@ def test_a_terminal_shows_it_in_place_until_someone_leaves(project: Path) -> Non
     assert re.fullmatch(r"    ▸ docs  wait  \d+ s  0 of 1", last[4])
     assert [line[:4] for line in last[5:8]] == ["  ○ "] * 3
     assert last[8:] == ["no longer watched; the plan goes on"]
+    refused = ask(project, "plan", "resume", "slow")["error"]
+    assert (refused["kind"], refused["since"][-1]) == ("plan_busy", "Z")
     (project.parent / "go").touch()
     assert answer_of(process)["exit_code"] == 0, "it was left alone"
 

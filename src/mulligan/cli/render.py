@@ -15,10 +15,13 @@ from mulligan.cli.encode import encode, harmless, harmless_lines
 from mulligan.cli.glyphs import has_signs, plain_signs
 from mulligan.cli.patch_colours import styled_lines
 from mulligan.cli.streams import lead_nowhere
+from mulligan.cli.times import local_time
 from mulligan.domain.json_value import Json, JsonObject
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from mulligan.errors import MulliganError
 
 _ANY = 1 << 20  # columns: as many as a table wants
 _NARROW = 20  # columns: with less room the terminal breaks lines itself
@@ -37,7 +40,7 @@ def render(answer: Answer, command: str, format: Format, started: datetime, took
     for message in answer.messages:
         write(sys.stderr, f"note: {harmless(message)}\n")
     if answer.error is not None:
-        write(sys.stderr, f"error: {harmless_lines(answer.error.text)}\n")
+        write(sys.stderr, f"error: {harmless_lines(_with_local_times(answer.error))}\n")
         if answer.error.next_step:
             write(sys.stderr, f"hint: {harmless(answer.error.next_step)}\n")
 
@@ -55,6 +58,13 @@ def draw_blocks(answer: Answer, format: Format) -> None:
                 write(sys.stdout, _plain_rows(block))
             case _:
                 write(sys.stdout, _plain(block))
+
+
+def _with_local_times(error: MulliganError) -> str:
+    text = error.text
+    for moment in (fact for fact in error.facts.values() if isinstance(fact, datetime)):
+        text = text.replace(str(moment), local_time(moment))
+    return text
 
 
 def _envelope(answer: Answer, command: str, started: datetime, took: timedelta) -> JsonObject:

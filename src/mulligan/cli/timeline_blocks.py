@@ -27,11 +27,11 @@ _MARKS = {
 
 def timeline_blocks(timeline: Timeline, when: Callable[[datetime], str]) -> list[Block]:
     """The timeline, drawn; `when` tells times that stand in words."""
-    plan = timeline.plan
-    attempt = f", attempt {plan.attempt}" if plan.attempt > 1 else ""
+    attempt = f", attempt {timeline.attempt}" if timeline.attempt > 1 else ""
+    state = f"{timeline.phase}/{timeline.state}{attempt}"
     return [
-        Line(f"plan {plan.name} ({plan.plan_id}) is {plan.phase}/{plan.state}{attempt}", title=True),
-        Line(f"recorded {when(plan.created_at)}, last changed {when(plan.updated_at)}"),
+        Line(f"plan {timeline.name} ({timeline.plan_id}) is {state}", title=True),
+        Line(f"recorded {when(timeline.created_at)}, last changed {when(timeline.updated_at)}"),
         Drawing(tuple(_dated(_rows(timeline, "", live=True)))),
     ]
 

@@ -1,12 +1,14 @@
 """The log of a plan as a timeline: what is on the present line of history, and what was left behind beside it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.domain.event import Event, EventType
-from mulligan.domain.plan import Plan, State
+from mulligan.domain.ids import PlanId
+from mulligan.domain.plan import Phase, Plan, State
 from mulligan.domain.retention import GroupSummary
 from mulligan.domain.rollback import Line, live_segments
 
@@ -32,8 +34,14 @@ class Moment(Struct, frozen=True, kw_only=True):
 class Timeline(Struct, frozen=True, kw_only=True):
     """What happened to a plan, in order."""
 
-    plan: Plan
+    plan_id: PlanId
+    name: str
+    phase: Phase
+    state: State
+    attempt: int
     moments: tuple[Moment, ...]
+    created_at: datetime
+    updated_at: datetime
 
 
 def timeline(
@@ -86,7 +94,16 @@ def timeline(
     if plan.state is State.PROCESSING:
         for place in starts.values():
             moments[place] = replace(moments[place], under_way=True)
-    return Timeline(plan=plan, moments=tuple(moments))
+    return Timeline(
+        plan_id=plan.plan_id,
+        name=plan.name,
+        phase=plan.phase,
+        state=plan.state,
+        attempt=plan.attempt,
+        moments=tuple(moments),
+        created_at=plan.created_at,
+        updated_at=plan.updated_at,
+    )
 
 
 def _place(event: Event, starts: Mapping[object, int], moments: Sequence[Moment]) -> int | None:
