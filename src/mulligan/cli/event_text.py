@@ -1,8 +1,14 @@
 """Entries of a plan's log in words."""
 
+from collections.abc import Iterator
+from typing import cast
+
 from mulligan.cli.times import lasting
 from mulligan.domain.counting import counted
 from mulligan.domain.event import Event, EventType
+from mulligan.domain.json_value import JsonObject
+
+_STATES = {"processing": "begun", "queued": "stopped before its end"}
 
 
 def told(event: Event) -> str:
@@ -13,7 +19,7 @@ def told(event: Event) -> str:
             return f"recorded as {data['name']}"
         case EventType.PLAN_STATE:
             reason = f": {data['reason']}" if data.get("reason") else ""
-            return ("begun" if data["state"] == "processing" else str(data["state"])) + reason
+            return _STATES.get(str(data["state"]), str(data["state"])) + reason
         case EventType.PLAN_MENDED:
             return f"goes on with another plan file from step {data['from_step']} on"
         case EventType.STEP_STARTED:
@@ -53,9 +59,16 @@ def told(event: Event) -> str:
         case EventType.RETURNED:
             return f"went back to {_target(event)}: {data['reason']}"
         case EventType.APPLIED | EventType.UNAPPLIED:
-            return "applied" if event.type is EventType.APPLIED else "taken out of the real resources"
+            verb = "applied" if event.type is EventType.APPLIED else "taken back"
+            return ": ".join([verb, *filter(None, ["; ".join(_resources(event))])])
         case EventType.LOG | EventType.MESSAGE:
             return str(data["message"])
+
+
+def _resources(event: Event) -> Iterator[str]:
+    for each in cast("list[JsonObject]", event.data["resources"]):
+        commit = f", commit {each['commit']}" if each["commit"] else ""
+        yield f"{each['resource']}, {counted(int(str(each['files'])), 'file')}{commit}"
 
 
 def _target(event: Event) -> str:
