@@ -11,13 +11,13 @@ COLUMNS, LINES = 60, 12
 PLAN = """
 name: tour
 steps:
-  - {name: build, tool: shell, args: {command: "seq 1 30; sleep 0.8; echo built"}, checkpoint: built}
+  - {name: build, tool: shell, args: {command: "seq 1 30; sleep 0; echo built"}, checkpoint: built}
   - name: parts
     subplans:
       plans:
-        - {name: docs, steps: [{name: describe, tool: shell, args: {command: "echo one; sleep 0.5; printf two"}}]}
-        - {name: client, steps: [{name: compile, tool: shell, args: {command: "echo three; sleep 0.6; echo four"}}]}
-  - {name: a name that finds no room on a terminal as narrow as this one is, tool: shell, args: {command: "sleep 1.2"}}
+        - {name: docs, steps: [{name: describe, tool: shell, args: {command: "echo one; sleep 0.6; printf two"}}]}
+        - {name: client, steps: [{name: compile, tool: shell, args: {command: "echo three; sleep 0.7; echo four"}}]}
+  - {name: a name that finds no room on a terminal as narrow as this one is, tool: shell, args: {command: "sleep 0.3"}}
 """
 AREA = re.compile(r" \d+ s  step \d of \d$")
 
@@ -53,15 +53,18 @@ def test_what_runs_stands_below_what_is_over_and_nothing_is_torn_or_lost(tmp_pat
         assert [line for line in parts if line.startswith(f"[{name}]")] == [
             f"[{name}] {line}" for line in lines
         ]
-    assert parts[-2:] == ["  merged docs: 0 paths", "  merged client: 0 paths"]
+    merged = [line for line in parts if not line.startswith("[")]
+    assert merged == ["  merged docs: 0 paths", "  merged client: 0 paths"]
     assert not [line for line in over if AREA.search(line)], "the area is gone"
     areas = [[line for line in screen if AREA.search(line)] for screen in screens]
     assert max(len(area) for area in areas) == 3, "the step and both child plans, each of them once"
-    assert any("▸ a name that finds no room on a ter..  1 s  step 3 of 3" in area for area in areas)
+    assert {area[0] for area in areas if area and "step 3" in area[0]} == {
+        "▸ a name that finds no room on a term..  0 s  step 3 of 3"
+    }
 
 
 def test_ctrl_c_leaves_a_clean_terminal(tmp_path: Path) -> None:
-    (tmp_path / "plan.yaml").write_text(PLAN.replace("sleep 0.8", "sleep 30"))
+    (tmp_path / "plan.yaml").write_text(PLAN.replace("sleep 0;", "sleep 30;"))
     settings = list[object]()
 
     def look(shown: bytes, keyboard: int) -> None:
@@ -77,10 +80,7 @@ def test_ctrl_c_leaves_a_clean_terminal(tmp_path: Path) -> None:
     assert code == 130
     assert settings[0] == settings[1]
     *over, error, hint, rest = Terminal(COLUMNS, LINES).feed(shown).text.split("\n")
-    assert (
-        over[-32:]
-        == ["  workspace: 1 file, 582 bytes to copy", "▸ build", *(str(n) for n in range(1, 31))][-32:]
-    )
+    assert over[-31:] == ["▸ build", *(str(number) for number in range(1, 31))]
     assert error == "error: interrupted"
     assert hint.startswith("hint: run on with `mulligan plan resume")
     assert not AREA.search(rest)

@@ -267,7 +267,7 @@ def _timeline(db: Transaction, plan: Plan, limit: int | None) -> Timeline:
     from mulligan.domain.timeline import timeline
 
     plan_id = plan.plan_id
-    children = {c.plan_id: _timeline(db, c.plan, limit) for c in db.children.list(plan_id)}
+    children = {str(c.plan_id): _timeline(db, c.plan, limit) for c in db.children.list(plan_id)}
     events = db.events.list(plan_id, limit=limit)
     return timeline(plan, db.history.lines(plan_id), events, db.checkpoints.summaries(plan_id), children)
 

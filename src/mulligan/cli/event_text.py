@@ -6,7 +6,7 @@ from typing import cast
 from mulligan.cli.times import lasting
 from mulligan.domain.counting import counted
 from mulligan.domain.event import Event, EventType
-from mulligan.domain.json_value import JsonObject
+from mulligan.domain.json_value import Json, JsonObject
 
 _STATES = {"processing": "begun", "queued": "stopped before its end"}
 
@@ -83,5 +83,5 @@ def _took(event: Event) -> str:
     return lasting(int(str(event.data["duration_ms"])))
 
 
-def _names(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+def _names(value: Json) -> str:
+    return ", ".join(map(str, cast("list[Json]", value)))

@@ -213,8 +213,11 @@ class Live:
             self._ticking = threading.Thread(target=self._tick_on, name="screen", daemon=True)
             self._ticking.start()
             if threading.current_thread() is threading.main_thread():
-                # Stopped with Ctrl-Z: the shell has written where the area was.
-                signal.signal(signal.SIGCONT, lambda *_: self._screen.forget())
+                # It was stopped with Ctrl-Z, and the shell has written where the area was.
+                signal.signal(signal.SIGCONT, self._continued)
+
+    def _continued(self, _signal: int, _frame: object) -> None:
+        self._screen.forget()
 
     def _tick_on(self) -> None:
         while not self._over.wait(_PACE):

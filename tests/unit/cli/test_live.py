@@ -130,7 +130,7 @@ def test_a_terminal_shows_what_runs_below_what_is_over(terminal: Looking) -> Non
     live.event(event(EventType.DECISION, question="Which?", chosen="this"))
     assert terminal.at(62).startswith(
         "● bump  1.2 s\n  ○ checkpoint 01C manual 'draft'\n[docs] × write: exit status 1:\n[docs] no room\n"
-        "  decision: Which? this\n▸ parts  1 min 1 s"
+        "  decision: Which? this\n▸ parts  1 min 2 s"
     )
     live.event(done("parts", 1))
     live.close()
@@ -180,7 +180,7 @@ def test_after_the_end_a_new_beginning_starts_anew(terminal: Looking) -> None:
     terminal.live.close()
     assert terminal.shown == "", "the terminal is as it was"
     terminal.live.event(started("again"))
-    assert terminal.at(5) == ""
+    assert terminal.at(1.2) == ""
     assert terminal.at(6).startswith("▸ again  5 s")
 
 

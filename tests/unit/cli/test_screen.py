@@ -53,7 +53,7 @@ def test_an_area_is_drawn_over_the_one_before_whichever_is_longer(screen: Sized,
 
 def test_what_is_too_long_is_cut_where_most_is_left(screen: Sized, written: io.BytesIO) -> None:
     screen.update(b"", [(Span("> "), Span("a name that is much too long for this"), Span("  12 s"))])
-    assert shown(written) == ["> a name that is much too long..  12 s"]
+    assert shown(written) == ["> a name that is much too lon..  12 s"]
     screen.columns = 6
     screen.update(b"", [(Span("abc"), Span("日本語日本語"))])
     assert shown(written, 6)[-1] == "abc"
