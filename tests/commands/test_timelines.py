@@ -153,5 +153,7 @@ def test_times_are_relative_for_who_looks_and_local_elsewhere(
         plain = printed(capfd, project, *line.split(), "--format", "plain")
         assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", plain), line
         assert " ago" not in plain
+    shown = printed(capfd, project, "checkpoint", "show", "written", "--format", "rich")
+    assert re.search(r"created_at: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+ s ago|just now\)", shown)
     shown = printed(capfd, project, "checkpoint", "show", "written")
-    assert re.search(r"created_at: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(", shown)
+    assert re.search(r"created_at: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n", shown)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mulligan.cli.answer import Answer, Line, Table
+from mulligan.cli.answer import Answer, Format, Line, Table
 from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.encode import encode
@@ -184,7 +184,8 @@ def _in_full(invocation: Invocation, view: CheckpointView) -> list[Line]:
 def _told(invocation: Invocation, value: object) -> str:
     """A value as documents have it, but for times; none at all as a dash."""
     if isinstance(value, datetime):
-        return f"{local_time(value)} ({ago(value, invocation.now)})"
+        seen_from_now = f" ({ago(value, invocation.now)})" if invocation.format is Format.RICH else ""
+        return local_time(value) + seen_from_now
     plain = encode(value)
     return (
         "-" if plain is None else plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
