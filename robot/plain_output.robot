@@ -55,7 +55,7 @@ The Rich Format Can Be Asked For
     END
 
 A Reader That Went Away Is No Error
-    FOR    ${line}    IN    plan log    checkpoint list --format json    config list --format yaml
+    FOR    ${line}    IN    plan log    plan status --watch    checkpoint list --format json    config list --format yaml
         @{words}=    Split String    ${line}
         ${ended}=    Run For A Reader That Went Away    @{words}
         Should Be Empty    ${ended.stderr}

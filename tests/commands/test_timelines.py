@@ -5,8 +5,14 @@ from contextlib import chdir
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+import mulligan
+from mulligan.cli.answer import Answer, Drawing, Format, Row, Span
 from mulligan.cli.main import run
+from mulligan.cli.render import draw_blocks
+from mulligan.cli.timeline_blocks import timeline_blocks
+from mulligan.domain.event import EventType
 from tests.commands.program import ask, data_of
 
 PLAN = """
@@ -157,3 +163,29 @@ def test_times_are_relative_for_who_looks_and_local_elsewhere(
     assert re.search(r"created_at: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+ s ago|just now\)", shown)
     shown = printed(capfd, project, "checkpoint", "show", "written")
     assert re.search(r"created_at: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n", shown)
+
+
+def test_a_plan_at_work_says_what_runs_and_that_it_was_gone_on_with(
+    project: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a log as a process leaves it that was killed in the second run of its plan."""
+    whole = mulligan.open(project).timeline("tour")
+    begun = next(m for m in whole.moments if m.event.type is EventType.PLAN_STATE)
+    step = next(m for m in whole.moments if m.event.type is EventType.STEP_STARTED)
+    running = replace(step, call=None, end=None, under_way=True)
+    left = replace(running, under_way=False)
+    shown = replace(whole, attempt=2, moments=(begun, left, replace(begun, again=True), running))
+    draw_blocks(Answer(data=None, blocks=timeline_blocks(shown, str)), Format.PLAIN)
+    title, _, _, *rows = capfd.readouterr().out.splitlines()
+    assert title.endswith("is execute/queued, attempt 2")
+    assert [row[9:] for row in rows] == [
+        "▪ begun",
+        "● step write did not end",
+        "▪ gone on with",
+        "▸ step write is running",
+    ]
+    many = Drawing(tuple(Row(lead=(), words=(Span(f"row {n}", "bold"),), rest="") for n in range(1001)))
+    draw_blocks(Answer(data=None, blocks=[many]), Format.RICH)
+    assert capfd.readouterr().out == "".join(f"row {n}\n" for n in range(1001)), (
+        "drawn without waiting for it"
+    )

@@ -84,7 +84,9 @@ def test_a_pipe_gets_a_line_for_each_change_and_then_where_it_stands(
     assert lines[end].endswith("is execute/complete")
 
 
-def test_a_terminal_shows_it_in_place_until_someone_leaves(project: Path) -> None:
+def test_a_terminal_shows_it_in_place_until_someone_leaves(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     process = running(project)
     screens = list[str]()
 
@@ -106,6 +108,9 @@ def test_a_terminal_shows_it_in_place_until_someone_leaves(project: Path) -> Non
     assert last[8:] == ["no longer watched; the plan goes on"]
     refused = ask(project, "plan", "resume", "slow")["error"]
     assert (refused["kind"], refused["since"][-1]) == ("plan_busy", "Z")
+    with chdir(project):
+        assert run(["plan", "resume", "slow"]) == 3
+    assert re.search(r"since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n", capfd.readouterr().err)
     assert process.poll() is None, "it was left alone"
     process.send_signal(signal.SIGKILL)
     process.communicate()

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from mulligan.errors import MulliganError
 
-_ANY = 1 << 20  # columns: as many as a table wants
+_GAP = 2  # columns between those of a table
+_SHORT = 16  # columns: in less nothing is broken
 _NARROW = 20  # columns: with less room the terminal breaks lines itself
 _MANY = 1000  # rows; rich measures and breaks every cell, which of ten thousand takes seconds
 
@@ -147,20 +148,41 @@ def _drawn(answer: Answer) -> str:
                 else:
                     _draw_rows(console, block.rows)
                 continue
-            table = RichTable(box=None, pad_edge=False, header_style="bold")
-            for index, column in enumerate(block.columns):
-                table.add_column(column, no_wrap=index == 0)
-            for row in block.rows[:_MANY]:
-                table.add_row(*(Text(harmless(cell)) for cell in row))
             # A word that is torn or cut cannot be searched for, nor an id or path copied: the terminal breaks lines.
-            needed = console.measure(table, options=console.options.update(width=_ANY)).minimum
-            if len(block.rows) > _MANY or needed > console.width:
+            widths = _widths(block, console.width) if len(block.rows) <= _MANY else None
+            if widths is None:
                 header, _, rows = _plain(block).partition("\n")
                 console.print(Text(header, style="bold"))
                 console.out(rows, end="", highlight=False)
                 continue
+            table = RichTable(box=None, pad_edge=False, header_style="bold")
+            for column, width in zip(block.columns, widths, strict=True):
+                table.add_column(column, width=width)
+            for row in block.rows:
+                table.add_row(*(Text(harmless(cell)) for cell in row))
             console.print(table, soft_wrap=False)
     return drawn.get()
+
+
+def _widths(table: Table, room: int) -> list[int] | None:
+    """How wide each column is where all of them have room; None: they have none without cutting words.
+
+    What is short, and the first column, is never broken into lines. The widest of the others gives way first.
+    """
+    from rich.cells import cell_len
+
+    columns = [[harmless(cell) for cell in cells] for cells in zip(table.columns, *table.rows, strict=True)]
+    widths = [max(map(cell_len, cells)) for cells in columns]
+    least = [
+        width if not n or width <= _SHORT else max(cell_len(word) for cell in cells for word in cell.split())
+        for n, (width, cells) in enumerate(zip(widths, columns, strict=True))
+    ]
+    while (over := sum(widths) + _GAP * (len(widths) - 1) - room) > 0:
+        broadest = max(range(len(widths)), key=lambda n: (widths[n] > least[n], widths[n]))
+        if widths[broadest] == least[broadest]:
+            return None
+        widths[broadest] = max(least[broadest], widths[broadest] - over)
+    return widths
 
 
 def _draw_rows(console: Console, rows: Sequence[Row]) -> None:
