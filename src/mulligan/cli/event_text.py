@@ -54,6 +54,8 @@ def told(event: Event) -> str:
             return f"went back to {_target(event)}: {data['reason']}"
         case EventType.CORRECTION:
             chosen = f", choosing {data['chosen']}" if data["chosen"] else ""
+            if data["mode"] == "append":
+                return f"appended to decision {data['decision_id']}: {data['guidance']}; attempt {data['attempt']}"
             about = f"corrected decision {data['decision_id']}: {data['guidance']}{chosen}"
             return f"{about}; attempt {data['attempt']} from {_target(event)}"
         case EventType.RETURNED:

@@ -8,7 +8,7 @@ from mulligan.cli.answer import Block, Drawing, Line, Row, Span
 from mulligan.cli.event_text import told
 from mulligan.cli.times import clock_time, lasting, local_day
 from mulligan.domain.event import EventType
-from mulligan.domain.timeline import RETURNS, Moment, Timeline
+from mulligan.domain.timeline import Moment, Timeline, is_return
 
 _MARKS = {
     EventType.STEP_STARTED: (glyphs.DONE, ""),
@@ -21,7 +21,7 @@ _MARKS = {
     EventType.PLAN_STATE: (glyphs.CHILD, "bold"),
     EventType.APPLIED: (glyphs.CHILD, "bold green"),
     EventType.UNAPPLIED: (glyphs.CHILD, "bold yellow"),
-    **dict.fromkeys(RETURNS, (glyphs.BACK, "yellow")),
+    EventType.CORRECTION: (glyphs.DECISION, "yellow"),
 }
 
 
@@ -85,6 +85,8 @@ def _lead(moment: Moment, above: int, before: str, dim: str) -> tuple[Span, ...]
 def _mark(moment: Moment) -> tuple[str, str]:
     if moment.under_way:
         return glyphs.RUNS, "bold yellow"
+    if is_return(moment.event):
+        return glyphs.BACK, "yellow"
     type = moment.event.type if moment.end is None else moment.end.type
     return _MARKS.get(type, (glyphs.NOTE, ""))
 
@@ -107,7 +109,7 @@ def _words(moment: Moment) -> Sequence[Span]:
         case EventType.PLAN_STATE if moment.again:
             return [Span("gone on with", "bold")]
         case _:
-            return [Span(told(event), "bold" if event.type in RETURNS or end else "")]
+            return [Span(told(event), "bold" if is_return(event) or end else "")]
 
 
 def _outcome(moment: Moment) -> Span:

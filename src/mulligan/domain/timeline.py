@@ -12,7 +12,7 @@ from mulligan.domain.plan import Phase, Plan, State
 from mulligan.domain.retention import GroupSummary
 from mulligan.domain.rollback import Line, live_segments
 
-RETURNS = (EventType.ROLLBACK, EventType.CORRECTION, EventType.RETURNED)  # each begins a line
+_BEGIN_LINES = (EventType.ROLLBACK, EventType.CORRECTION, EventType.RETURNED)
 _ENDS = (EventType.STEP_DONE, EventType.STEP_FAILED)
 _NEVER = 2**62  # a sequence number that no plan comes to
 
@@ -42,6 +42,11 @@ class Timeline(Struct, frozen=True, kw_only=True):
     moments: tuple[Moment, ...]
     created_at: datetime
     updated_at: datetime
+
+
+def is_return(event: Event) -> bool:
+    """Whether the plan went to a group with it; a correction that appends leaves nothing behind."""
+    return event.type in _BEGIN_LINES and "group_id" in event.data
 
 
 def timeline(
@@ -75,7 +80,7 @@ def timeline(
         works = event.type is EventType.PLAN_STATE and event.data["state"] == State.PROCESSING
         if event.type is EventType.STEP_STARTED:
             starts[event.data["index"]] = len(moments)
-        elif event.type in RETURNS or event.type is EventType.PLAN_STATE:
+        elif is_return(event) or event.type is EventType.PLAN_STATE:
             starts.clear()
         moments.append(
             Moment(
@@ -129,25 +134,29 @@ def _depths(lines: Sequence[Line], events: Sequence[Event]) -> list[int]:
     live_up_to = [{s.line: s.up_to_seq for s in live_segments(lines, n + 1, _NEVER)} for n in range(newest)]
     placed = list(_placed(lines, events, newest))
     depths = [0] * len(events)
-    return_depth = dict[int, int]()  # by the line that the return began
+    begun_depth = dict[int, int]()  # of what began each line
     for index in range(len(events) - 1, -1, -1):  # what leaves something behind comes after it
         line, seq = placed[index]
         left_by = newest
         while left_by >= line and seq > live_up_to[left_by - 1].get(line, -1):
             left_by -= 1
-        depths[index] = 0 if left_by == newest else 1 + return_depth[left_by + 1]
-        if events[index].type in RETURNS:
-            return_depth[line] = depths[index]
+        depths[index] = 0 if left_by == newest else 1 + begun_depth[left_by + 1]
+        if events[index].type in _BEGIN_LINES:
+            begun_depth[line] = depths[index]
     return depths
 
 
 def _placed(lines: Sequence[Line], events: Sequence[Event], newest: int) -> Iterator[tuple[int, int]]:
     """The line of each event, and its sequence number there: of a checkpoint that a line began from, its group's."""
-    returns = [event for event in events if event.type in RETURNS]
-    line = newest - len(returns)
+    begun = [event for event in events if event.type in _BEGIN_LINES]
+    line = newest - len(begun)
     forks = {entry.line: entry.fork_seq for entry in lines}
-    begun_from = {e.data["group_id"]: forks[line + n] for n, e in enumerate(returns, start=1)}
+    begun_from = {
+        event.data["group_id"]: forks[line + number]
+        for number, event in enumerate(begun, start=1)
+        if is_return(event)
+    }
     for event in events:
-        line += event.type in RETURNS
+        line += event.type in _BEGIN_LINES
         seq = begun_from.get(event.data["group_id"]) if event.type is EventType.CHECKPOINT else None
         yield line, event.seq if seq is None else seq

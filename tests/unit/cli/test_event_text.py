@@ -9,7 +9,13 @@ from mulligan.domain.json_value import JsonObject
 from tests.unit.examples import NOON
 
 TARGET: JsonObject = {"checkpoint_id": "01C", "step_index": 2, "paths": 1}
-CORRECTION: JsonObject = {"decision_id": "01D", "guidance": "use ply", "attempt": 2, **TARGET}
+CORRECTION: JsonObject = {
+    "mode": "revert",
+    "decision_id": "01D",
+    "guidance": "use ply",
+    "attempt": 2,
+    **TARGET,
+}
 CALL: JsonObject = {"tool": "publish", "step": "s", "error": None}
 WORDS: list[tuple[EventType, JsonObject, str]] = [
     (EventType.PLAN_CREATED, {"name": "tour"}, "recorded as tour"),
@@ -67,6 +73,11 @@ WORDS: list[tuple[EventType, JsonObject, str]] = [
         EventType.CORRECTION,
         {**CORRECTION, "chosen": None},
         "corrected decision 01D: use ply; attempt 2 from 01C at step 2, 1 path",
+    ),
+    (
+        EventType.CORRECTION,
+        {**CORRECTION, "mode": "append", "chosen": None, "child": "more"},
+        "appended to decision 01D: use ply; attempt 2",
     ),
     (EventType.APPLIED, {"resources": []}, "applied"),
     (

@@ -20,6 +20,7 @@ _TYPES = {
     "called": EventType.TOOL_CALLED,
     "group": EventType.CHECKPOINT,
     "back": EventType.ROLLBACK,
+    "append": EventType.CORRECTION,
     "note": EventType.LOG,
     "state": EventType.PLAN_STATE,
     "pruned": EventType.PRUNED,
@@ -46,6 +47,10 @@ class History:
                 self.lines.append(Line(line=len(self.lines) + 1, parent_line=line, fork_seq=seq))
                 data = {"group_id": name}
             seq = len(self.events) * 2 + 1  # a group has the one before that of its event
+            if kind == "append":
+                self.lines.append(
+                    Line(line=len(self.lines) + 1, parent_line=self.lines[-1].line, fork_seq=seq)
+                )
             self.events.append(
                 Event(plan_id=PlanId("p"), seq=seq, type=_TYPES[kind], data=data, created_at=NOON)
             )
@@ -86,6 +91,11 @@ def test_a_return_that_was_left_behind_itself_lies_between() -> None:
 def test_going_forward_again_leaves_the_way_there_beside_the_line() -> None:
     history = History().add("group:a note:x group:b back:a note:y back:b note:z")
     assert depths(history) == [0, 0, 0, 1, 1, 0, 0]
+
+
+def test_what_is_appended_to_a_decision_leaves_nothing_behind() -> None:
+    assert depths(History().add("group:a note:x append:more group:b back:a")) == [0, 1, 1, 1, 0]
+    assert depths(History().add("group:a append:more group:b back:b note:x")) == [0, 0, 0, 0, 0]
 
 
 def test_the_newest_part_of_a_log_lies_where_it_lies_in_the_whole() -> None:
