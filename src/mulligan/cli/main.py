@@ -1,6 +1,7 @@
 """The program: finds the command, runs it, and turns every error into an answer and an exit code."""
 
 import importlib
+import os
 import signal
 import time
 from collections.abc import Sequence
@@ -30,7 +31,11 @@ _GROUPS = {
     "tool": ("mulligan.cli.tool_commands", "List, show and trust tools."),
 }
 # Commands that stand by themselves, each in the group of a module of its own.
-_COMMANDS = {"run": "mulligan.cli.run_command", "undo": "mulligan.cli.undo_command"}
+_COMMANDS = {
+    "completion": "mulligan.cli.completion_command",
+    "run": "mulligan.cli.run_command",
+    "undo": "mulligan.cli.undo_command",
+}
 _WITH_VALUE = (
     "--format",
     "--project",
@@ -132,6 +137,11 @@ def doctor(invocation: Invocation) -> Answer:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; gives the exit code."""
+    if "_MULLIGAN_COMPLETE" in os.environ:
+        from mulligan.cli.completing import answer_shell  # here: only shells ask
+
+        answer_shell(program, os.environ)
+        return 0
     started, clock = datetime.now(UTC), time.monotonic()
     invocation = Invocation(format_option=_format_in(arguments))
     signal.signal(signal.SIGTERM, _interrupt)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from mulligan.bootstrap.project import names_a_file
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
@@ -42,12 +41,14 @@ def create(invocation: Invocation, file: Path) -> Answer:
 
 
 @command(group, "execute", example="mulligan plan execute upgrade.yaml", codes=(0, 1, 2, 3, 4, 130))
-@click.argument("plan", metavar="FILE|PLAN_ID")
-def execute(invocation: Invocation, plan: str) -> Answer:
+@click.argument("plan_or_file", metavar="FILE|PLAN_ID")
+def execute(invocation: Invocation, plan_or_file: str) -> Answer:
     """Run the plan in FILE, or run on with a recorded one, in its sandboxes."""
-    is_file = names_a_file(plan)
+    from mulligan.bootstrap.project import names_a_file
+
+    is_file = names_a_file(plan_or_file)
     project = invocation.project_or_new() if is_file else invocation.project()
-    wanted = Path(plan) if is_file else plan
+    wanted = Path(plan_or_file) if is_file else plan_or_file
     status, execution = trusting(invocation, project, lambda: project.run(wanted))
     return replace(status_answer(status, execution.error, execution.messages), warn=execution.only_restored)
 
