@@ -164,7 +164,13 @@ def test_nothing_is_said_and_nothing_made_where_nothing_is_known(
     assert complete("mulligan plan status ", elsewhere) == {}
     (elsewhere / ".mulligan" / "config.toml").write_text("[[[")
     assert complete("mulligan plan status ", elsewhere) == {}
-    for line in ("mulligan nonsense ", "mulligan plan nonsense ", "mulligan plan --nonsense ", "", "mulligan"):
+    for line in (
+        "mulligan nonsense ",
+        "mulligan plan nonsense ",
+        "mulligan plan --nonsense ",
+        "",
+        "mulligan",
+    ):
         complete(line)
     assert "plan" in complete("mulligan ", elsewhere)
 

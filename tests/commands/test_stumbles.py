@@ -80,9 +80,7 @@ def test_a_misspelt_label_is_answered_with_the_nearest(project: Path) -> None:
         error = ask(project, *words)["error"]
         assert error["kind"] == "checkpoint_not_found"
         meant = "before release" if "rollback" in words else "draft"
-        assert (
-            error["hint"] == f"did you mean '{meant}'? `mulligan checkpoint list --all` shows all checkpoints"
-        )
+        assert error["hint"].startswith(f"did you mean '{meant}'? `mulligan checkpoint list ")
     assert "'latest'" in ask(project, "checkpoint", "show", "lastest")["error"]["hint"]
     assert "did you mean" not in ask(project, "checkpoint", "show", "nonsense")["error"]["hint"]
 

@@ -120,8 +120,8 @@ class SandboxService:
         """Copy every resource into its sandbox and start the plan: intent first, rows last."""
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
         for order in orders:
-            survey = self._kind(order.resource, run.plan.definition, run.settings).survey(order, run.observer)
-            run.pending.append(self._sizes(order.resource, survey))
+            kind = self._kind(order.resource, run.plan.definition, run.settings)
+            run.pending.append(self._sizes(order.resource, kind, kind.survey(order, run.observer)))
         self._carry_out(run, orders, lambda kind, order: kind.create(order, run.observer))
 
     def fork(self, run: Run, parent_plan_id: PlanId) -> None:
@@ -245,10 +245,10 @@ class SandboxService:
                 f"`mulligan --project {other.project} plan cancel {other.plan_id}`, then try again",
             )
 
-    def _sizes(self, resource: Resource, survey: Survey) -> Entry:
-        text = (
-            f"{resource.name}: {counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')} to copy"
-        )
+    def _sizes(self, resource: Resource, kind: SandboxKind, survey: Survey) -> Entry:
+        size = f"{counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')}"
+        done = "to read, and to work on in place" if kind.strategy is Strategy.IN_PLACE else "to copy"
+        text = f"{resource.name}: {size} {done}"
         return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
 
     def _kind(self, resource: Resource, definition: PlanDefinition, settings: Settings) -> SandboxKind:

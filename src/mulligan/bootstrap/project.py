@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from mulligan.domain.plan import PlanDefinition, State
     from mulligan.domain.resource import Resource
     from mulligan.ports import Observer
-
-_LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
 
 
 class Project:
@@ -93,6 +90,8 @@ class Project:
 
     def run(self, plan: str | Path) -> tuple[PlanStatus, Execution]:
         """As `execute`, with what stopped the plan, if something did."""
+        from mulligan.bootstrap.plan_files import names_a_file
+
         plan_id = self._create(Path(plan)) if names_a_file(plan) else self._plan_id(str(plan))
         return self._execute(plan_id, None)
 
@@ -296,29 +295,16 @@ class Project:
         return self._services.plans.create(self._read(file))
 
     def _read(self, file: Path) -> PlanDefinition:
+        from mulligan.bootstrap.plan_files import read_bytes
         from mulligan.planfile import read_plan_file  # here: only plan files need a YAML parser
 
-        try:
-            with file.open("rb") as stream:
-                data = stream.read(_LARGEST_PLAN_FILE + 1)
-        except OSError as exc:
-            raise UsageWrong(
-                reason=f"{file}: {exc.strerror or exc}", hint="name a plan file that can be read"
-            ) from exc
         return read_plan_file(
-            data,
+            read_bytes(file),
             file=str(file),
             project=self.folder,
             declarations=self._services.known_tools,
             default_resource=self._services.default_resource,
         )
-
-
-def names_a_file(plan: str | Path) -> bool:
-    """Whether a word means a plan file rather than a recorded plan: it looks like a path, or a file is there."""
-    if isinstance(plan, Path):
-        return True
-    return "/" in plan or plan.endswith((".yaml", ".yml")) or os.path.isfile(plan)  # noqa: PTH113 - never raises
 
 
 class Configuration:

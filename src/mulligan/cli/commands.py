@@ -16,7 +16,7 @@ pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
 
 _CODES = {
     0: "done",
-    1: "failed: a step failed, a store is damaged",
+    1: "failed: a step failed, something is damaged, the system refused something",
     2: "wrong usage, plan file or setting",
     3: "refused: a guard, an unknown or ambiguous name, a declined question",
     4: "conflict",
@@ -39,6 +39,11 @@ def command(
         return made
 
     return declare
+
+
+def example_of(command: click.Command) -> str:
+    """The example in a command's help; empty of what has none."""
+    return (command.epilog or "").partition("Example:\n  ")[2].partition("\n")[0]
 
 
 # What a word names, by what its parameter is called: the shell can complete it.

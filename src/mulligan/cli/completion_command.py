@@ -17,9 +17,9 @@ group = click.Group("mulligan")
 
 
 @command(group, "completion", example="mulligan completion bash", codes=(0, 2))
-@click.argument("shell", type=click.Choice(list(SCRIPTS)))
+@click.argument("shell", metavar="SHELL", type=click.Choice(list(SCRIPTS)))
 def completion(_invocation: Invocation, shell: str) -> Answer:
-    r"""Print a script that lets SHELL complete commands, options, plans, checkpoints, settings and tools.
+    r"""Print a script that lets SHELL (bash, zsh or fish) complete commands, options and what a project knows.
 
     \b
     bash:  eval "$(mulligan completion bash)"           in ~/.bashrc

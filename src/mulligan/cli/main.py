@@ -157,9 +157,9 @@ def run(arguments: Sequence[str]) -> int:
         if not invocation.format.is_document:
             click.echo(exc.ctx.get_help() if exc.ctx else "")
             return UsageWrong.exit_code
-        answer = Answer(data=None, error=_usage_error(click.UsageError("Missing command.", exc.ctx)))
+        answer = Answer(data=None, error=_misused(click.UsageError("a command is missing", exc.ctx)))
     except click.ClickException as exc:
-        answer = Answer(data=None, error=_usage_error(exc))
+        answer = Answer(data=None, error=_misused(exc))
     except (KeyboardInterrupt, click.Abort):
         answer = Answer(data=None, error=Interrupted())
     except OSError as exc:  # a name too long for the system, for one; work is translated where it is done
@@ -196,15 +196,16 @@ def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
     return InternalError(reason=f"{type(exc).__name__}: {exc}")
 
 
+def _misused(exc: click.ClickException) -> UsageWrong:
+    from mulligan.cli.usage import usage_error  # here: only a mistake needs it
+
+    return usage_error(exc)
+
+
 def _system_error(exc: OSError) -> SystemFailed:
-    where = exc.filename if isinstance(exc.filename, str) else "the system"
-    return SystemFailed(path=where, reason=exc.strerror or str(exc))
-
-
-def _usage_error(exc: click.ClickException) -> UsageWrong:
-    context = exc.ctx if isinstance(exc, click.UsageError) else None
-    hint = f"see `{context.command_path} --help`" if context else "see `mulligan --help`"
-    return UsageWrong(reason=exc.format_message(), hint=hint)
+    if isinstance(exc.filename, str):
+        return SystemFailed(path=exc.filename, reason=exc.strerror or str(exc))
+    return SystemFailed(path="the system", reason=exc.strerror or str(exc), hint=SystemFailed.hint)
 
 
 def _format_in(arguments: Sequence[str]) -> str | None:

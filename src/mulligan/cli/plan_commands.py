@@ -16,14 +16,15 @@ from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.times import local_time
 from mulligan.cli.trusting import trusting
 from mulligan.domain.plan import State
-from mulligan.errors import MulliganError, NotBuiltYet, UsageWrong
+from mulligan.errors import MulliganError, NotBuiltYet, PlanNotFound, ProjectNotFound, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.queries import PlanStatus
+    from mulligan.bootstrap.project import Project
     from mulligan.cli.invocation import Invocation
     from mulligan.domain.event import Event
 
-_READS = (0, 2, 3)
+_READS = (0, 1, 2, 3)
 
 
 @click.group(cls=SuggestingGroup, name="plan")
@@ -36,7 +37,7 @@ def group() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def create(invocation: Invocation, file: Path) -> Answer:
     """Read, check and record the plan in FILE; nothing runs."""
-    project = invocation.project_or_new()
+    project = _project_for(invocation, file)
     return status_answer(trusting(invocation, project, lambda: project.create(file)), None)
 
 
@@ -44,12 +45,19 @@ def create(invocation: Invocation, file: Path) -> Answer:
 @click.argument("plan_or_file", metavar="FILE|PLAN_ID")
 def execute(invocation: Invocation, plan_or_file: str) -> Answer:
     """Run the plan in FILE, or run on with a recorded one, in its sandboxes."""
-    from mulligan.bootstrap.project import names_a_file
+    from mulligan.bootstrap.plan_files import names_a_file, nearest_file
 
-    is_file = names_a_file(plan_or_file)
-    project = invocation.project_or_new() if is_file else invocation.project()
-    wanted = Path(plan_or_file) if is_file else plan_or_file
-    status, execution = trusting(invocation, project, lambda: project.run(wanted))
+    wanted: str | Path = plan_or_file
+    try:
+        if names_a_file(plan_or_file):
+            wanted = Path(plan_or_file)
+            project = _project_for(invocation, wanted)
+        else:
+            project = invocation.project()
+        status, execution = trusting(invocation, project, lambda: project.run(wanted))
+    except (PlanNotFound, ProjectNotFound) as exc:
+        near = nearest_file(Path(plan_or_file))
+        raise type(exc)(hint=f"did you mean the file `{near}`?", **exc.facts) if near else exc from exc
     return replace(status_answer(status, execution.error, execution.messages), warn=execution.only_restored)
 
 
@@ -167,7 +175,7 @@ def diff(
     group,
     "rollback",
     example='mulligan plan rollback --dry-run upgrade-api "before release"',
-    codes=(0, 1, 2, 3),
+    codes=(0, 1, 2, 3, 130),
 )
 @click.argument("plan", metavar="PLAN_ID")
 @click.argument("checkpoint", metavar="CHECKPOINT_ID")
@@ -207,7 +215,7 @@ def resolve(invocation: Invocation, plan: str, paths: tuple[str, ...]) -> Answer
     group,
     "correct",
     example="mulligan plan correct --mode revert --guidance 'use ply' --choose ply 01JD3V",
-    codes=(0, 1, 2, 3, 130),
+    codes=(0, 1, 2, 3, 4, 130),
 )
 @click.argument("decision", metavar="DECISION_ID")
 @click.option(
@@ -335,6 +343,14 @@ def unapply(invocation: Invocation, plan: str, yes: bool, dry_run: bool) -> Answ
 def cancel(invocation: Invocation, plan: str, reason: str | None) -> Answer:
     """End a plan for good; a process that works on it is asked to stop first."""
     return status_answer(invocation.project().cancel(plan, reason), None)
+
+
+def _project_for(invocation: Invocation, file: Path) -> Project:
+    """The project to run a plan file in; for one that cannot be read none is made."""
+    from mulligan.bootstrap.plan_files import read_bytes
+
+    read_bytes(file)
+    return invocation.project_or_new()
 
 
 def status_answer(status: PlanStatus, error: MulliganError | None, messages: Sequence[str] = ()) -> Answer:

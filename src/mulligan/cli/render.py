@@ -10,10 +10,8 @@ from mulligan.cli.answer import Answer, Block, Format, Line, Patch, Table
 from mulligan.cli.encode import encode, harmless, harmless_lines
 from mulligan.cli.patch_colours import styled_lines
 from mulligan.cli.streams import lead_nowhere
+from mulligan.cli.tables import table_text
 from mulligan.domain.json_value import Json, JsonObject
-
-_ANY = 1 << 20  # columns: as many as a table wants
-_MANY = 1000  # rows; rich measures and breaks every cell, which of ten thousand takes seconds
 
 
 def render(answer: Answer, command: str, format: Format, started: datetime, took: timedelta) -> None:
@@ -69,17 +67,22 @@ def _envelope(answer: Answer, command: str, started: datetime, took: timedelta) 
 def _as_yaml(document: Json) -> str:
     import yaml
 
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    # What the locale cannot write is spelled inside quotes: spelled afterwards it would be another text.
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=_writes_anything(sys.stdout))
+
+
+def _writes_anything(stream: TextIO) -> bool:
+    return _encoding(stream).lower().replace("-", "") == "utf8"
+
+
+def _encoding(stream: TextIO) -> str:
+    return stream.encoding or "utf-8"
 
 
 def _plain(block: Line | Table) -> str:
     if isinstance(block, Line):
         return harmless(block.text) + "\n"
-    rows = [block.columns, *block.rows]
-    cells = [[harmless(cell) for cell in row] for row in rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(block.columns))]
-    lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in cells)
-    return "\n".join(lines) + "\n"
+    return "".join(table_text(block, width=None, encoding=_encoding(sys.stdout)))
 
 
 def _patch(block: Patch) -> bytes | str:
@@ -91,7 +94,6 @@ def _patch(block: Patch) -> bytes | str:
 
 def _drawn(answer: Answer) -> str:
     from rich.console import Console
-    from rich.table import Table as RichTable
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
@@ -104,19 +106,9 @@ def _drawn(answer: Answer) -> str:
             if isinstance(block, Line):
                 console.print(Text(harmless(block.text), style="bold" if block.title else ""))
                 continue
-            table = RichTable(box=None, pad_edge=False, header_style="bold")
-            for index, column in enumerate(block.columns):
-                table.add_column(column, no_wrap=index == 0)
-            for row in block.rows[:_MANY]:
-                table.add_row(*(Text(harmless(cell)) for cell in row))
-            # A word that is torn or cut cannot be searched for, nor an id or path copied: the terminal breaks lines.
-            needed = console.measure(table, options=console.options.update(width=_ANY)).minimum
-            if len(block.rows) > _MANY or needed > console.width:
-                header, _, rows = _plain(block).partition("\n")
-                console.print(Text(header, style="bold"))
-                console.out(rows, end="", highlight=False)
-                continue
-            console.print(table, soft_wrap=False)
+            header, rows = table_text(block, width=console.width, encoding=_encoding(sys.stdout))
+            console.print(Text(header, style="bold"), end="")
+            console.out(rows, end="", highlight=False)
     return drawn.get()
 
 
@@ -132,7 +124,7 @@ def _write(stream: TextIO, text: str | bytes) -> None:
 
     A reader that went away is no error of ours; an answer that is lost is.
     """
-    data = text if isinstance(text, bytes) else text.encode(stream.encoding or "utf-8", "backslashreplace")
+    data = text if isinstance(text, bytes) else text.encode(_encoding(stream), "backslashreplace")
     try:
         stream.buffer.write(data)
         stream.buffer.flush()

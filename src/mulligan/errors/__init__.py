@@ -29,7 +29,7 @@ MulliganError
 ├── Refused                     exit code 3: a guard said no; nothing was changed
 │   ├── ProjectNotFound · ProjectForeign · ProjectUnusable
 │   ├── NotFound                PlanNotFound · CheckpointNotFound · DecisionNotFound · CorrectionNotFound ·
-│   │                           ConflictUnknown · ToolUnknown · ToolMissing
+│   │                           NoPlansYet · ConflictUnknown · ToolUnknown · ToolMissing
 │   ├── Ambiguous
 │   ├── SessionClosed · StepUnderWay · NoStepUnderWay · StepNameTaken · NotASession
 │   ├── PlanIsChild             applied and cancelled is its parent
@@ -134,6 +134,7 @@ from mulligan.errors.refused_plans import (
     DecisionSuperseded,
     Declined,
     MarkersLeft,
+    NoPlansYet,
     NoStepUnderWay,
     NotASession,
     NotBuiltYet,
@@ -200,6 +201,7 @@ __all__ = [
     "MarkersLeft",
     "Misused",
     "MulliganError",
+    "NoPlansYet",
     "NoStepUnderWay",
     "NotASession",
     "NotBuiltYet",

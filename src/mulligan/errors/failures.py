@@ -1,8 +1,29 @@
 """Exit code 1: something that should have worked did not."""
 
+import errno
+import os
 from typing import ClassVar
 
 from mulligan.errors.root import Failed
+
+# What to do next, by what the system says.
+_MAY_NOT = (
+    "`ls -ld {path}` shows whose it is and who may write there; mend that or work elsewhere, then try again"
+)
+_NO_ROOM = "free some room on that disk (`df -h`), then try again"
+_REMEDIES = {
+    os.strerror(errno.EACCES): _MAY_NOT,
+    os.strerror(errno.EPERM): _MAY_NOT,
+    os.strerror(
+        errno.EROFS
+    ): "that disk can only be read: work elsewhere, or mount it so that it can be written",
+    os.strerror(errno.ENOSPC): _NO_ROOM,
+    os.strerror(errno.EDQUOT): _NO_ROOM,
+    os.strerror(errno.ENOENT): "make what is missing or name another place, then try again",
+    os.strerror(errno.ENOTDIR): "name another place, then try again",
+    os.strerror(errno.ENAMETOOLONG): "give it a shorter name, then try again",
+    os.strerror(errno.EMFILE): "allow more open files (`ulimit -n`), then try again",
+}
 
 
 class StepFailed(Failed):
@@ -94,7 +115,7 @@ class DatabaseUnusable(Failed):
 
     message: ClassVar[str] = "the database {database} cannot be used: {reason}"
     hint: ClassVar[str] = (
-        "check that the file is readable and writable and that the disk has room, then try again"
+        "check that you may write the file and its folder and that the disk has room, then try again"
     )
 
 
@@ -109,7 +130,13 @@ class SystemFailed(Failed):
     """The operating system refused something."""
 
     message: ClassVar[str] = "{path}: {reason}"
-    hint: ClassVar[str] = "check permissions and free space, then try again"
+    hint: ClassVar[str] = "mend that, then try again"
+
+    def __init__(self, **facts: object) -> None:
+        """Say what to do by what the system said, unless the caller knows better."""
+        remedy = _REMEDIES.get(str(facts.get("reason")))
+        known = {"hint": remedy.format_map(facts)} if remedy else {}
+        super().__init__(**(known | facts))
 
 
 class InternalError(Failed):

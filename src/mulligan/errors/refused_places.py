@@ -9,7 +9,7 @@ class ProjectNotFound(Refused):
     """No project home here or above."""
 
     http_status: ClassVar[int] = 404
-    message: ClassVar[str] = "no project in {path} or any folder above it"
+    message: ClassVar[str] = "no project {searched}"
     hint: ClassVar[str] = "make one with `mulligan init`, or name one with --project PATH"
 
 

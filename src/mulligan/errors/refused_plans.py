@@ -12,11 +12,21 @@ class PlanNotFound(NotFound):
     hint: ClassVar[str] = "`mulligan plan list` shows all plans"
 
 
+class NoPlansYet(PlanNotFound):
+    """The newest plan is wanted, and there is none."""
+
+    message: ClassVar[str] = "there are no plans yet"
+    hint: ClassVar[str] = "start one with `mulligan plan execute FILE` or `mulligan run -- COMMAND`"
+
+
 class CheckpointNotFound(NotFound):
     """No checkpoint has this id, prefix, label or word."""
 
     message: ClassVar[str] = "no checkpoint {wanted!r}"
-    hint: ClassVar[str] = "`mulligan checkpoint list --all` shows all checkpoints"
+    hint: ClassVar[str] = (
+        "`mulligan checkpoint list --all` shows all of the newest plan, `mulligan checkpoint list PLAN_ID --all` "
+        "those of another"
+    )
 
 
 class ConflictUnknown(NotFound):
@@ -82,7 +92,10 @@ class PlanAlreadyComplete(Refused):
     """Nothing is left to execute."""
 
     message: ClassVar[str] = "plan {plan_id} is complete; nothing is left to execute"
-    hint: ClassVar[str] = "go back with `mulligan plan rollback {plan_id} CHECKPOINT`, then execute it again"
+    hint: ClassVar[str] = (
+        "`mulligan plan apply {plan_id}` takes the result over; to run steps again, go back to a checkpoint "
+        "with `mulligan plan rollback {plan_id} CHECKPOINT_ID` first"
+    )
 
 
 class SessionClosed(Refused):
