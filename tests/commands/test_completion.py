@@ -131,7 +131,7 @@ def test_tools_and_those_of_a_file_once_it_is_trusted(project: Path, complete: C
     file = project / ".mulligan" / "tools.py"
     file.write_text(TOOLS)
     file.chmod(0o600)
-    assert complete("mulligan tool show de") == {"delete_file": "Delete a file"}
+    assert list(complete("mulligan tool show de")) == ["delete_file"]
     data_of(project, "tool", "trust", "--yes")
     assert complete("mulligan tool show dep") == {"deploy": "of tools.py"}
     file.unlink()

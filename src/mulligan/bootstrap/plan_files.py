@@ -34,5 +34,6 @@ def nearest_file(wanted: Path) -> Path | None:
         beside = [name for name in os.listdir(wanted.parent) if name.endswith(_ENDINGS)]  # noqa: PTH208 - names
     except OSError:
         return None
-    near = nearest_word(wanted.name, (name for name in beside if name != wanted.name))
-    return wanted.with_name(near) if near else None
+    by_word = {word: name for name in beside if name != wanted.name for word in (Path(name).stem, name)}
+    near = nearest_word(wanted.name, by_word)
+    return wanted.with_name(by_word[near]) if near else None

@@ -157,9 +157,9 @@ def run(arguments: Sequence[str]) -> int:
         if not invocation.format.is_document:
             click.echo(exc.ctx.get_help() if exc.ctx else "")
             return UsageWrong.exit_code
-        answer = Answer(data=None, error=_misused(click.UsageError("a command is missing", exc.ctx)))
+        answer = Answer(data=None, error=_misused(click.UsageError("a command is missing", exc.ctx), name))
     except click.ClickException as exc:
-        answer = Answer(data=None, error=_misused(exc))
+        answer = Answer(data=None, error=_misused(exc, name))
     except (KeyboardInterrupt, click.Abort):
         answer = Answer(data=None, error=Interrupted())
     except OSError as exc:  # a name too long for the system, for one; work is translated where it is done
@@ -196,10 +196,10 @@ def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
     return InternalError(reason=f"{type(exc).__name__}: {exc}")
 
 
-def _misused(exc: click.ClickException) -> UsageWrong:
+def _misused(exc: click.ClickException, command: str) -> UsageWrong:
     from mulligan.cli.usage import usage_error  # here: only a mistake needs it
 
-    return usage_error(exc)
+    return usage_error(exc, command)
 
 
 def _system_error(exc: OSError) -> SystemFailed:

@@ -12,10 +12,10 @@ _TOO_MANY = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)
 _NO_CHOICE = re.compile(r"'(.*)' is not one of ", re.DOTALL)
 
 
-def usage_error(exc: click.ClickException) -> UsageWrong:
-    """The error of ours that says the same."""
+def usage_error(exc: click.ClickException, command: str) -> UsageWrong:
+    """The error of ours that says the same of a line that names this command."""
     context = exc.ctx if isinstance(exc, click.UsageError) else None
-    see = f"see `{context.command_path if context else 'mulligan'} --help`"
+    see = f"see `{context.command_path if context else f'mulligan {command}'} --help`"
     match exc:
         case click.NoSuchOption():
             return _no_option(exc, see)
