@@ -11,6 +11,7 @@ from mulligan.application.checkpoint_service import what_is_not_held
 from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
+from mulligan.application.telling import one_by_one
 from mulligan.boundaries import act
 from mulligan.config import Settings
 from mulligan.domain.counting import counted
@@ -163,7 +164,7 @@ class SandboxService:
 
     def remove(self, run: Run) -> None:
         """Remove working copies that no row names any more: a crash leaves a folder, never a row without one."""
-        for sandbox in run.sandboxes:
+        for sandbox in one_by_one(run.sandboxes, "sandboxes removed", run.observer):
             self._kinds.of(sandbox).remove(sandbox)
         run.sandboxes = ()
 
@@ -177,7 +178,8 @@ class SandboxService:
     ) -> list[tuple[Sandbox, Capture]]:
         """Make every sandbox, folders before the databases that stand inside them; in the plan's order."""
         made: dict[str, tuple[Sandbox, Capture]] = {}
-        for order in sorted(orders, key=lambda o: o.resource.type is ResourceType.SQLITE):
+        in_order = sorted(orders, key=lambda o: o.resource.type is ResourceType.SQLITE)
+        for order in one_by_one(in_order, "sandboxes made", run.observer):
             kind = self._kind(order.resource, run.plan.definition, run.settings)
             try:
                 made[order.resource.name] = make(kind, order)
