@@ -1,6 +1,7 @@
 """What a stranger types wrong, and what the program says to that: what happened, and a command that would work."""
 
 import os
+import re
 import shutil
 from contextlib import chdir
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from mulligan.cli.main import run
 from tests.commands.program import ask, data_of
 from tests.ordinary_user import as_ordinary_user
+from tests.reference_pages import commands
 
 PLAN = """
 name: tour
@@ -230,3 +232,48 @@ def test_in_place_nothing_is_said_to_be_copied(tmp_path: Path, capfd: pytest.Cap
     with chdir(tmp_path):
         assert run(["run", "--in-place", "--", "true"]) == 0
     assert "workspace: 0 files, 0 bytes to read, and to work on in place\n" in capfd.readouterr().err
+
+
+def test_a_failed_step_says_what_helps_and_how_to_go_on_with_a_mended_file(tmp_path: Path) -> None:
+    step = "{name: s, tool: delete_file, args: {path: folder}}"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "tour.yaml").write_text(f"name: tour\nsteps:\n  - {step}\n")
+    error = refused(tmp_path, "plan", "execute", "tour.yaml", code=1)
+    plan_id = error["plan_id"]
+    assert error["hint"].startswith(
+        f"delete a folder with the tool `shell` (`rm -r`); then `mulligan plan resume {plan_id}` tries it again"
+    )
+    assert "(with a mended plan file: `--plan FILE`)" in error["hint"]
+    told = data_of(tmp_path, "plan", "status")["error"]["hint"]
+    assert told == f"run on with `mulligan plan resume {plan_id}` (with a mended plan file: `--plan FILE`)"
+    (tmp_path / "tour.yaml").write_text(
+        "name: tour\nsteps:\n  - {name: s, tool: shell, args: {command: rm -r folder}}\n"
+    )
+    assert data_of(tmp_path, "plan", "resume", "tour", "--plan", "tour.yaml")["state"] == "complete"
+
+
+def test_a_function_that_is_not_there_is_told_without_the_insides_of_python(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(
+        "name: p\nsteps:\n  - {name: s, tool: python, args: {function: 'nowhere:f'}}\n"
+    )
+    message = refused(tmp_path, "plan", "execute", "p.yaml", code=1)["message"]
+    assert message == "step 's' failed: python: ModuleNotFoundError: No module named 'nowhere'"
+
+
+@pytest.mark.parametrize("words", ["", *commands()])
+def test_every_help_has_an_example_and_the_exit_codes(words: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run([*words.split(), "--help"]) == 0
+    shown = capfd.readouterr().out
+    assert re.search(f"\n  Example:\n    mulligan {words}", shown), shown
+    codes = re.findall(r"^    (\d+) +\S", shown.partition("Exit codes:\n")[2], re.MULTILINE)
+    assert codes[:1] == ["0"]
+    assert "2" in codes
+    assert "1" in codes or words == "completion"
+
+
+@pytest.mark.parametrize("words", ["", "plan", "checkpoint"])
+def test_lists_of_commands_cut_no_sentence(words: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run([*words.split(), "--help"]) == 0
+    listed = capfd.readouterr().out.partition("\nCommands:\n")[2]
+    assert listed
+    assert "..." not in listed.partition("\n\n")[0]

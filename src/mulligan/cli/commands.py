@@ -31,14 +31,20 @@ def command(
     """Declare a command of a group; its docstring is its help."""
 
     def declare(function: _Function) -> click.Command:
-        epilog = "\b\nExample:\n  " + example + "\n\n\b\nExit codes:\n"
-        epilog += "\n".join(f"  {code:<4}{_CODES[code]}" for code in codes)
+        epilog = closing_words([example], codes)
         made = click.command(name, epilog=epilog)(everywhere(pass_invocation(function)))
         _let_complete(made)
         group.add_command(made)
         return made
 
     return declare
+
+
+def closing_words(examples: Sequence[str], codes: Sequence[int]) -> str:
+    """What stands at the end of a help: how it is used, and what it ends with."""
+    shown = "\n".join(f"  {example}" for example in examples)
+    listed = "\n".join(f"  {code:<4}{_CODES[code]}" for code in codes)
+    return f"\b\nExample:\n{shown}\n\n\b\nExit codes:\n{listed}"
 
 
 def example_of(command: click.Command) -> str:

@@ -22,6 +22,13 @@ class SuggestingGroup(click.Group):
             raise UsageWrong(reason=f"there is no command {args[0]!r}", hint=hint)
         return found.name, found, args[1:]
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, each with all of the sentence that says what it does."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, _first_sentence(command)) for name, command in commands if command is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
     def _meant(self, ctx: click.Context, word: str) -> list[str]:
         """The commands that may have been meant: those that are called so elsewhere, or the nearest here or there."""
         root = ctx.find_root()
@@ -34,6 +41,10 @@ class SuggestingGroup(click.Group):
         by_name = {words.split()[-1]: words for words in reversed(everywhere)}
         near = nearest_word(word, by_name, at_least=0.7)
         return [by_name[near]] if near else []
+
+
+def _first_sentence(command: click.Command) -> str:
+    return " ".join((command.help or "").partition("\n\n")[0].split())
 
 
 def _all_commands(root: click.Context) -> Iterator[str]:

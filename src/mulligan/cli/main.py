@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from mulligan.cli.answer import Answer, Format, Line
-from mulligan.cli.commands import command, everywhere
+from mulligan.cli.commands import closing_words, command, everywhere
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.render import render
@@ -66,6 +66,10 @@ class _Program(SuggestingGroup):
     name="mulligan",
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},  # all below it take them from here
+    epilog=closing_words(
+        ["mulligan run -- sed -i s/v1/v2/ api.txt", "mulligan plan diff", "mulligan plan apply latest"],
+        (0, 1, 2, 3, 4, 130),
+    ),
 )
 @everywhere
 @click.version_option(package_name="mulligan")

@@ -31,8 +31,9 @@ class StepFailed(Failed):
 
     message: ClassVar[str] = "step {step!r} failed: {reason}"
     hint: ClassVar[str] = (
-        "`mulligan plan resume {plan_id}` goes on from the checkpoint it went back to; to go on from what you "
-        "mend by hand in the sandbox, keep it first: `mulligan checkpoint create {plan_id} --label mended`"
+        "`mulligan plan resume {plan_id}` tries it again from the checkpoint it went back to (with a mended plan file: "
+        "`--plan FILE`); to go on from what you mend by hand in the sandbox, keep it first: "
+        "`mulligan checkpoint create {plan_id} --label mended`"
     )
 
 
@@ -40,7 +41,7 @@ class ToolFailed(Failed):
     """A tool call did not succeed."""
 
     message: ClassVar[str] = "{tool}: {reason}"
-    hint: ClassVar[str] = "correct the step's args in the plan file and execute it again"
+    hint: ClassVar[str] = "correct the step's args in the plan file"
 
 
 class ToolTimedOut(ToolFailed):
