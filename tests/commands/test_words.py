@@ -82,12 +82,14 @@ def test_a_file_that_is_not_there_makes_no_project_and_the_nearest_is_named(tmp_
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "tour.yaml").write_text(PLAN)
     assert refused(tmp_path, "plan", "execute", "turo.yaml", code=2)["hint"] == "did you mean `tour.yaml`?"
-    assert refused(tmp_path, "plan", "execute", "tour")["hint"] == "did you mean the file `tour.yaml`?"
+    hint = refused(tmp_path, "plan", "execute", "tour")["hint"]
+    assert hint.startswith("did you mean the file `tour.yaml`? make one with `mulligan init`")
     assert refused(tmp_path, "plan", "create", "no/such.yaml", code=2)["hint"]
     assert not (tmp_path / ".mulligan").exists()
     data_of(tmp_path, "init")
     error = refused(tmp_path, "plan", "execute", "tuor")
-    assert (error["kind"], error["hint"]) == ("plan_not_found", "did you mean the file `tour.yaml`?")
+    assert error["kind"] == "plan_not_found"
+    assert error["hint"] == "did you mean the file `tour.yaml`? `mulligan plan list` shows all plans"
 
 
 def test_a_project_needs_a_folder(tmp_path: Path) -> None:

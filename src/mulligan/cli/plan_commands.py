@@ -57,7 +57,9 @@ def execute(invocation: Invocation, plan_or_file: str) -> Answer:
         status, execution = trusting(invocation, project, lambda: project.run(wanted))
     except (PlanNotFound, ProjectNotFound) as exc:
         near = nearest_file(Path(plan_or_file))
-        raise type(exc)(hint=f"did you mean the file `{near}`?", **exc.facts) if near else exc from exc
+        if near is None:
+            raise
+        raise type(exc)(hint=f"did you mean the file `{near}`? {exc.next_step}", **exc.facts) from exc
     return replace(status_answer(status, execution.error, execution.messages), warn=execution.only_restored)
 
 
