@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mulligan.application.checkpoint_service import what_is_not_held
 from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.recorder import Recorder
-from mulligan.application.run import Entry, Record, Run
+from mulligan.application.run import Entry, Record, Run, at_work
 from mulligan.application.telling import one_by_one
 from mulligan.boundaries import act
 from mulligan.config import Settings
@@ -230,7 +230,7 @@ class SandboxService:
                 db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes name them now
                 db.plans.save(plan)
                 db.intents.close(intent.intent_id)
-                events = self._recorder.write(db, plan, [*run.pending, *records])
+                events = self._recorder.write(db, plan, [*run.pending, at_work(plan, now), *records])
         run.plan = plan
         run.pending = []
         run.sandboxes = tuple(sandbox for sandbox, _ in made)

@@ -1,43 +1,70 @@
 """Draws answers: rich on a terminal, plain when piped, one document for scripts."""
 
+from __future__ import annotations
+
 import json
+import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from mulligan.cli.answer import Answer, Block, Format, Line, Patch, Table
+from mulligan.cli.answer import Answer, Block, Drawing, Format, Line, Patch, Row, Span, Table
 from mulligan.cli.encode import encode, harmless, harmless_lines
+from mulligan.cli.glyphs import has_signs, plain_signs
 from mulligan.cli.patch_colours import styled_lines
 from mulligan.cli.streams import lead_nowhere
 from mulligan.cli.tables import table_text
+from mulligan.cli.times import local_time
 from mulligan.domain.json_value import Json, JsonObject
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mulligan.errors import MulliganError
+
+_NARROW = 20  # columns: with less room the terminal breaks lines itself
+_MANY = 1000  # rows; rich measures and breaks every one, which of ten thousand takes seconds
 
 
 def render(answer: Answer, command: str, format: Format, started: datetime, took: timedelta) -> None:
     """Write the answer to stdout; for people, errors and messages go to stderr."""
     if format.is_document:
         document = _envelope(answer, command, started, took)
-        _write(
+        write(
             sys.stdout, _as_yaml(document) if format is Format.YAML else json.dumps(document, indent=2) + "\n"
         )
         return
     draw_blocks(answer, format)
     for message in answer.messages:
-        _write(sys.stderr, f"note: {harmless(message)}\n")
+        write(sys.stderr, f"note: {harmless(message)}\n")
     if answer.error is not None:
-        _write(sys.stderr, f"error: {harmless_lines(answer.error.text)}\n")
+        write(sys.stderr, f"error: {harmless_lines(_with_local_times(answer.error))}\n")
         if answer.error.next_step:
-            _write(sys.stderr, f"hint: {harmless(answer.error.next_step)}\n")
+            write(sys.stderr, f"hint: {harmless(answer.error.next_step)}\n")
 
 
 def draw_blocks(answer: Answer, format: Format) -> None:
     """Write what people see of an answer to stdout."""
     if format is Format.RICH and answer.blocks:
-        _write(sys.stdout, _drawn(answer))
+        write(sys.stdout, _drawn(answer))
         return
     for block in answer.blocks:
-        _write(sys.stdout, _patch(block) if isinstance(block, Patch) else _plain(block))
+        match block:
+            case Patch():
+                write(sys.stdout, _patch(block))
+            case Drawing():
+                write(sys.stdout, _plain_rows(block))
+            case _:
+                write(sys.stdout, _plain(block))
+
+
+def _with_local_times(error: MulliganError) -> str:
+    text = error.text
+    for moment in (fact for fact in error.facts.values() if isinstance(fact, datetime)):
+        text = text.replace(str(moment), local_time(moment))
+    return text
 
 
 def _envelope(answer: Answer, command: str, started: datetime, took: timedelta) -> JsonObject:
@@ -85,6 +112,18 @@ def _plain(block: Line | Table) -> str:
     return "".join(table_text(block, width=None, encoding=_encoding(sys.stdout)))
 
 
+def _plain_rows(block: Drawing) -> str:
+    return "".join(f"{_signs(_text(row.lead))}{harmless(_text(row.words))}\n" for row in block.rows)
+
+
+def _text(spans: Sequence[Span]) -> str:
+    return "".join(span.text for span in spans)
+
+
+def _signs(drawn: str) -> str:
+    return drawn if has_signs(sys.stdout.encoding, os.environ) else plain_signs(drawn)
+
+
 def _patch(block: Patch) -> bytes | str:
     """A patch as it is; where someone looks at it, what stands in the files must not speak to the terminal."""
     if not sys.stdout.isatty():
@@ -106,10 +145,46 @@ def _drawn(answer: Answer) -> str:
             if isinstance(block, Line):
                 console.print(Text(harmless(block.text), style="bold" if block.title else ""))
                 continue
+            if isinstance(block, Drawing):
+                if len(block.rows) > _MANY:
+                    console.out(_plain_rows(block), end="", highlight=False)
+                else:
+                    _draw_rows(console, block.rows)
+                continue
             header, rows = table_text(block, width=console.width, encoding=_encoding(sys.stdout))
             console.print(Text(header, style="bold"), end="")
             console.out(rows, end="", highlight=False)
     return drawn.get()
+
+
+def _draw_rows(console: Console, rows: Sequence[Row]) -> None:
+    """Rows in colours; words that find no room go on below, beside the lines that lead on."""
+    from rich.text import Text
+
+    for row in rows:
+        lead, rest = (
+            Text.assemble(*((_signs(s.text), s.style) for s in row.lead)),
+            Text(_signs(row.rest), "dim"),
+        )
+        words = Text.assemble(*((harmless(s.text), s.style) for s in row.words))
+        room = max(_NARROW, console.width - max(lead.cell_len, rest.cell_len))
+        for number, line in enumerate(words.divide(_breaks(words.plain, room))):
+            line.rstrip()
+            console.print(Text.assemble(rest if number else lead, line))
+
+
+def _breaks(text: str, room: int) -> Iterator[int]:
+    """Where to go on in a new line; never inside a word, which could be an id to be copied."""
+    from rich.cells import cell_len
+
+    used = 0
+    for word in re.finditer(r"\s*\S+", text):
+        width = cell_len(word.group())
+        if used and used + width > room:
+            begun = word.end() - len(word.group().lstrip())
+            yield begun
+            width, used = cell_len(text[begun : word.end()]), 0
+        used += width
 
 
 def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -119,7 +194,7 @@ def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
             yield from block.summary
 
 
-def _write(stream: TextIO, text: str | bytes) -> None:
+def write(stream: TextIO, text: str | bytes) -> None:
     """Write text whatever the locale, and bytes as they are.
 
     A reader that went away is no error of ours; an answer that is lost is.
