@@ -71,7 +71,8 @@ class CheckpointManager:
         self.require(run.sandboxes)
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
         leaving: set[str] = set()
-        for sandbox in sorted(run.sandboxes, key=lambda s: s.type is not ResourceType.SQLITE):
+        in_order = sorted(run.sandboxes, key=lambda s: s.type is not ResourceType.SQLITE)
+        for sandbox in one_by_one(in_order, "resources compared", run.observer):
             snapshot = group.snapshot_of(sandbox.resource)
             inside = frozenset(
                 posixpath.relpath(path, sandbox.path) for path in leaving if lie_together(path, sandbox.path)
