@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from mulligan.cli.main import run
+from tests.commands.program import words_in
 from tests.commands.running import on_a_terminal
 
 NAME = "pläne 日本"
@@ -90,7 +91,6 @@ def test_documents_say_the_same_in_every_locale(project: Path) -> None:
 
 
 def test_no_word_is_torn_on_narrow_terminals(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = re.compile(r"\S+")
     for look in LOOKS:
         if "log" in look or "tree" in look or "help" in look or "diff" in look:
             continue  # no tables
@@ -98,7 +98,7 @@ def test_no_word_is_torn_on_narrow_terminals(project: Path, monkeypatch: pytest.
         for columns in ("40", "60"):
             monkeypatch.setenv("COLUMNS", columns)
             drawn = said(project, f"--format rich {look}", encoding="utf-8")[1].decode()
-            assert sorted(words.findall(drawn)) == sorted(words.findall(plain)), (look, columns)
+            assert words_in(drawn) == words_in(plain), (look, columns)
 
 
 def test_a_terminal_without_colours_gets_none(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.cli.main import run
-from tests.commands.program import ask, data_of
+from tests.commands.program import ask, data_of, words_in
 
 PLAN = """
 name: tour
@@ -119,13 +119,12 @@ def test_an_ambiguous_prefix_wants_more_of_the_id(project: Path) -> None:
 def test_no_word_is_cut_on_a_narrow_terminal(
     project: Path, shown, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    plain = shown("checkpoint", "list")
+    plain = words_in(shown("checkpoint", "list"))
     for columns in ("80", "200"):
         monkeypatch.setenv("COLUMNS", columns)
         with chdir(project):
             assert run(["checkpoint", "list", "--format", "rich"]) == 0
-        drawn = capfdbinary.readouterr().out.decode()
-        assert sorted(drawn.split()) == sorted(plain.split())
+        assert words_in(capfdbinary.readouterr().out.decode()) == plain
 
 
 def test_help_has_its_short_name_everywhere(shown) -> None:
