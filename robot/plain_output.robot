@@ -42,7 +42,7 @@ Errors Go To Stderr With A Next Step
 The Rich Format Can Be Asked For
     FOR    ${line}    ${word}    IN
     ...    plan status tour    is execute/complete
-    ...    plan log tour    plan_created
+    ...    plan log tour    recorded as tour
     ...    plan tree tour    Which?
     ...    plan diff tour    new.txt
     ...    checkpoint list tour    post_execute
