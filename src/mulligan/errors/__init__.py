@@ -38,7 +38,7 @@ MulliganError
 │   ├── MarkersLeft             a path cannot be solved while the markers of its conflict stand in it
 │   ├── TransitionIllegal
 │   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
-│   ├── DecisionSuperseded · DecisionOutOfReach · NothingToChoose
+│   ├── DecisionSuperseded · DecisionOutOfReach · NothingToChoose · NothingToAppend
 │   ├── RollbackDisabled · NothingToUndo · SandboxMissing
 │   ├── ApplyUnderWay · LocationChanged · NothingApplied · ChangedMeanwhile · LocationTaken
 │   ├── ConfinementImpossible   `sandbox.isolate: required` where it cannot be
@@ -139,6 +139,7 @@ from mulligan.errors.refused_plans import (
     NotASession,
     NotBuiltYet,
     NothingApplied,
+    NothingToAppend,
     NothingToChoose,
     NothingToUndo,
     PlanAlreadyApplied,
@@ -207,6 +208,7 @@ __all__ = [
     "NotBuiltYet",
     "NotFound",
     "NothingApplied",
+    "NothingToAppend",
     "NothingToChoose",
     "NothingToUndo",
     "PathEscapes",
