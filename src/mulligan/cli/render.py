@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TextIO
 
-from mulligan.cli.answer import Answer, Block, Format, Line, Patch, Table
+from mulligan.cli.answer import Answer, Document, Format, Line, Patch, Table
 from mulligan.cli.encode import encode, harmless, harmless_lines
 from mulligan.cli.patch_colours import styled_lines
 from mulligan.cli.streams import lead_nowhere
@@ -35,10 +35,16 @@ def render(answer: Answer, command: str, format: Format, started: datetime, took
 
 def draw_blocks(answer: Answer, format: Format) -> None:
     """Write what people see of an answer to stdout."""
-    if format is Format.RICH and answer.blocks:
-        _write(sys.stdout, _drawn(answer))
-        return
+    drawn = list[Line | Table | Patch]()
     for block in answer.blocks:
+        if isinstance(block, Document):
+            _write(sys.stdout, block.data)
+        else:
+            drawn.append(block)
+    if format is Format.RICH and drawn:
+        _write(sys.stdout, _drawn(drawn))
+        return
+    for block in drawn:
         _write(sys.stdout, _patch(block) if isinstance(block, Patch) else _plain(block))
 
 
@@ -89,14 +95,14 @@ def _patch(block: Patch) -> bytes | str:
     return "".join(f"{harmless(line)}\n" for line, _ in styled_lines(block.data))
 
 
-def _drawn(answer: Answer) -> str:
+def _drawn(blocks: Sequence[Line | Table | Patch]) -> str:
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
     with console.capture() as drawn:
-        for block in _flat(answer.blocks):
+        for block in _flat(blocks):
             if isinstance(block, Patch):
                 for line, style in styled_lines(block.data):
                     console.print(Text(harmless(line), style=style))
@@ -120,7 +126,7 @@ def _drawn(answer: Answer) -> str:
     return drawn.get()
 
 
-def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
+def _flat(blocks: Sequence[Line | Table | Patch]) -> Iterator[Line | Table | Patch]:
     for block in blocks:
         yield block
         if isinstance(block, Patch):

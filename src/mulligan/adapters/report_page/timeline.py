@@ -1,0 +1,85 @@
+"""The story of a plan: its steps in the order in which they ran, and what was left behind folded away."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from mulligan.adapters.report_page.markup import Markup, element
+from mulligan.adapters.report_page.moments import Scene, told
+from mulligan.adapters.report_page.words import chip, clock, duration
+from mulligan.domain.counting import counted
+from mulligan.domain.event import EventType
+from mulligan.domain.plan import State
+from mulligan.domain.report import PlanReport
+from mulligan.domain.timeline import Moment, Passage
+
+_ENDS = {EventType.STEP_DONE: "done", EventType.STEP_FAILED: "failed"}
+
+
+def story(part: PlanReport, scene: Scene, heading: str) -> Markup:
+    """All passages; those that were left behind together as one that can be opened."""
+    parts: list[Markup] = []
+    if part.events_left_out:
+        text = f"{counted(part.events_left_out, 'older entry', 'older entries')} not shown: "
+        command = element("code", f"mulligan plan log {part.plan.plan_id}")
+        parts.append(element("li", text, command, class_="note"))
+    stretches = [(gone, [*some]) for gone, some in groupby(part.passages, key=lambda p: p.superseded)]
+    for at, (gone, passages) in enumerate(stretches):
+        drawn = [item for passage in passages for item in _passage(passage, scene, heading)]
+        if gone:
+            # What made a plan stop is what its reader looks for: no need to open it.
+            last = at >= len(stretches) - 2 and part.plan.state is State.ERRORED
+            drawn = [_left_behind(passages, drawn, opened=last)]
+        parts += drawn
+    return element("ol", parts, class_="story")
+
+
+def _left_behind(passages: list[Passage], drawn: list[Markup], *, opened: bool) -> Markup:
+    steps = sum(passage.start is not None for passage in passages)
+    entries = sum(len(passage.moments) for passage in passages)
+    what = counted(steps, "run of a step", "runs of steps") if steps else counted(entries, "entry", "entries")
+    summary = element("summary", chip("superseded", "gone"), f" {what}, left behind when the plan went back")
+    return element("li", element("details", summary, element("ol", drawn), open=opened), class_="branch")
+
+
+def _passage(passage: Passage, scene: Scene, heading: str) -> Iterator[Markup]:
+    """A step as one item; what happened between steps item by item."""
+    if passage.start is None:
+        yield from (_item(moment, scene) for moment in passage.moments)
+    else:
+        yield _step(passage.start, passage, scene, heading)
+
+
+def _step(start: Moment, passage: Passage, scene: Scene, heading: str) -> Markup:
+    end = next((m for m in passage.moments if m.type in _ENDS), None)
+    took = end.data.get("duration_ms") if end else None
+    index = start.data["index"]
+    head = element(
+        heading,
+        element("span", str(int(str(index)) + 1), class_="number"),
+        element("span", str(start.data["step"]), class_="name"),
+    )
+    about = element(
+        "p",
+        chip(_ENDS[end.type]) if end else chip("not finished", "warn"),
+        element("span", duration(took), class_="took")
+        if isinstance(took, int) and took is not None
+        else None,
+        clock(start.at),
+        class_="about",
+    )
+    failed_calls = {m.data.get("error") for m in passage.moments if m.type is EventType.TOOL_CALLED}
+    items = [
+        _item(moment, scene)
+        for moment in passage.moments
+        if moment.type is not EventType.STEP_DONE
+        and not (moment.type is EventType.STEP_FAILED and moment.data.get("error") in failed_calls)
+    ]
+    tone = _ENDS[end.type] if end else "unfinished"
+    body = element("ol", items) if items else None
+    return element("li", element("header", head, about), body, class_=f"step {tone}")
+
+
+def _item(moment: Moment, scene: Scene) -> Markup:
+    drawn = told(moment, scene)
+    gone = " gone" if moment.superseded else ""
+    return element("li", drawn.content, class_=f"moment {drawn.kind}{gone}", id=drawn.anchor)

@@ -1,0 +1,155 @@
+"""The history of a plan as a reader goes through it: step by step, with what was left behind told apart."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from sys import maxsize
+
+from msgspec import Struct
+
+from mulligan.domain.checkpoint import CheckpointType, GroupOutline
+from mulligan.domain.decision import Decision
+from mulligan.domain.event import Event, EventType
+from mulligan.domain.excerpt import Excerpt
+from mulligan.domain.json_value import JsonObject
+from mulligan.domain.rollback import Line, is_live, live_segments
+from mulligan.domain.tool import ToolCall
+
+# What ends the step before it, beside the next step: the plan moves as a whole.
+_BETWEEN_STEPS = frozenset(
+    {
+        EventType.PLAN_CREATED,
+        EventType.PLAN_STATE,
+        EventType.PLAN_MENDED,
+        EventType.ROLLBACK,
+        EventType.CORRECTION,
+        EventType.RETURNED,
+        EventType.APPLIED,
+        EventType.UNAPPLIED,
+    }
+)
+_KEPT_BEFORE = (CheckpointType.PRE_ROLLBACK, CheckpointType.PRE_APPLY)
+
+
+class ShownCall(Struct, frozen=True, kw_only=True):
+    """A tool call, with as much of what it was given and gave back as is shown."""
+
+    call: ToolCall  # without its arguments and its output
+    arguments: tuple[tuple[str, Excerpt], ...]
+    output: Excerpt | None  # None: nothing
+
+
+class Moment(Struct, frozen=True, kw_only=True):
+    """Something that happened to a plan, and the record that tells more of it."""
+
+    seq: int
+    at: datetime
+    type: EventType
+    data: JsonObject
+    superseded: bool
+    about: ShownCall | Decision | GroupOutline | None  # None: there is no such record, or it was pruned
+
+
+class Passage(Struct, frozen=True, kw_only=True):
+    """A step as it ran once with all that happened in it, or what happened between two."""
+
+    start: Moment | None  # of a step
+    moments: tuple[Moment, ...]
+    superseded: bool  # all of it was left behind
+
+
+class Records(Struct, frozen=True, kw_only=True):
+    """What events are about, by id."""
+
+    calls: Mapping[str, ShownCall]
+    decisions: Mapping[str, Decision]
+    groups: Mapping[str, GroupOutline]
+
+    def of(self, event: Event) -> ShownCall | Decision | GroupOutline | None:
+        """The record that tells more of an event."""
+        match event.type:
+            case EventType.TOOL_CALLED:
+                return self.calls.get(str(event.data["call_id"]))
+            case EventType.DECISION:
+                return self.decisions.get(str(event.data["decision_id"]))
+            case EventType.CHECKPOINT:
+                return self.groups.get(str(event.data["group_id"]))
+            case _:
+                return None
+
+
+def timeline(
+    events: Sequence[Event], records: Records, lines: Sequence[Line], present_line: int
+) -> tuple[Passage, ...]:
+    """The passages of a plan's log, which is in order and may lack its beginning.
+
+    A call that never came to its end has no event; it stands where it began.
+    """
+    told = [*_told(events, records, lines, present_line)]
+    ended = {moment.about.call.call_id for moment in told if isinstance(moment.about, ShownCall)}
+    start = told[0].seq if told else maxsize
+    lost = [
+        Moment(
+            seq=shown.call.seq,
+            at=shown.call.started_at,
+            type=EventType.TOOL_CALLED,
+            data={},
+            superseded=shown.call.superseded,
+            about=shown,
+        )
+        for call_id, shown in records.calls.items()
+        if call_id not in ended and shown.call.seq > start
+    ]
+    return tuple(_passages(sorted([*told, *lost], key=lambda moment: moment.seq)))
+
+
+def _told(
+    events: Sequence[Event], records: Records, lines: Sequence[Line], present_line: int
+) -> Iterator[Moment]:
+    segments = live_segments(lines, present_line, maxsize)
+    returns = sum(_starts_a_line(event) for event in events)
+    line = max(entry.line for entry in lines) - returns  # each return starts the next
+    for event in events:
+        line += _starts_a_line(event)
+        about = records.of(event)
+        record = about.call if isinstance(about, ShownCall) else about
+        live = is_live(segments, line, event.seq) if record is None else not record.superseded
+        yield Moment(
+            seq=event.seq,
+            at=event.created_at,
+            type=event.type,
+            data=event.data,
+            superseded=not live,
+            about=about,
+        )
+
+
+def _starts_a_line(event: Event) -> bool:
+    """Whether the plan went back here; work that a correction appends goes on where the plan stands."""
+    if event.type is EventType.CORRECTION:
+        return event.data.get("mode") != "append"
+    return event.type in (EventType.ROLLBACK, EventType.RETURNED)
+
+
+def _passages(moments: Iterable[Moment]) -> Iterator[Passage]:
+    start: Moment | None = None
+    gathered: list[Moment] = []
+    for moment in moments:
+        begins = moment.type is EventType.STEP_STARTED
+        between = moment.type in _BETWEEN_STEPS or _keeps_before(moment)
+        turns = start is None and gathered and moment.superseded is not gathered[-1].superseded
+        if begins or turns or (between and start is not None):
+            yield from _passage(start, gathered)
+            start, gathered = (moment if begins else None), []
+        if not begins:
+            gathered.append(moment)
+    yield from _passage(start, gathered)
+
+
+def _keeps_before(moment: Moment) -> bool:
+    return moment.type is EventType.CHECKPOINT and moment.data["checkpoint_type"] in _KEPT_BEFORE
+
+
+def _passage(start: Moment | None, moments: Sequence[Moment]) -> Iterator[Passage]:
+    if start is not None or moments:
+        first = start or moments[0]
+        yield Passage(start=start, moments=tuple(moments), superseded=first.superseded)
