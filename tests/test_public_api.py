@@ -44,6 +44,7 @@ SIGNATURES = {
     "Project.log": "self plan limit",
     "Project.tree": "self plan superseded",
     "Project.diff": "self plan old new binary",
+    "Project.report": "self plan",
     "Project.correct": "self decision guidance choose mended execute dry_run",
     "Project.rollback": "self plan checkpoint dry_run",
     "Project.undo": "self plan dry_run",

@@ -15,7 +15,7 @@ from mulligan.domain.json_value import Json
 from mulligan.domain.plan import Plan
 from mulligan.domain.report import Changes, PlanReport, Report
 from mulligan.domain.spelling import without_escapes
-from mulligan.domain.timeline import Records, ShownCall, timeline
+from mulligan.domain.story import Records, ShownCall, story
 from mulligan.domain.tool import ToolCall
 from mulligan.ports import Clock, Database, StoredTrees, Transaction
 
@@ -79,7 +79,7 @@ class ReportService:
             error=status.error,
             messages=status.messages,
             corrections=tuple(db.corrections.list(plan_id)),
-            passages=timeline(events, records, db.history.lines(plan_id), plan.line),
+            passages=story(events, records, db.history.lines(plan_id), plan.line),
             events_left_out=older,
             overall=_overall(
                 db, plan_id, [*groups.values()], changes

@@ -138,7 +138,9 @@ def tree(invocation: Invocation, plan: str, superseded: bool) -> Answer:
 
 @command(group, "report", example="mulligan plan report upgrade-api --html report.html", codes=(0, 1, 2, 3))
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
-@click.option("--html", "file", required=True, metavar="FILE", help="Where to write the page; `-`: to stdout.")
+@click.option(
+    "--html", "file", required=True, metavar="FILE", help="Where to write the page; `-`: to stdout."
+)
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")
 def report(invocation: Invocation, plan: str, file: str, force: bool) -> Answer:
     """Write the story of a plan as one HTML page to send to someone; of the newest plan unless named.

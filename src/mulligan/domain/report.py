@@ -11,7 +11,7 @@ from mulligan.domain.ids import GroupId
 from mulligan.domain.plan import Plan
 from mulligan.domain.standing import ExecutionCounts, PlanErrorView
 from mulligan.domain.step import StepRecord
-from mulligan.domain.timeline import Passage
+from mulligan.domain.story import Passage
 
 
 class ShownFile(Struct, frozen=True, kw_only=True):

@@ -6,9 +6,9 @@ from hashlib import sha256
 from importlib.resources import files as package_files
 
 from mulligan.adapters.report_page import changes, facts
+from mulligan.adapters.report_page.happenings import CHILD, GROUP, Scene
 from mulligan.adapters.report_page.markup import Markup, element, joined
-from mulligan.adapters.report_page.moments import CHILD, GROUP, Scene
-from mulligan.adapters.report_page.timeline import story
+from mulligan.adapters.report_page.passages import story
 from mulligan.adapters.report_page.words import chip, moment
 from mulligan.domain.checkpoint import GroupOutline
 from mulligan.domain.counting import counted
@@ -119,10 +119,10 @@ def _not_shown(report: Report) -> Markup | None:
 def _anchors(report: Report) -> frozenset[str]:
     """What can be linked to: plans, and the groups that their stories tell of."""
     groups = {
-        f"{GROUP}{moment.about.group_id}"
+        f"{GROUP}{happening.about.group_id}"
         for part in report.plans
         for passage in part.passages
-        for moment in passage.moments
-        if isinstance(moment.about, GroupOutline)
+        for happening in passage.happenings
+        if isinstance(happening.about, GroupOutline)
     }
     return frozenset(groups | {f"{CHILD}{part.plan.plan_id}" for part in report.plans[1:]})

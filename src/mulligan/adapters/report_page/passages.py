@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from itertools import groupby
 
+from mulligan.adapters.report_page.happenings import Scene, told
 from mulligan.adapters.report_page.markup import Markup, element
-from mulligan.adapters.report_page.moments import Scene, told
 from mulligan.adapters.report_page.words import chip, clock, duration
 from mulligan.domain.counting import counted
 from mulligan.domain.event import EventType
 from mulligan.domain.plan import State
 from mulligan.domain.report import PlanReport
-from mulligan.domain.timeline import Moment, Passage
+from mulligan.domain.story import Happening, Passage
 
 _ENDS = {EventType.STEP_DONE: "done", EventType.STEP_FAILED: "failed"}
 
@@ -35,7 +35,7 @@ def story(part: PlanReport, scene: Scene, heading: str) -> Markup:
 
 def _left_behind(passages: list[Passage], drawn: list[Markup], *, opened: bool) -> Markup:
     steps = sum(passage.start is not None for passage in passages)
-    entries = sum(len(passage.moments) for passage in passages)
+    entries = sum(len(passage.happenings) for passage in passages)
     what = counted(steps, "run of a step", "runs of steps") if steps else counted(entries, "entry", "entries")
     summary = element("summary", chip("superseded", "gone"), f" {what}, left behind when the plan went back")
     return element("li", element("details", summary, element("ol", drawn), open=opened), class_="branch")
@@ -44,13 +44,13 @@ def _left_behind(passages: list[Passage], drawn: list[Markup], *, opened: bool) 
 def _passage(passage: Passage, scene: Scene, heading: str) -> Iterator[Markup]:
     """A step as one item; what happened between steps item by item."""
     if passage.start is None:
-        yield from (_item(moment, scene) for moment in passage.moments)
+        yield from (_item(happening, scene) for happening in passage.happenings)
     else:
         yield _step(passage.start, passage, scene, heading)
 
 
-def _step(start: Moment, passage: Passage, scene: Scene, heading: str) -> Markup:
-    end = next((m for m in passage.moments if m.type in _ENDS), None)
+def _step(start: Happening, passage: Passage, scene: Scene, heading: str) -> Markup:
+    end = next((m for m in passage.happenings if m.type in _ENDS), None)
     took = end.data.get("duration_ms") if end else None
     index = start.data["index"]
     head = element(
@@ -67,19 +67,19 @@ def _step(start: Moment, passage: Passage, scene: Scene, heading: str) -> Markup
         clock(start.at),
         class_="about",
     )
-    failed_calls = {m.data.get("error") for m in passage.moments if m.type is EventType.TOOL_CALLED}
+    failed_calls = {m.data.get("error") for m in passage.happenings if m.type is EventType.TOOL_CALLED}
     items = [
-        _item(moment, scene)
-        for moment in passage.moments
-        if moment.type is not EventType.STEP_DONE
-        and not (moment.type is EventType.STEP_FAILED and moment.data.get("error") in failed_calls)
+        _item(happening, scene)
+        for happening in passage.happenings
+        if happening.type is not EventType.STEP_DONE
+        and not (happening.type is EventType.STEP_FAILED and happening.data.get("error") in failed_calls)
     ]
     tone = _ENDS[end.type] if end else "unfinished"
     body = element("ol", items) if items else None
     return element("li", element("header", head, about), body, class_=f"step {tone}")
 
 
-def _item(moment: Moment, scene: Scene) -> Markup:
-    drawn = told(moment, scene)
-    gone = " gone" if moment.superseded else ""
+def _item(happening: Happening, scene: Scene) -> Markup:
+    drawn = told(happening, scene)
+    gone = " gone" if happening.superseded else ""
     return element("li", drawn.content, class_=f"moment {drawn.kind}{gone}", id=drawn.anchor)

@@ -17,7 +17,7 @@ from mulligan.domain.ids import GroupId
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.report import Changes
 from mulligan.domain.spelling import without_escapes
-from mulligan.domain.timeline import Moment, ShownCall
+from mulligan.domain.story import Happening, ShownCall
 from mulligan.domain.tool import CallStatus
 
 GROUP, CHILD = "g-", "p-"  # how anchors begin
@@ -27,7 +27,7 @@ _WORDS = (60, 20)  # first and last lines of a message
 
 
 class Drawn(Struct, frozen=True):
-    """A moment as an item of the story."""
+    """A happening as an item of the story."""
 
     kind: str  # a word that the style sheet knows
     content: Markup
@@ -46,18 +46,18 @@ class Scene(Struct, frozen=True):
         return element("a" if known else "span", text, href=f"#{anchor}" if known else None, **attributes)
 
 
-def told(moment: Moment, scene: Scene) -> Drawn:
-    """A moment in words."""
-    match moment.about:
+def told(happening: Happening, scene: Scene) -> Drawn:
+    """A happening in words."""
+    match happening.about:
         case ShownCall():
-            return Drawn("call", _call(moment.about))
+            return Drawn("call", _call(happening.about))
         case Decision():
-            return Drawn("decision", _decision(moment.about))
+            return Drawn("decision", _decision(happening.about))
         case GroupOutline():
-            return _checkpoint(moment, moment.about, scene)
+            return _checkpoint(happening, happening.about, scene)
         case None:
-            kind, tell = _TOLD[moment.type]
-            return Drawn(kind, tell(moment, scene))
+            kind, tell = _TOLD[happening.type]
+            return Drawn(kind, tell(happening, scene))
 
 
 def _call(shown: ShownCall) -> Markup:
@@ -118,14 +118,14 @@ def _listed(words: tuple[str, ...]) -> list[Markup]:
     return [element("span", word, class_="alternative") for word in words]
 
 
-def _checkpoint(moment: Moment, group: GroupOutline, scene: Scene) -> Drawn:
+def _checkpoint(happening: Happening, group: GroupOutline, scene: Scene) -> Drawn:
     head = joined(
         element("span", "Checkpoint", class_="word"),
         element("strong", f"“{group.label}”") if group.label else None,
         element("code", group.type.value),
         _group(group.group_id, scene),
         _gone(superseded=group.superseded),
-        clock(moment.at),
+        clock(happening.at),
     )
     body, changes = None, scene.changes.get(group.group_id)
     if changes is not None:
@@ -136,8 +136,8 @@ def _checkpoint(moment: Moment, group: GroupOutline, scene: Scene) -> Drawn:
     return Drawn("checkpoint", joined(element("p", head, class_="about"), body), f"{GROUP}{group.group_id}")
 
 
-def _sentence(moment: Moment, *content: Content) -> Markup:
-    return element("p", *content, clock(moment.at), class_="about")
+def _sentence(happening: Happening, *content: Content) -> Markup:
+    return element("p", *content, clock(happening.at), class_="about")
 
 
 def _number(data: JsonObject, name: str) -> int:
@@ -153,65 +153,68 @@ def _error(text: str) -> Markup:
     return element("div", _words(text), class_="error")
 
 
-def _message(moment: Moment, _scene: Scene) -> Markup:
-    step = moment.data.get("step")
+def _message(happening: Happening, _scene: Scene) -> Markup:
+    step = happening.data.get("step")
     return joined(
-        _sentence(moment, f"Note{f' of step {step}' if step else ''}"), _words(str(moment.data["message"]))
+        _sentence(happening, f"Note{f' of step {step}' if step else ''}"),
+        _words(str(happening.data["message"])),
     )
 
 
-def _log(moment: Moment, _scene: Scene) -> Markup:
-    return joined(_sentence(moment, "The tool says"), _words(str(moment.data["message"])))
+def _log(happening: Happening, _scene: Scene) -> Markup:
+    return joined(_sentence(happening, "The tool says"), _words(str(happening.data["message"])))
 
 
-def _created(moment: Moment, _scene: Scene) -> Markup:
-    return _sentence(moment, "The plan was recorded")
+def _created(happening: Happening, _scene: Scene) -> Markup:
+    return _sentence(happening, "The plan was recorded")
 
 
-def _state(moment: Moment, _scene: Scene) -> Markup:
-    data = moment.data
+def _state(happening: Happening, _scene: Scene) -> Markup:
+    data = happening.data
     reason = f": {data['reason']}" if data.get("reason") else ""
     conflicts = cast("list[JsonObject]", data.get("conflicts") or [])
     listed = [element("li", f"{c['resource']}: {c['path']} ({c['reason']})") for c in conflicts]
-    sentence = _sentence(moment, "The plan is ", chip(str(data["state"])), reason)
+    sentence = _sentence(happening, "The plan is ", chip(str(data["state"])), reason)
     return joined(sentence, element("ul", listed) if listed else None)
 
 
-def _mended(moment: Moment, _scene: Scene) -> Markup:
+def _mended(happening: Happening, _scene: Scene) -> Markup:
     return _sentence(
-        moment, f"Went on with a mended plan file, from step {_number(moment.data, 'from_step') + 1}"
+        happening, f"Went on with a mended plan file, from step {_number(happening.data, 'from_step') + 1}"
     )
 
 
-def _failed(moment: Moment, _scene: Scene) -> Markup:
-    return joined(_sentence(moment, "The step failed"), _error(str(moment.data["error"])))
+def _failed(happening: Happening, _scene: Scene) -> Markup:
+    return joined(_sentence(happening, "The step failed"), _error(str(happening.data["error"])))
 
 
-def _undone(moment: Moment, _scene: Scene) -> Markup:
-    data = moment.data
+def _undone(happening: Happening, _scene: Scene) -> Markup:
+    data = happening.data
     if data["error"]:
-        return _sentence(moment, f"The undo of {data['tool']} in step {data['step']} failed: {data['error']}")
-    return _sentence(moment, f"Undone: {data['tool']} in step {data['step']}")
+        return _sentence(
+            happening, f"The undo of {data['tool']} in step {data['step']} failed: {data['error']}"
+        )
+    return _sentence(happening, f"Undone: {data['tool']} in step {data['step']}")
 
 
-def _resolved(moment: Moment, _scene: Scene) -> Markup:
-    paths = cast("list[str]", moment.data["paths"])
-    left = _number(moment.data, "left")
-    return _sentence(moment, f"Conflicts solved: {', '.join(paths)}{f'; {left} left' if left else ''}")
+def _resolved(happening: Happening, _scene: Scene) -> Markup:
+    paths = cast("list[str]", happening.data["paths"])
+    left = _number(happening.data, "left")
+    return _sentence(happening, f"Conflicts solved: {', '.join(paths)}{f'; {left} left' if left else ''}")
 
 
-def _spawned(moment: Moment, scene: Scene) -> Markup:
-    data = moment.data
+def _spawned(happening: Happening, scene: Scene) -> Markup:
+    data = happening.data
     verb = "is gone on with" if data.get("again") else "started"
-    return _sentence(moment, "Child plan ", _child(data, scene), f" {verb}")
+    return _sentence(happening, "Child plan ", _child(data, scene), f" {verb}")
 
 
-def _merged(moment: Moment, scene: Scene) -> Markup:
-    data = moment.data
+def _merged(happening: Happening, scene: Scene) -> Markup:
+    data = happening.data
     conflicts = _number(data, "conflicts")
     told = f" was merged: {counted(_number(data, 'paths'), 'path')}"
     found = joined(", ", chip(counted(conflicts, "conflict"), "warn")) if conflicts else None
-    return _sentence(moment, "Child plan ", _child(data, scene), told, found)
+    return _sentence(happening, "Child plan ", _child(data, scene), told, found)
 
 
 def _child(data: JsonObject, scene: Scene) -> Markup:
@@ -223,26 +226,26 @@ def _group(group_id: str, scene: Scene) -> Markup:
     return scene.link(f"{GROUP}{group_id}", f"{group_id[:_SHORT_ID]}…", class_="id", title=group_id)
 
 
-def _pruned_away(moment: Moment, _scene: Scene) -> Markup:
+def _pruned_away(happening: Happening, _scene: Scene) -> Markup:
     """A checkpoint of which only the log knows."""
-    data = moment.data
+    data = happening.data
     label = f" “{data['label']}”" if data.get("label") else ""
     kind = element("code", str(data["checkpoint_type"]))
-    return _sentence(moment, f"Checkpoint{label} ", kind, " ", chip("pruned", "gone"))
+    return _sentence(happening, f"Checkpoint{label} ", kind, " ", chip("pruned", "gone"))
 
 
-def _pruned(moment: Moment, _scene: Scene) -> Markup:
-    groups = cast("list[str]", moment.data["groups"])
-    return _sentence(moment, f"{counted(len(groups), 'older checkpoint')} pruned")
+def _pruned(happening: Happening, _scene: Scene) -> Markup:
+    groups = cast("list[str]", happening.data["groups"])
+    return _sentence(happening, f"{counted(len(groups), 'older checkpoint')} pruned")
 
 
-def _rolled_back(moment: Moment, scene: Scene) -> Markup:
-    return _sentence(moment, element("strong", "Rolled back"), _where_to(moment.data, scene))
+def _rolled_back(happening: Happening, scene: Scene) -> Markup:
+    return _sentence(happening, element("strong", "Rolled back"), _where_to(happening.data, scene))
 
 
-def _returned(moment: Moment, scene: Scene) -> Markup:
-    reason = f" ({moment.data['reason']})"
-    return _sentence(moment, element("strong", "Went back"), reason, _where_to(moment.data, scene))
+def _returned(happening: Happening, scene: Scene) -> Markup:
+    reason = f" ({happening.data['reason']})"
+    return _sentence(happening, element("strong", "Went back"), reason, _where_to(happening.data, scene))
 
 
 def _where_to(data: JsonObject, scene: Scene) -> Markup:
@@ -253,11 +256,11 @@ def _where_to(data: JsonObject, scene: Scene) -> Markup:
     )
 
 
-def _corrected(moment: Moment, scene: Scene) -> Markup:
-    data = moment.data
+def _corrected(happening: Happening, scene: Scene) -> Markup:
+    data = happening.data
     chosen = f"; chosen instead: {data['chosen']}" if data.get("chosen") else ""
     sentence = _sentence(
-        moment,
+        happening,
         element("strong", "Corrected"),
         f" ({data['mode']}, attempt {data['attempt']})",
         _where_to(data, scene) if data.get("group_id") else None,
@@ -266,29 +269,29 @@ def _corrected(moment: Moment, scene: Scene) -> Markup:
     return joined(sentence, element("blockquote", _words(str(data["guidance"]))))
 
 
-def _applied(moment: Moment, _scene: Scene) -> Markup:
-    return _of_resources(moment, "Applied to the real resources")
+def _applied(happening: Happening, _scene: Scene) -> Markup:
+    return _of_resources(happening, "Applied to the real resources")
 
 
-def _unapplied(moment: Moment, _scene: Scene) -> Markup:
-    return _of_resources(moment, "Taken out of the real resources again")
+def _unapplied(happening: Happening, _scene: Scene) -> Markup:
+    return _of_resources(happening, "Taken out of the real resources again")
 
 
-def _of_resources(moment: Moment, what: str) -> Markup:
+def _of_resources(happening: Happening, what: str) -> Markup:
     told: list[Content] = []
-    for each in cast("list[JsonObject]", moment.data["resources"]):
+    for each in cast("list[JsonObject]", happening.data["resources"]):
         commit = joined(", commit ", element("code", str(each["commit"]))) if each.get("commit") else None
         told.append(element("li", f"{each['resource']}: {counted(_number(each, 'files'), 'file')}", commit))
-    return joined(_sentence(moment, element("strong", what)), element("ul", told) if told else None)
+    return joined(_sentence(happening, element("strong", what)), element("ul", told) if told else None)
 
 
-def _plain(moment: Moment, _scene: Scene) -> Markup:
+def _plain(happening: Happening, _scene: Scene) -> Markup:
     """What has a record of its own, which is not among those that are shown."""
-    named = moment.data.get("tool") or moment.data.get("question") or moment.data.get("step") or ""
-    return _sentence(moment, f"{moment.type.value.replace('_', ' ')} {named}")
+    named = happening.data.get("tool") or happening.data.get("question") or happening.data.get("step") or ""
+    return _sentence(happening, f"{happening.type.value.replace('_', ' ')} {named}")
 
 
-_TOLD: Mapping[EventType, tuple[str, Callable[[Moment, Scene], Markup]]] = {
+_TOLD: Mapping[EventType, tuple[str, Callable[[Happening, Scene], Markup]]] = {
     EventType.PLAN_CREATED: ("state", _created),
     EventType.PLAN_STATE: ("state", _state),
     EventType.PLAN_MENDED: ("turn", _mended),

@@ -38,7 +38,7 @@ class ShownCall(Struct, frozen=True, kw_only=True):
     output: Excerpt | None  # None: nothing
 
 
-class Moment(Struct, frozen=True, kw_only=True):
+class Happening(Struct, frozen=True, kw_only=True):
     """Something that happened to a plan, and the record that tells more of it."""
 
     seq: int
@@ -52,8 +52,8 @@ class Moment(Struct, frozen=True, kw_only=True):
 class Passage(Struct, frozen=True, kw_only=True):
     """A step as it ran once with all that happened in it, or what happened between two."""
 
-    start: Moment | None  # of a step
-    moments: tuple[Moment, ...]
+    start: Happening | None  # of a step
+    happenings: tuple[Happening, ...]
     superseded: bool  # all of it was left behind
 
 
@@ -77,7 +77,7 @@ class Records(Struct, frozen=True, kw_only=True):
                 return None
 
 
-def timeline(
+def story(
     events: Sequence[Event], records: Records, lines: Sequence[Line], present_line: int
 ) -> tuple[Passage, ...]:
     """The passages of a plan's log, which is in order and may lack its beginning.
@@ -85,10 +85,10 @@ def timeline(
     A call that never came to its end has no event; it stands where it began.
     """
     told = [*_told(events, records, lines, present_line)]
-    ended = {moment.about.call.call_id for moment in told if isinstance(moment.about, ShownCall)}
+    ended = {happening.about.call.call_id for happening in told if isinstance(happening.about, ShownCall)}
     start = told[0].seq if told else maxsize
     lost = [
-        Moment(
+        Happening(
             seq=shown.call.seq,
             at=shown.call.started_at,
             type=EventType.TOOL_CALLED,
@@ -99,12 +99,12 @@ def timeline(
         for call_id, shown in records.calls.items()
         if call_id not in ended and shown.call.seq > start
     ]
-    return tuple(_passages(sorted([*told, *lost], key=lambda moment: moment.seq)))
+    return tuple(_passages(sorted([*told, *lost], key=lambda happening: happening.seq)))
 
 
 def _told(
     events: Sequence[Event], records: Records, lines: Sequence[Line], present_line: int
-) -> Iterator[Moment]:
+) -> Iterator[Happening]:
     segments = live_segments(lines, present_line, maxsize)
     returns = sum(_starts_a_line(event) for event in events)
     line = max(entry.line for entry in lines) - returns  # each return starts the next
@@ -113,7 +113,7 @@ def _told(
         about = records.of(event)
         record = about.call if isinstance(about, ShownCall) else about
         live = is_live(segments, line, event.seq) if record is None else not record.superseded
-        yield Moment(
+        yield Happening(
             seq=event.seq,
             at=event.created_at,
             type=event.type,
@@ -130,26 +130,26 @@ def _starts_a_line(event: Event) -> bool:
     return event.type in (EventType.ROLLBACK, EventType.RETURNED)
 
 
-def _passages(moments: Iterable[Moment]) -> Iterator[Passage]:
-    start: Moment | None = None
-    gathered: list[Moment] = []
-    for moment in moments:
-        begins = moment.type is EventType.STEP_STARTED
-        between = moment.type in _BETWEEN_STEPS or _keeps_before(moment)
-        turns = start is None and gathered and moment.superseded is not gathered[-1].superseded
+def _passages(happenings: Iterable[Happening]) -> Iterator[Passage]:
+    start: Happening | None = None
+    gathered: list[Happening] = []
+    for happening in happenings:
+        begins = happening.type is EventType.STEP_STARTED
+        between = happening.type in _BETWEEN_STEPS or _keeps_before(happening)
+        turns = start is None and gathered and happening.superseded is not gathered[-1].superseded
         if begins or turns or (between and start is not None):
             yield from _passage(start, gathered)
-            start, gathered = (moment if begins else None), []
+            start, gathered = (happening if begins else None), []
         if not begins:
-            gathered.append(moment)
+            gathered.append(happening)
     yield from _passage(start, gathered)
 
 
-def _keeps_before(moment: Moment) -> bool:
-    return moment.type is EventType.CHECKPOINT and moment.data["checkpoint_type"] in _KEPT_BEFORE
+def _keeps_before(happening: Happening) -> bool:
+    return happening.type is EventType.CHECKPOINT and happening.data["checkpoint_type"] in _KEPT_BEFORE
 
 
-def _passage(start: Moment | None, moments: Sequence[Moment]) -> Iterator[Passage]:
-    if start is not None or moments:
-        first = start or moments[0]
-        yield Passage(start=start, moments=tuple(moments), superseded=first.superseded)
+def _passage(start: Happening | None, happenings: Sequence[Happening]) -> Iterator[Passage]:
+    if start is not None or happenings:
+        first = start or happenings[0]
+        yield Passage(start=start, happenings=tuple(happenings), superseded=first.superseded)
