@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import cast
 
 from mulligan.adapters.report_page.happenings import Scene, told
 from mulligan.adapters.report_page.markup import Markup, element
@@ -50,33 +51,33 @@ def _passage(passage: Passage, scene: Scene, heading: str) -> Iterator[Markup]:
 
 
 def _step(start: Happening, passage: Passage, scene: Scene, heading: str) -> Markup:
-    end = next((m for m in passage.happenings if m.type in _ENDS), None)
-    took = end.data.get("duration_ms") if end else None
-    index = start.data["index"]
+    end = next((h for h in passage.happenings if h.type in _ENDS), None)
+    took = cast("int | None", end.data.get("duration_ms")) if end else None
     head = element(
         heading,
-        element("span", str(int(str(index)) + 1), class_="number"),
+        element("span", str(cast("int", start.data["index"]) + 1), class_="number"),
         element("span", str(start.data["step"]), class_="name"),
     )
     about = element(
         "p",
         chip(_ENDS[end.type]) if end else chip("not finished", "warn"),
-        element("span", duration(took), class_="took")
-        if isinstance(took, int) and took is not None
-        else None,
+        element("span", duration(took), class_="took"),
         clock(start.at),
         class_="about",
     )
-    failed_calls = {m.data.get("error") for m in passage.happenings if m.type is EventType.TOOL_CALLED}
-    items = [
-        _item(happening, scene)
-        for happening in passage.happenings
-        if happening.type is not EventType.STEP_DONE
-        and not (happening.type is EventType.STEP_FAILED and happening.data.get("error") in failed_calls)
-    ]
-    tone = _ENDS[end.type] if end else "unfinished"
+    items = [_item(each, scene) for each in _worth_telling(passage)]
     body = element("ol", items) if items else None
+    tone = _ENDS[end.type] if end else "unfinished"
     return element("li", element("header", head, about), body, class_=f"step {tone}")
+
+
+def _worth_telling(passage: Passage) -> Iterator[Happening]:
+    """What happened in a step, without how it ended: that stands above, and why it failed with its call."""
+    errors = {h.data.get("error") for h in passage.happenings if h.type is EventType.TOOL_CALLED}
+    for happening in passage.happenings:
+        told_already = happening.type is EventType.STEP_FAILED and happening.data.get("error") in errors
+        if happening.type is not EventType.STEP_DONE and not told_already:
+            yield happening
 
 
 def _item(happening: Happening, scene: Scene) -> Markup:
