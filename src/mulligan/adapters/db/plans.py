@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+from msgspec.structs import replace
+
 from mulligan.adapters.db.columns import (
     ALL,
     is_text,
@@ -85,7 +87,7 @@ class SqlPlanRepository:
                 plan.attempt,
                 plan.progress.step_index,
                 len(plan.definition.steps),
-                state_to_text(self._db, plan.plan_id, plan.progress),
+                state_to_text(self._db, plan.plan_id, replace(plan.progress, outputs={})),
                 plan.line,
                 plan.current_group_id,
                 plan.last_checkpoint_id,
@@ -98,6 +100,8 @@ class SqlPlanRepository:
             ),
         )
         self._db.execute(_DEFINE, (plan.plan_id, definition_to_text(plan.definition)))
+        if plan.progress.outputs:  # of a child plan: rows of long ones refer to that of the plan
+            self.save(plan)
 
     def get(self, plan_id: PlanId) -> Plan:
         """The plan of that id."""
