@@ -15,6 +15,7 @@ from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 60  # seconds
+QUIET = 0.3  # seconds after which it has nothing more to say
 _TO_BROWSER, _FROM_BROWSER = 3, 4  # where it expects the pipes
 _ABOVE = 10  # other descriptors stand above these
 
@@ -54,8 +55,12 @@ class Tab:
         self.ask("Page.navigate", url=file.as_uri())
         while not self.told("Page.loadEventFired"):
             self.events.append(self._next())
-        # Whatever it still has to say is said before a later answer.
-        self.evaluate("new Promise(done => setTimeout(done, 300))")
+        self.listen()
+
+    def listen(self) -> None:
+        """Wait for what the browser still has to say."""
+        while b"\0" in self._read or select.select([self._from], [], [], QUIET)[0]:
+            self.events.append(self._next())
 
     def told(self, method: str) -> list[dict[str, Any]]:
         """What the browser said by that name since the page was opened."""

@@ -14,10 +14,11 @@
     throw new Error("a page without a ground");
   };
   const has_text = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  const dimmed = (element) => element.closest(".moment.gone") && !element.closest(".branch");
   const poor = new Map();
   for (const element of document.querySelectorAll("body *")) {
-    // What was left behind is dimmed on purpose.
-    if (!has_text(element) || !element.checkVisibility() || element.closest(".moment.gone")) continue;
+    // What was left behind within a step that was not is dimmed on purpose.
+    if (!has_text(element) || !element.checkVisibility() || dimmed(element)) continue;
     const sides = [parts(getComputedStyle(element).color).slice(0, 3), ground(element)].map(luminance);
     const ratio = (Math.max(...sides) + 0.05) / (Math.min(...sides) + 0.05);
     if (ratio < 4.5) poor.set(`${element.tagName}.${element.className}`, ratio.toFixed(2));

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import mulligan
 
-SCRIPT = "<script>document.title='owned'</script>"
+SCRIPT = "<script>document.title=/owned/.source</script>"
 NAME = f"</title>{SCRIPT}"
 ODD_FILE = b"caf\xe9 <b>.txt"  # not UTF-8
 LINES = 1_000  # of a file, and of an output: more than is shown
@@ -28,7 +28,7 @@ steps:
     tool: shell
     args:
       command: |
-        sed s/v1/v2/ api.txt > moved.txt; rm api.txt
+        sed 1s/v1/v2/ api.txt > moved.txt; rm api.txt
         printf x > "$(printf 'caf\\351 <b>.txt')"
         printf '\\0binary' > image; mkdir empty
         seq 1 {LINES} > numbers.txt

@@ -71,7 +71,7 @@ def test_the_policy_is_in_force(page: Tab) -> None:
         const picture = new Image(); picture.src = 'http://beacon.invalid/pixel.png';
         document.body.append(script, picture); document.body.setAttribute('style', 'display: none');
     }""")
-    page.evaluate("new Promise(done => setTimeout(done, 300))")
+    page.listen()
     assert page.evaluate("document.title") != "owned"
     assert page.evaluate("getComputedStyle(document.body).display") == "block"
     assert len(page.complaints) == 3
@@ -79,7 +79,7 @@ def test_the_policy_is_in_force(page: Tab) -> None:
 
 
 def test_the_story_is_in_the_document_and_styled(page: Tab) -> None:
-    text = page.evaluate("document.querySelector('.story').innerText")
+    text = page.evaluate("document.querySelector('.story').textContent")
     for word in ("bump <b>", "choose a parser", "Rolled back", "Corrected", "Went back", "Child plan"):
         assert word in text
     assert page.evaluate("getComputedStyle(document.querySelector('.chip')).borderRadius") != "0px"
@@ -88,7 +88,7 @@ def test_the_story_is_in_the_document_and_styled(page: Tab) -> None:
 def test_it_is_the_same_where_scripts_are_switched_off(page: Tab, report: Path) -> None:
     with_scripts = page.evaluate("document.body.innerText")
     page.ask("Emulation.setScriptExecutionDisabled", value=True)
-    page.ask("Page.navigate", url=report.as_uri())
+    page.open(report)
     page.ask("Emulation.setScriptExecutionDisabled", value=False)
     assert page.evaluate("document.body.innerText") == with_scripts
 
@@ -101,8 +101,8 @@ def test_it_fits_the_screen_and_can_be_read(page: Tab, screen: str, scheme: str)
     page.scheme(scheme)
     page.screenshot(PICTURES / f"{screen}-{scheme}.png", whole=False)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(OVERFLOW) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(CONTRAST) == []
     page.screenshot(PICTURES / f"{screen}-{scheme}-open.png", whole=True)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from mulligan.adapters.report_page.markup import Content, Markup, element, joined
-from mulligan.adapters.report_page.words import chip, duration, identity, moment
+from mulligan.adapters.report_page.markup import Content, Markup, element, joined, several_lines
+from mulligan.adapters.report_page.words import chip, coded, duration, identity, moment
 from mulligan.domain.counting import counted
 from mulligan.domain.plan import Plan
 from mulligan.domain.report import PlanReport
@@ -65,14 +65,16 @@ def standing(part: PlanReport) -> Markup | None:
     parts: list[Markup] = []
     if part.error is not None:
         step = f"Step {part.error.step} failed. " if part.error.step else ""
-        said = element("p", element("strong", f"Stopped. {step}"), part.error.message)
-        parts.append(element("div", said, element("p", f"Next: {part.error.hint}"), class_="callout bad"))
+        said = element("p", element("strong", f"Stopped. {step}"), several_lines(part.error.message))
+        parts.append(
+            element("div", said, element("p", "Next: ", coded(part.error.hint)), class_="callout bad")
+        )
     if part.plan.conflicts:
         listed = [element("li", f"{c.resource}: {c.path} ({c.reason})") for c in part.plan.conflicts]
         head = element("p", element("strong", counted(len(listed), "conflict")))
         parts.append(element("div", head, element("ul", listed), class_="callout warn"))
     if part.messages:
-        parts.append(element("div", [element("p", text) for text in part.messages], class_="callout"))
+        parts.append(element("div", [element("p", coded(text)) for text in part.messages], class_="callout"))
     return joined(parts) if parts else None
 
 

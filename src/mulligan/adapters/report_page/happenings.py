@@ -97,12 +97,12 @@ def _decision(decision: Decision) -> Markup:
     choice = decision.choice
     guided = decision.type is DecisionType.USER_INTERVENTION
     others = choice.alternatives
+    about = clock(decision.created_at), _gone(superseded=decision.superseded)
     return joined(
-        element("p", choice.question, class_="question"),
+        element("p", element("span", choice.question, class_="question"), *about, class_="about"),
         _keyed("guidance" if guided else "chosen", element("strong", choice.chosen)),
         _keyed("instead of" if guided else "not chosen", _listed(others)) if others else None,
         _keyed("because", choice.rationale) if choice.rationale else None,
-        element("p", clock(decision.created_at), _gone(superseded=decision.superseded), class_="about"),
     )
 
 
@@ -137,7 +137,7 @@ def _checkpoint(happening: Happening, group: GroupOutline, scene: Scene) -> Draw
 
 
 def _sentence(happening: Happening, *content: Content) -> Markup:
-    return element("p", *content, clock(happening.at), class_="about")
+    return element("p", element("span", *content), clock(happening.at), class_="about")
 
 
 def _number(data: JsonObject, name: str) -> int:

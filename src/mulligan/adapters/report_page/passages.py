@@ -6,7 +6,7 @@ from typing import cast
 
 from mulligan.adapters.report_page.happenings import Scene, told
 from mulligan.adapters.report_page.markup import Markup, element
-from mulligan.adapters.report_page.words import chip, clock, duration
+from mulligan.adapters.report_page.words import chip, clock, day, duration
 from mulligan.domain.counting import counted
 from mulligan.domain.event import EventType
 from mulligan.domain.plan import State
@@ -23,8 +23,10 @@ def story(part: PlanReport, scene: Scene, heading: str) -> Markup:
         text = f"{counted(part.events_left_out, 'older entry', 'older entries')} not shown: "
         command = element("code", f"mulligan plan log {part.plan.plan_id}")
         parts.append(element("li", text, command, class_="note"))
-    stretches = [(gone, [*some]) for gone, some in groupby(part.passages, key=lambda p: p.superseded)]
-    for at, (gone, passages) in enumerate(stretches):
+    stretches = [(*key, [*some]) for key, some in groupby(part.passages, key=_stretch)]
+    for at, (today, gone, passages) in enumerate(stretches):
+        if at == 0 or stretches[at - 1][0] != today:
+            parts.append(element("li", f"{today}, all times are UTC", class_="day"))
         drawn = [item for passage in passages for item in _passage(passage, scene, heading)]
         if gone:
             # What made a plan stop is what its reader looks for: no need to open it.
@@ -32,6 +34,12 @@ def story(part: PlanReport, scene: Scene, heading: str) -> Markup:
             drawn = [_left_behind(passages, drawn, opened=last)]
         parts += drawn
     return element("ol", parts, class_="story")
+
+
+def _stretch(passage: Passage) -> tuple[str, bool]:
+    """What passages that are drawn together have in common."""
+    first = passage.start or passage.happenings[0]
+    return day(first.at), passage.superseded
 
 
 def _left_behind(passages: list[Passage], drawn: list[Markup], *, opened: bool) -> Markup:

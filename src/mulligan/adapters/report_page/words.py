@@ -29,9 +29,16 @@ def moment(at: datetime) -> Markup:
 
 
 def clock(at: datetime) -> Markup:
-    """A time within a story whose days are known."""
+    """A time within a story whose days are told."""
     utc = at.astimezone(UTC)
-    return element("time", f"{utc:%H:%M:%S}", datetime=f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}", class_="clock")
+    full = f"{utc:%Y-%m-%d %H:%M:%S.%f} UTC"
+    when = f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}"
+    return element("time", f"{utc:%H:%M:%S}", datetime=when, class_="clock", title=full)
+
+
+def day(at: datetime) -> str:
+    """The day of a moment."""
+    return f"{at.astimezone(UTC):%Y-%m-%d}"
 
 
 def duration(milliseconds: int | None) -> str:
@@ -50,6 +57,14 @@ def duration(milliseconds: int | None) -> str:
 def identity(id: str) -> Markup:
     """An id, in full for who copies it."""
     return element("code", id, class_="id")
+
+
+def coded(text: str) -> Markup:
+    """A sentence of the program's own, in which commands stand between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one is without its other
+        return joined(text)
+    return joined(element("code", part) if at % 2 else part for at, part in enumerate(parts))
 
 
 def chip(word: str, tone: str | None = None) -> Markup:
