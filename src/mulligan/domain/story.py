@@ -10,6 +10,7 @@ from mulligan.domain.checkpoint import CheckpointType, GroupOutline
 from mulligan.domain.decision import Decision
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.excerpt import Excerpt
+from mulligan.domain.ids import CallId, DecisionId, GroupId
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.rollback import Line, is_live, live_segments
 from mulligan.domain.tool import ToolCall
@@ -60,19 +61,19 @@ class Passage(Struct, frozen=True, kw_only=True):
 class Records(Struct, frozen=True, kw_only=True):
     """What events are about, by id."""
 
-    calls: Mapping[str, ShownCall]
-    decisions: Mapping[str, Decision]
-    groups: Mapping[str, GroupOutline]
+    calls: Mapping[CallId, ShownCall]
+    decisions: Mapping[DecisionId, Decision]
+    groups: Mapping[GroupId, GroupOutline]
 
     def of(self, event: Event) -> ShownCall | Decision | GroupOutline | None:
         """The record that tells more of an event."""
         match event.type:
             case EventType.TOOL_CALLED:
-                return self.calls.get(str(event.data["call_id"]))
+                return self.calls.get(CallId(str(event.data["call_id"])))
             case EventType.DECISION:
-                return self.decisions.get(str(event.data["decision_id"]))
+                return self.decisions.get(DecisionId(str(event.data["decision_id"])))
             case EventType.CHECKPOINT:
-                return self.groups.get(str(event.data["group_id"]))
+                return self.groups.get(GroupId(str(event.data["group_id"])))
             case _:
                 return None
 

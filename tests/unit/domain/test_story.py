@@ -80,7 +80,9 @@ def test_a_log_without_its_beginning_knows_its_lines_from_the_end() -> None:
 
 
 def test_a_call_that_never_ended_stands_where_it_began() -> None:
-    records = Records(calls={"call 6": a_call(6), "call 0": a_call(0)}, decisions={}, groups={})
+    records = Records(
+        calls={CallId("call 6"): a_call(6), CallId("call 0"): a_call(0)}, decisions={}, groups={}
+    )
     assert told(story(LOG, records, [FIRST, SECOND], 2))[2] == ("two", [6], True)
 
 

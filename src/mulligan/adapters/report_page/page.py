@@ -3,7 +3,7 @@
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files as package_files
+from pathlib import Path
 
 from mulligan.adapters.report_page import changes, facts
 from mulligan.adapters.report_page.happenings import CHILD, GROUP, Scene
@@ -54,7 +54,7 @@ def _head(title: str) -> Markup:
 
 @cache
 def _style() -> str:
-    return package_files(__package__).joinpath("style.css").read_text("utf-8")
+    return Path(__file__).with_name("style.css").read_text("utf-8")
 
 
 def _top(part: PlanReport, children: list[PlanReport]) -> Markup:

@@ -81,7 +81,7 @@ def _step(start: Happening, passage: Passage, scene: Scene, heading: str) -> Mar
 
 def _worth_telling(passage: Passage) -> Iterator[Happening]:
     """What happened in a step, without how it ended: that stands above, and why it failed with its call."""
-    errors = {h.data.get("error") for h in passage.happenings if h.type is EventType.TOOL_CALLED}
+    errors = [h.data.get("error") for h in passage.happenings if h.type is EventType.TOOL_CALLED]
     for happening in passage.happenings:
         told_already = happening.type is EventType.STEP_FAILED and happening.data.get("error") in errors
         if happening.type is not EventType.STEP_DONE and not told_already:
