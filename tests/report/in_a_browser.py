@@ -125,7 +125,8 @@ def test_everything_that_opens_is_reached_and_opened_by_keyboard(page: Tab) -> N
 
 
 def test_on_paper_everything_is_open(page: Tab) -> None:
-    page.scheme("light", media="print")
+    page.scheme("dark", media="print")  # and on white paper, whatever the screen is
+    assert page.evaluate(CONTRAST) == []
     assert page.evaluate("document.querySelectorAll('details:not([open]) .patch').length") > 3
     assert page.evaluate("[...document.querySelectorAll('.patch')].every(p => p.checkVisibility())")
     page.pdf(PICTURES / "paper.pdf")

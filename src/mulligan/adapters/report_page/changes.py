@@ -46,7 +46,7 @@ def _file(shown: ShownFile, *, several: bool) -> Markup:
     file = shown.file
     name = _name(file.path, file.resource, several=several)
     origin = element("span", f"from {file.old_path}", class_="origin") if file.old_path is not None else None
-    count = chip("binary") if file.binary else _plus_minus(file.insertions or 0, file.deletions or 0)
+    count = chip("not shown") if file.binary else _plus_minus(file.insertions or 0, file.deletions or 0)
     head = joined(
         chip(file.status.value, _TONES[file.status]), name, origin, element("span", count, class_="count")
     )
@@ -82,11 +82,9 @@ def _line(line: NumberedLine) -> Markup:
 
 
 def _folder(folder: FolderDiff, *, several: bool) -> Markup:
-    told = f" ({', '.join(folder.not_in_patch)})" if folder.not_in_patch else ""
     name = _name(f"{folder.path}/", folder.resource, several=several)
-    return element(
-        "p", chip(folder.status.value, _TONES[folder.status]), name, f"folder{told}", class_="file"
-    )
+    told = element("span", ", ".join(folder.not_in_patch) or "folder", class_="origin")
+    return element("p", chip(folder.status.value, _TONES[folder.status]), name, told, class_="file")
 
 
 def _name(path: str, resource: str, *, several: bool) -> Markup:
