@@ -12,6 +12,7 @@ import string
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -53,6 +54,7 @@ BEFORE = {
 NOT_RUN = {"plan correct": "an id is never the same twice; correction.md looks it up"}
 
 
+@cache
 def commands() -> dict[str, click.Command]:
     """Every command of the program by its words, in the order of its help."""
     return dict(_leaves(program, ""))
@@ -122,6 +124,7 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
+@cache
 def kinds() -> dict[str, type[MulliganError]]:
     """Every kind of error that can be met: those that are raised, and those that have no finer ones."""
     raised = facts_given()
@@ -134,6 +137,7 @@ def facts_given() -> dict[str, set[str]]:
     return {kind: facts for _, kind, facts in made_errors()}
 
 
+@cache
 def made_errors() -> list[tuple[Path, str, set[str]]]:
     """Each place in the code that makes an error: its file, the kind, all facts that this kind is given anywhere."""
     names = {cls.__name__: cls for cls in vars(errors).values() if isinstance(cls, type)}
@@ -198,16 +202,18 @@ def _rewrite_parts() -> Iterator[str]:
 
 
 def _rewrite_outputs() -> Iterator[str]:
-    for page in sorted(REFERENCE.glob("*.md")):
-        for example in examples_of(page):
-            if example.language != "console" or example.not_run:
-                continue
-            with tempfile.TemporaryDirectory(prefix="mulligan-docs-") as root:
-                shown = ExampleProject(Path(root)).perform(example)
-            if lasting(shown) != lasting(example.text):
-                text = page.read_text(encoding="utf-8")
-                page.write_text(text.replace(example.text, shown, 1), encoding="utf-8")
-                yield f"{example}: output"
+    with tempfile.TemporaryDirectory(prefix="mulligan-docs-") as root:
+        project = ExampleProject(Path(root))
+        for page in sorted(REFERENCE.glob("*.md")):
+            for example in examples_of(page):
+                if example.language != "console" or example.not_run:
+                    continue
+                project.renew()
+                shown = project.perform(example)
+                if lasting(shown) != lasting(example.text):
+                    text = page.read_text(encoding="utf-8")
+                    page.write_text(text.replace(example.text, shown, 1), encoding="utf-8")
+                    yield f"{example}: output"
 
 
 def main() -> int:
