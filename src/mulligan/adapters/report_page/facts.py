@@ -7,6 +7,7 @@ from mulligan.adapters.report_page.words import chip, coded, duration, identity,
 from mulligan.domain.counting import counted
 from mulligan.domain.plan import Plan
 from mulligan.domain.report import PlanReport
+from mulligan.domain.spelling import without_escapes
 from mulligan.domain.step import StepRecord, StepStatus
 
 _BAR = 100  # units of the longest
@@ -65,7 +66,9 @@ def standing(part: PlanReport) -> Markup | None:
     parts: list[Markup] = []
     if part.error is not None:
         step = f"Step {part.error.step} failed. " if part.error.step else ""
-        said = element("p", element("strong", f"Stopped. {step}"), several_lines(part.error.message))
+        said = element(
+            "p", element("strong", f"Stopped. {step}"), several_lines(without_escapes(part.error.message))
+        )
         parts.append(
             element("div", said, element("p", "Next: ", coded(part.error.hint)), class_="callout bad")
         )
