@@ -40,7 +40,7 @@ class Scene(Struct, frozen=True):
     changes: Mapping[GroupId, Changes]
     anchors: Container[str]  # that the page has
 
-    def link(self, anchor: str, text: str, **attributes: str) -> Markup:
+    def reference(self, anchor: str, text: str, **attributes: str) -> Markup:
         """A link to where something is told; just its name where that is not on the page."""
         known = anchor in self.anchors
         return element("a" if known else "span", text, href=f"#{anchor}" if known else None, **attributes)
@@ -218,12 +218,12 @@ def _merged(happening: Happening, scene: Scene) -> Markup:
 
 
 def _child(data: JsonObject, scene: Scene) -> Markup:
-    return scene.link(f"{CHILD}{data['plan_id']}", str(data["name"]))
+    return scene.reference(f"{CHILD}{data['plan_id']}", str(data["name"]))
 
 
 def _group(group_id: str, scene: Scene) -> Markup:
     """A group by as much of its id as an eye takes in; all of it for a pointer that rests on it."""
-    return scene.link(f"{GROUP}{group_id}", f"{group_id[:_SHORT_ID]}…", class_="id", title=group_id)
+    return scene.reference(f"{GROUP}{group_id}", f"{group_id[:_SHORT_ID]}…", class_="id", title=group_id)
 
 
 def _pruned_away(happening: Happening, _scene: Scene) -> Markup:
