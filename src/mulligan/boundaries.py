@@ -154,6 +154,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "files as in the target, rows of before: the next claim restores again, and settles",
         "files as in the target, and one attempt more: the guidance with its group, and the plan as corrected",
     ),
+    "append.record": (
+        _NONE,
+        "the plan as it was; snapshots that no row names, and gc removes them",
+        "one attempt more: the guidance with the group of what was there, and the step that is added; resume runs it",
+    ),
     "return.drop": (_NONE, "an intent to be dropped again", "the plan as it was"),
     "apply.intend": (_NONE, "the plan as it was", "an intent that touched nothing: the next claim drops it"),
     "apply.ready": (

@@ -39,6 +39,7 @@ FALLIBLE = [name for name, (errors, _, _) in ACTS.items() if errors]
 STOPPABLE = ("call.run", "group.record", "pack.sync", "restore.place", "rows.commit", "sandbox.record")
 
 IN_A_CORRECTION = ("return.intend", "return.ready", "restore.place")  # beside `correction.settle`
+IN_AN_APPEND = ("subplan.spawn", "restore.place")  # beside `append.record`: the child, and its merge
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +109,15 @@ def test_a_kill_in_the_middle_of_a_correction(
     trials: BothTrials, when: str, act: str, record_property: Callable[[str, object], None]
 ) -> None:
     trials.strike(Fault(command="correct", when=when, act=act, number=1, how="SIGKILL"))
+    record_property("faults survived", 1)
+
+
+@pytest.mark.parametrize("act", IN_AN_APPEND)
+def test_a_kill_in_the_middle_of_an_append(
+    trials: BothTrials, act: str, record_property: Callable[[str, object], None]
+) -> None:
+    """The same command again goes on with it: a child that is done is not run again, and none is merged twice."""
+    trials.strike(Fault(command="append", when="after", act=act, number=1, how="SIGKILL"))
     record_property("faults survived", 1)
 
 

@@ -8,30 +8,27 @@ someone else changed in the meantime: those are left alone and named.
 
 import posixpath
 from collections.abc import Callable, Sequence
-from typing import cast
 
 from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.merge_service import MergeRules, MergeService, OnOverlap
+from mulligan.application.real_places import refuse_taken, refuse_under_way
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
-from mulligan.application.sandbox_service import refuse_taken
 from mulligan.boundaries import act
 from mulligan.domain.applying import RealChange, Snapshots, left_halfway
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import IntentId
 from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.placement import lie_together
 from mulligan.domain.plan import Phase, Plan, State
 from mulligan.domain.resource import ResourceType, Sandbox
 from mulligan.domain.snapshot import Root, Snapshot
 from mulligan.domain.text_merge import Labels
 from mulligan.domain.tree_difference import changed_by_others
-from mulligan.errors import ApplyUnderWay, ChangedMeanwhile, MulliganError, RestoreIncomplete
+from mulligan.errors import ChangedMeanwhile, MulliganError, RestoreIncomplete
 from mulligan.ports import Clock, Database, Ids, SandboxKinds, SnapshotStore, Transaction
 
-_KINDS = (IntentKind.APPLY, IntentKind.UNAPPLY)
 _POSITION = ("HEAD", "branch")  # what else a position holds, such as the index, changes by looking at it
 _SIDES = Labels(ours="others", theirs="taking it back")
 
@@ -76,7 +73,7 @@ class RealChangeService:
         with act("apply.intend"), self._database.writing_as(run.claim) as db:
             for location in locations:
                 refuse_taken(db, run.plan.plan_id, location)
-                _refuse_under_way(db, run.plan, location)
+                refuse_under_way(db, run.plan.plan_id, location)
             db.plans.save(plan)
             db.intents.add(intent)
             events = self._recorder.write(db, plan, run.pending)
@@ -220,13 +217,3 @@ class RealChangeService:
 def over(run: Run, reals: Sequence[Sandbox]) -> Run:
     """The same run over the real resources."""
     return replace(run, sandboxes=tuple(reals), pending=[], added_bytes={}, still=None)
-
-
-def _refuse_under_way(db: Transaction, plan: Plan, location: str) -> None:
-    """Refuse to change what another plan is changing, or was when its process died."""
-    for intent in db.intents.of_kinds(_KINDS):
-        if intent.plan_id == plan.plan_id:
-            continue
-        for other in cast("list[str]", intent.data["locations"]):
-            if lie_together(location, other):
-                raise ApplyUnderWay(plan_id=intent.plan_id, path=location)

@@ -23,9 +23,9 @@ from mulligan.application.settings_source import SettingsSource
 from mulligan.application.undo_service import UndoService
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, Reason
-from mulligan.domain.correction import Correction, line_left_behind
+from mulligan.domain.correction import Correction, intervention, line_that_tells
 from mulligan.domain.event import Event, EventType
-from mulligan.domain.ids import GroupId, IntentId
+from mulligan.domain.ids import GroupId, IntentId, PlanId
 from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, Plan, PlanDefinition, PlanFailure, State
@@ -58,6 +58,7 @@ class Return(Struct, frozen=True, kw_only=True):
     log: JsonObject
     correction: Correction | None  # what is recorded beside it; None: it is no correction
     definition: PlanDefinition | None  # what the plan is afterwards; None: what it was there
+    spared_children: tuple[PlanId, ...]  # that its step finds again, although they are to end
 
 
 class Returned(Struct, frozen=True, kw_only=True):
@@ -201,6 +202,7 @@ class ReturnService:
                 "before": way_back.group_id if isinstance(way_back, CheckpointGroup) else None,
                 "spare": wanted.spare,
                 "ends_children": wanted.ends_children,
+                "spared_children": list(wanted.spared_children),
                 "state": wanted.state.value,
                 "failure": wanted.failure.to_json() if wanted.failure else None,
                 "log": wanted.log,
@@ -279,7 +281,8 @@ class ReturnService:
     ) -> tuple[Sandbox, ...]:
         """Cancel the children that were spawned since; gives their sandboxes, which no row names any more."""
         all_of_them = bool(intent.data.get("ends_children"))
-        gone = children_left_behind(db, run.plan.plan_id, target, unfinished_too=all_of_them)
+        spared = cast("list[PlanId]", intent.data.get("spared_children", []))
+        gone = children_left_behind(db, run.plan.plan_id, target, unfinished_too=all_of_them, spared=spared)
         self._children.cancel(db, gone, "its parent went back to before it was spawned", self._clock.now())
         return self._children.forget_sandboxes(db, gone)
 
@@ -287,7 +290,9 @@ class ReturnService:
         self, db: Transaction, run: Run, intent: Intent, again: Sequence[Checkpoint], settled: _Settled
     ) -> _Settled:
         correction = Correction.from_json(cast("JsonObject", intent.data["correction"]))
-        plan, stands_at, told = self._corrections.write(db, run, settled.plan, correction, again)
+        corrected = db.decisions.resolve(correction.decision_id)
+        decision = intervention(correction, corrected, settled.plan.line)
+        plan, stands_at, told = self._corrections.write(db, run, settled.plan, correction, decision, again)
         return replace(settled, plan=plan, stands_at=stands_at, events=[*settled.events, *told])
 
     def _plan_at(self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup) -> Plan:
@@ -326,9 +331,12 @@ class ReturnService:
         plan_id = run.plan.plan_id
         if target.superseded:
             return db.plans.definition_on(plan_id, target.line)
-        corrections = db.corrections.list(plan_id)
-        begun = line_left_behind(corrections, db.decisions.list(plan_id), target.seq) if corrections else None
-        return run.plan.definition if begun is None else db.plans.definition_on(plan_id, begun - 1)
+        corrections, present = db.corrections.list(plan_id), run.plan.line
+        if not corrections:
+            return run.plan.definition
+        lines, decisions = db.history.lines(plan_id), db.decisions.list(plan_id)
+        line = line_that_tells(lines, corrections, decisions, present, target.seq)
+        return run.plan.definition if line == present else db.plans.definition_on(plan_id, line)
 
     def _new_line(self, db: Transaction, run: Run, target: CheckpointGroup, data: JsonObject) -> int:
         plan_id = run.plan.plan_id

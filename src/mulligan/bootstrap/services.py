@@ -14,6 +14,7 @@ from mulligan.bootstrap.machinery import Machinery
 
 if TYPE_CHECKING:
     from mulligan.adapters.engine.threads import Stopping
+    from mulligan.application.append_service import AppendService
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_queries import CheckpointQueries
     from mulligan.application.correction_service import CorrectionService
@@ -278,6 +279,27 @@ class Services(Machinery):
             children=self._children,
             executor=self.executor,
             settings=self.settings,
+            ids=self._ids,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def appends(self) -> AppendService:
+        """Appends work to decisions."""
+        from mulligan.application.append_service import AppendService
+        from mulligan.application.correction_records import CorrectionRecords
+
+        return AppendService(
+            database=self.database,
+            store=self._store,
+            claims=self.claims,
+            manager=self._manager,
+            checkpoints=self._checkpoints,
+            records=CorrectionRecords(checkpoints=self._checkpoints, recorder=self._recorder),
+            resumes=self.resumes,
+            executor=self.executor,
+            sandboxes=self._sandboxes,
+            recorder=self._recorder,
             ids=self._ids,
             clock=self._clock,
         )

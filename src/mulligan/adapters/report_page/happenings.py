@@ -259,11 +259,13 @@ def _where_to(data: JsonObject, scene: Scene) -> Markup:
 def _corrected(happening: Happening, scene: Scene) -> Markup:
     data = happening.data
     chosen = f"; chosen instead: {data['chosen']}" if data.get("chosen") else ""
+    child = f", by child plan {data['child']}" if data.get("child") else ""
     sentence = _sentence(
         happening,
         element("strong", "Corrected"),
         f" ({data['mode']}, attempt {data['attempt']})",
         _where_to(data, scene) if data.get("group_id") else None,
+        child,
         chosen,
     )
     return joined(sentence, element("blockquote", _words(str(data["guidance"]))))
