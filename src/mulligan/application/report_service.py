@@ -104,9 +104,9 @@ def _shown(call: ToolCall, room: PageRoom) -> ShownCall:
 
 def _printed(text: str, room: PageRoom) -> Excerpt:
     first, last = (min(lines, room.outputs // 2) for lines in _OUTPUT)
-    shown = excerpt(without_escapes(text), first=first, last=last)
+    shown = excerpt(text, first=first, last=last)
     room.outputs -= shown.lines
-    return shown
+    return replace(shown, head=without_escapes(shown.head), tail=without_escapes(shown.tail))
 
 
 def _text(value: Json) -> str:
