@@ -17,7 +17,8 @@ from tests.faults.trials import Fault
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "mulligan"
 WATCHERS = ("boundaries.py", "bootstrap/faults.py")
-GUARDING = "adapters/locks.py"  # says whether a process may still act
+# Who says, besides, whether work may still go on, and who goes on with it in other threads.
+GUARDING = {"adapters/locks.py": "act, guarded", "bootstrap/session.py": "Check, guarded_by, guards"}
 # What makes something last or moves it outside of every act, by file and function, and why it may.
 OUTSIDE = {
     "adapters/db/connection.py transaction": "the end of a transaction that only read",
@@ -25,7 +26,6 @@ OUTSIDE = {
     "adapters/sandboxes/database_copy.py _backup": "into a folder that is removed again",
     "adapters/sandboxes/git/position.py _branch": "git is only asked",
     "adapters/sandboxes/git/staged.py keep_staged": "in a folder that is captured and then removed",
-    "application/sandbox_repairs.py republish": "names of commits that are made again; `rows.commit` is in it",
     "adapters/sandboxes/removal.py exchange": "inside of `sandbox.renew`, which its caller names",
     "adapters/sandboxes/removal.py _empty": "moves inside of what is thrown away",
     "adapters/snapshots/durable.py sync_filesystem": "the call itself: whoever calls it stands in an act",
@@ -55,8 +55,8 @@ def test_boundaries_are_passed_by_one_name_only() -> None:
     for file in SOURCES.rglob("*.py"):
         text = file.read_text("utf-8")
         if "boundaries" in text and file.relative_to(SOURCES).as_posix() not in WATCHERS:
-            more = ", guarded" if file == SOURCES / GUARDING else ""
-            assert f"from mulligan.boundaries import act{more}\n" in text, file
+            names = GUARDING.get(file.relative_to(SOURCES).as_posix(), "act")
+            assert f"from mulligan.boundaries import {names}\n" in text, file
             assert text.count("boundaries") == 1, file
 
 

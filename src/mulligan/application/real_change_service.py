@@ -25,11 +25,9 @@ from mulligan.domain.plan import Phase, Plan, State
 from mulligan.domain.resource import ResourceType, Sandbox
 from mulligan.domain.snapshot import Root, Snapshot
 from mulligan.domain.text_merge import Labels
-from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import ChangedMeanwhile, MulliganError, RestoreIncomplete
 from mulligan.ports import Clock, Database, Ids, SandboxKinds, SnapshotStore, Transaction
 
-_POSITION = ("HEAD", "branch")  # what else a position holds, such as the index, changes by looking at it
 _SIDES = Labels(ours="others", theirs="taking it back")
 
 
@@ -140,26 +138,26 @@ class RealChangeService:
         kind = self._kinds.of(change.real)
         present = kind.capture(change.real, run.observer).snapshot
         if change.real.type is ResourceType.SQLITE:
-            if any(kind.same(change.real, present, each) for each in (change.written, change.before)):
+            known = (change.before, change.written)
+            # Bytes first: to compare contents copies are needed, for which a full disk has no room.
+            if any(map(present.same_as, known)) or any(kind.same(change.real, present, s) for s in known):
                 return change.before, ()
             return present, (change.real.path,)
         files, left = self._files_back(change, present)
         if files.id == change.before.roots[0].id:
             files = change.before.roots[0]  # with all its times
-        position, moved = self._position_back(change, present)
-        return Snapshot((files, *position)), (*(f"{change.real.path}/{path}" for path in left), *moved)
+        besides, moved = kind.taken_back(change.real, present, change.written, change.before)
+        return Snapshot((files, *besides)), (*(f"{change.real.path}/{path}" for path in left), *moved)
 
     def _changed(self, run: Run, change: RealChange) -> list[str]:
         """Where a real resource is not what it was when it was kept."""
-        present = self._kinds.of(change.real).capture(change.real, run.observer).snapshot
-        pairs = list(zip(change.before.roots, present.roots, strict=True))
+        kind = self._kinds.of(change.real)
+        present = kind.capture(change.real, run.observer).snapshot
         is_file = change.real.type is ResourceType.SQLITE
         folder = posixpath.dirname(change.real.path) if is_file else change.real.path
-        found = [posixpath.join(folder, d.path) for d in self._store.difference(*pairs[0])]
-        for position in pairs[1:]:
-            moved = [d.path for d in self._store.difference(*position) if d.path in _POSITION]
-            found += [posixpath.join(folder, ".git", path) for path in moved]
-        return found
+        files = self._store.difference(change.before.roots[0], present.roots[0])
+        moved = kind.moved(change.real, change.before, present)
+        return [*(posixpath.join(folder, d.path) for d in files), *moved]
 
     def _put_back(self, run: Run, changes: Sequence[RealChange]) -> list[str]:
         real = over(run, [change.real for change in changes])
@@ -182,21 +180,6 @@ class RealChangeService:
         rules = MergeRules(names=_SIDES, on_overlap=OnOverlap.STOP, included=None)
         merged = self._merges.merge(written, here, before, rules)
         return merged.files, [conflict.path for conflict in merged.conflicts]
-
-    def _position_back(
-        self, change: RealChange, present: Snapshot
-    ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
-        """Where a checkout stood; where others let it stand elsewhere meanwhile, it stays there."""
-        if len(present.roots) == 1:
-            return (), ()
-        to_written, to_before = (
-            self._store.difference(present.roots[1], each.roots[1])
-            for each in (change.written, change.before)
-        )
-        moved = [path for path in changed_by_others(to_written, to_before) if path in _POSITION]
-        if moved:
-            return present.roots[1:], tuple(posixpath.join(change.real.path, ".git", path) for path in moved)
-        return change.before.roots[1:], ()
 
     def _drop(self, run: Run, intent: Intent, told: Sequence[str]) -> None:
         now = self._clock.now()

@@ -6,6 +6,7 @@ repeated; whoever claims the plan next finishes what was cut off.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import cast
 
@@ -35,6 +36,7 @@ from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.domain.undoing import Undoing
 from mulligan.errors import (
     ChangedMeanwhile,
+    DatabaseUnusable,
     MulliganError,
     PlanTakenOver,
     RestoreIncomplete,
@@ -167,11 +169,19 @@ class ReturnService:
         ):
             raise
         except MulliganError as exc:
-            if intent.data["before"] is None and not isinstance(exc, SnapshotDamaged):
+            if before is None and not isinstance(exc, SnapshotDamaged):
                 raise
+            if before is not None:
+                self._take_back(run, intent, before)
             text = f"a return that was cut off could not be finished: {exc.text}"
             told = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
             self._give_up(run, intent, [told])
+
+    def _take_back(self, run: Run, intent: Intent, before: CheckpointGroup) -> None:
+        """Leave nothing of what a process that died had done; what stops that keeps the intent open."""
+        with suppress(SnapshotDamaged):  # neither way gets better
+            self._refuse_changes_of_others(run, intent, before)
+            self._manager.restore(run, before)
 
     def _refuse_changes_of_others(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> None:
         """Refuse to restore a real thing that someone changed since the group that keeps it was taken."""
@@ -238,7 +248,12 @@ class ReturnService:
             changes = self._manager.restore(run, target)
         else:
             changes = self._manager.restore_or_undo(run, target, before)
-        self._settle(run, intent, target, changes)
+        try:
+            self._settle(run, intent, target, changes)
+        except DatabaseUnusable as exc:
+            if before is not None:  # else the intent stays open, and whoever claims the plan next settles it
+                self._manager.undo(run, before, exc)
+            raise
         return Returned(changes=changes, before=before, not_undone=not_undone)
 
     def _give_up(self, run: Run, intent: Intent, told: Sequence[Entry]) -> None:

@@ -344,7 +344,11 @@ class Services(Machinery):
             store=self._store,
             locks=self._locks,
             repairs=SandboxRepairs(
-                database=self.database, store=self._store, kinds=self._kinds, locks=self._locks
+                database=self.database,
+                store=self._store,
+                kinds=self._kinds,
+                renewal=self._renewal,
+                locks=self._locks,
             ),
             toolbox=self.toolbox,
             sweeps=self.sweeps,
