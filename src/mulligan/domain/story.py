@@ -125,10 +125,8 @@ def _told(
 
 
 def _starts_a_line(event: Event) -> bool:
-    """Whether the plan went back here; work that a correction appends goes on where the plan stands."""
-    if event.type is EventType.CORRECTION:
-        return event.data.get("mode") != "append"
-    return event.type in (EventType.ROLLBACK, EventType.RETURNED)
+    """Whether a line of history begins here: a return, or work that a correction appends."""
+    return event.type in (EventType.ROLLBACK, EventType.CORRECTION, EventType.RETURNED)
 
 
 def _passages(happenings: Iterable[Happening]) -> Iterator[Passage]:

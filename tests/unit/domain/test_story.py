@@ -88,7 +88,8 @@ def test_a_call_that_never_ended_stands_where_it_began() -> None:
 
 def test_work_that_is_appended_leaves_nothing_behind() -> None:
     log = [*LOG[:4], an_event(5, EventType.CORRECTION, mode="append")]
-    assert told(story(log, NOTHING, [FIRST], 1))[-1] == (None, [5], False)
+    passages = told(story(log, NOTHING, [FIRST, Line(line=2, parent_line=1, fork_seq=5)], 2))
+    assert passages == [(None, [1], False), ("one", [3, 4], False), (None, [5], False)]
 
 
 def test_an_empty_log_is_no_story() -> None:
