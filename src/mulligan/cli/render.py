@@ -217,8 +217,10 @@ def _breaks(text: str, room: int) -> Iterator[int]:
         used += width
 
 
-def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
+def _flat(blocks: Sequence[Block]) -> Iterator[Line | Table | Drawing | Patch]:
     for block in blocks:
+        if isinstance(block, Document):
+            continue  # it is never drawn
         yield block
         if isinstance(block, Patch):
             yield from block.summary
