@@ -83,8 +83,8 @@ def _on_a_screen(looks: Iterator[PlanProgress]) -> None:
         for look in looks:
             rows = frame(look, datetime.now(UTC), screen.size.lines - 1)
             if rows != drawn:
-                screen.update(b"", rows)
-                drawn = rows
+                drawn = rows  # before it is: Ctrl-C may come in between
+                screen.update(b"", drawn)
     except KeyboardInterrupt:
         screen.update(b"", drawn[:-1])  # all but how to leave
         sys.stdout.write("\n")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import ALL, is_text, json_object, json_text, time_text, time_value
+from mulligan.adapters.db.retention import expendable, summaries
 from mulligan.adapters.db.states import state_from_text, state_to_text
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, GroupOutline, Reason
 from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
@@ -86,22 +87,6 @@ SELECT group_id, group_id AS id FROM checkpoint_groups WHERE group_id LIKE ?
 UNION SELECT group_id, checkpoint_id AS id FROM checkpoints WHERE checkpoint_id LIKE ?
 ORDER BY id LIMIT 10
 """
-_SUMMARY = (
-    "SELECT seq, group_id, attempt, superseded, label, between_steps FROM checkpoint_groups WHERE plan_id = ?"
-)
-_SUMMARIES = f"{_SUMMARY} ORDER BY seq"
-_OUTSTANDING = (  # what retention spares for where it stands
-    f"{_SUMMARY} ORDER BY seq LIMIT 1",
-    f"{_SUMMARY} ORDER BY seq DESC LIMIT 1",
-    f"{_SUMMARY} AND superseded = 0 AND between_steps = 1 ORDER BY seq DESC LIMIT 1",
-)
-_LAST_OF_ATTEMPT = f"{_SUMMARY} AND attempt = ? ORDER BY seq DESC LIMIT 1"
-_EXPENDABLE = (  # in the order in which retention lets go
-    f"{_SUMMARY} AND superseded = 1 AND label IS NULL ORDER BY seq LIMIT ?",
-    f"{_SUMMARY} AND superseded = 0 AND label IS NULL ORDER BY seq LIMIT ?",
-    f"{_SUMMARY} AND superseded = 1 AND label IS NOT NULL ORDER BY seq LIMIT ?",
-    f"{_SUMMARY} AND superseded = 0 AND label IS NOT NULL ORDER BY seq LIMIT ?",
-)
 _SNAPSHOTS = "SELECT DISTINCT snapshot FROM checkpoints"
 _PARENT = "SELECT parent_group_id FROM checkpoint_groups WHERE group_id = ?"
 _ADOPT_GROUPS = "UPDATE checkpoint_groups SET parent_group_id = ? WHERE parent_group_id = ?"
@@ -266,22 +251,11 @@ class SqlCheckpointRepository:
 
     def summaries(self, plan_id: PlanId) -> Sequence[GroupSummary]:
         """What retention needs to know of all groups, oldest first."""
-        return [_summary(row) for row in self._db.rows(_SUMMARIES, (plan_id,))]
+        return summaries(self._db, plan_id)
 
     def expendable(self, plan_id: PlanId, attempts: int, count: int) -> Sequence[GroupSummary]:
         """As many groups as pruning `count` of them must look at, oldest first."""
-        spared = [row for statement in _OUTSTANDING for row in self._db.rows(statement, (plan_id,))]
-        for attempt in range(1, attempts + 1):
-            spared += self._db.rows(_LAST_OF_ATTEMPT, (plan_id, attempt))
-        found = {row["seq"]: row for row in spared}
-        missing = count + len(found)
-        for statement in _EXPENDABLE:
-            rows = self._db.rows(statement, (plan_id, missing))
-            found |= {row["seq"]: row for row in rows}
-            missing -= len(rows)
-            if missing <= 0:
-                break
-        return [_summary(found[seq]) for seq in sorted(found)]
+        return expendable(self._db, plan_id, attempts, count)
 
     def snapshots(self) -> Sequence[Snapshot]:
         """The snapshots of all checkpoints of all plans, each once."""
@@ -375,18 +349,6 @@ class SqlCheckpointRepository:
             checkpoints=tuple(_checkpoint(member) for member in members),
             created_at=time_value(row["created_at"]),
         )
-
-
-def _summary(row: Row) -> GroupSummary:
-    from mulligan.domain.retention import GroupSummary
-
-    return GroupSummary(
-        group_id=GroupId(row["group_id"]),
-        attempt=row["attempt"],
-        superseded=bool(row["superseded"]),
-        labelled=row["label"] is not None,
-        between_steps=bool(row["between_steps"]),
-    )
 
 
 def _checkpoint(row: Row) -> Checkpoint:
