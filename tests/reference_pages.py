@@ -1,9 +1,10 @@
-"""Writes the parts of the reference pages that the program itself knows best.
+"""Writes the parts of the pages that the program itself knows best.
 
-    python -m tests.reference_pages
+    python -m tests.reference_pages [PAGE…]
 
-rewrites the names in `api.md`, the commands in `cli.md`, the kinds of errors in `json.md`, and every output in a
-`console` example that is no longer what the program prints. `tests/test_docs_*.py` fail while something is stale.
+rewrites the names in `api.md`, the commands in `cli.md`, the kinds of errors in `json.md`, what was measured in
+`why-not-shadow-git.md`, and every output in a `console` example that is no longer what the program prints; with pages
+named, only the outputs of those. `tests/test_docs_*.py` fail while something is stale.
 """
 
 import ast
@@ -20,7 +21,9 @@ from mulligan import errors
 from mulligan.cli.main import program
 from mulligan.errors import MulliganError
 from tests.api_page import the_api
-from tests.page_examples import REFERENCE, ROOT, ExampleProject, examples_of, lasting
+from tests.measured import the_measurements
+from tests.page_examples import REFERENCE, ROOT, Example, ExampleProject, examples_of, lasting
+from tests.page_walks import DOCS, WALKED, walk
 
 HINT = "run `python -m tests.reference_pages` and look at the difference"
 _PART = "<!-- {name}: written by `python -m tests.reference_pages` -->\n"
@@ -172,9 +175,10 @@ def _named_in(template: str) -> set[str]:
 
 # Which part of which page is written from what.
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
-    ("api.md", "api"): the_api,
-    ("cli.md", "commands"): the_commands,
-    ("json.md", "errors"): the_errors,
+    ("reference/api.md", "api"): the_api,
+    ("reference/cli.md", "commands"): the_commands,
+    ("reference/json.md", "errors"): the_errors,
+    ("explanation/why-not-shadow-git.md", "measured"): the_measurements,
 }
 
 
@@ -189,7 +193,7 @@ def with_part(text: str, name: str, content: str) -> str:
 
 def _rewrite_parts() -> Iterator[str]:
     for (page, name), write in PARTS.items():
-        file = REFERENCE / page
+        file = DOCS / page
         old = file.read_text(encoding="utf-8")
         new = with_part(old, name, write())
         if new != old:
@@ -197,22 +201,33 @@ def _rewrite_parts() -> Iterator[str]:
             yield f"{page}: {name}"
 
 
-def _rewrite_outputs() -> Iterator[str]:
-    for page in sorted(REFERENCE.glob("*.md")):
-        for example in examples_of(page):
-            if example.language != "console" or example.not_run:
-                continue
-            with tempfile.TemporaryDirectory(prefix="mulligan-docs-") as root:
-                shown = ExampleProject(Path(root)).perform(example)
+def _rewrite_outputs(page: Path) -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="mulligan-docs-") as root:
+        for example, shown in _outputs(page, Path(root)):
             if lasting(shown) != lasting(example.text):
                 text = page.read_text(encoding="utf-8")
                 page.write_text(text.replace(example.text, shown, 1), encoding="utf-8")
                 yield f"{example}: output"
 
 
+def _outputs(page: Path, root: Path) -> Iterator[tuple[Example, str]]:
+    if page in WALKED:
+        yield from walk(page, root / "you")
+        return
+    for number, example in enumerate(examples_of(page)):
+        if example.language == "console" and not example.not_run:
+            (root / str(number)).mkdir()
+            yield example, ExampleProject(root / str(number)).perform(example)
+
+
 def main() -> int:
     """Rewrite what is stale, and say what it was."""
-    changed = [*_rewrite_parts(), *_rewrite_outputs()]
+    named = [Path(name).resolve() for name in sys.argv[1:]]
+    pages = named or [*sorted(REFERENCE.glob("*.md")), *WALKED]
+    changed = [
+        *(() if named else _rewrite_parts()),
+        *(line for page in pages for line in _rewrite_outputs(page)),
+    ]
     sys.stdout.write("".join(f"rewritten: {each}\n" for each in changed) or "nothing was stale\n")
     return 0
 
