@@ -64,9 +64,9 @@ def follow(typed: Sequence[Typed], home: Path) -> list[str]:
     (home / ".gitconfig").write_text(_GIT)
     *printed, rest = re.split(rf"\n{_MARK} (\d+)\n", _in_a_shell(_script(typed), home))
     outputs, codes = printed[::2], [int(code) for code in printed[1::2]]
-    assert len(codes) == len(typed), f"{typed[len(codes)]}\nfailed:\n{rest}"
-    for each, code, output in zip(typed, codes, outputs, strict=True):
+    for each, code, output in zip(typed, codes, outputs, strict=False):
         assert code == each.exit_code, f"{each}\nended with {code}:\n{output}"
+    assert len(codes) == len(typed), f"{typed[len(codes)]}\nfailed:\n{rest}"
     return outputs
 
 

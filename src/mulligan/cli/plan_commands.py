@@ -77,7 +77,7 @@ def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, me
                 hint="leave one of them out",
             )
         status, preview = project.preview_resume(plan)
-        return status_answer(status, None, preview.messages)
+        return status_answer(status, None, preview.messages, went_on="would go on")
     status, execution = trusting(
         invocation, project, lambda: project.resume(plan, mended=mended, take_over=take_over)
     )
@@ -336,7 +336,13 @@ def cancel(invocation: Invocation, plan: str, reason: str | None) -> Answer:
     return status_answer(invocation.project().cancel(plan, reason), None)
 
 
-def status_answer(status: PlanStatus, error: MulliganError | None, messages: Sequence[str] = ()) -> Answer:
+def status_answer(
+    status: PlanStatus,
+    error: MulliganError | None,
+    messages: Sequence[str] = (),
+    *,
+    went_on: str = "went on",
+) -> Answer:
     """Where a plan stands, and what stopped it."""
     attempt = f", attempt {status.attempt}" if status.attempt > 1 else ""
     title = Line(
@@ -357,7 +363,7 @@ def status_answer(status: PlanStatus, error: MulliganError | None, messages: Seq
     if status.resumed_from is not None:
         resumed = status.resumed_from
         kept = f"; what was there is kept in {resumed.discarded}" if resumed.discarded else ""
-        blocks.append(Line(f"went on from {resumed.checkpoint_id} at step {resumed.step_index}{kept}"))
+        blocks.append(Line(f"{went_on} from {resumed.checkpoint_id} at step {resumed.step_index}{kept}"))
     blocks += [Line(f"conflict in {c['resource']}: {c['path']} ({c['reason']})") for c in status.conflicts]
     if error is None and status.error is not None:
         blocks.append(Line(f"stopped: {status.error.message}"))
