@@ -203,21 +203,25 @@ def _rewrite_parts() -> Iterator[str]:
 
 def _rewrite_outputs(page: Path) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="mulligan-docs-") as root:
-        for example, shown in _outputs(page, Path(root)):
-            if lasting(shown) != lasting(example.text):
-                text = page.read_text(encoding="utf-8")
-                page.write_text(text.replace(example.text, shown, 1), encoding="utf-8")
-                yield f"{example}: output"
+        walked = page in WALKED
+        shown = walk(page, Path(root, "you")) if walked else _sessions(page, Path(root))
+        stale = [(example, text) for example, text in shown if lasting(text) != lasting(example.text)]
+        # On a page that is followed the ids of one session come again in the next.
+        for example, text in shown if walked and stale else stale:
+            old = page.read_text(encoding="utf-8")
+            page.write_text(old.replace(example.text, text, 1), encoding="utf-8")
+            yield f"{example}: output"
 
 
-def _outputs(page: Path, root: Path) -> Iterator[tuple[Example, str]]:
-    if page in WALKED:
-        yield from walk(page, root / "you")
-        return
-    for number, example in enumerate(examples_of(page)):
-        if example.language == "console" and not example.not_run:
-            (root / str(number)).mkdir()
-            yield example, ExampleProject(root / str(number)).perform(example)
+def _sessions(page: Path, root: Path) -> list[tuple[Example, str]]:
+    """What each session of a reference page should show, each in a project of its own."""
+    sessions = [each for each in examples_of(page) if each.language == "console" and not each.not_run]
+    folders = [root / str(number) for number in range(len(sessions))]
+    for folder in folders:
+        folder.mkdir()
+    return [
+        (each, ExampleProject(folder).perform(each)) for each, folder in zip(sessions, folders, strict=True)
+    ]
 
 
 def main() -> int:
