@@ -79,4 +79,6 @@ GIT = [
     "user.email=nobody@localhost",
     "-c",
     "advice.addEmbeddedRepo=false",
+    "-c",
+    "gc.autoDetach=false",  # nothing goes on in the background while others are measured
 ]

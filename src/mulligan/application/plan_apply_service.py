@@ -105,25 +105,35 @@ class PlanApplyService:
             _refuse_unready(run.plan)
             reals = self._reals(run, wishes)
             intent = self._real_changes.begin(run, IntentKind.APPLY, reals)
-            try:
-                with self._store.hold():
-                    prepared = self._prepare(run, reals, wishes)
-                    if prepared.conflicts:
-                        self._constrain(run, intent, prepared.conflicts)
-                        return _answer(run, prepared, dry_run=False, removed=False)
-                    self._real_changes.ready(run, prepared.changes)
-                self._real_changes.carry_out(run, prepared.changes)
-                self._settle(run, intent, prepared)
-            except (PlanTakenOver, RestoreIncomplete):
-                raise
-            except KeyboardInterrupt:
-                self._real_changes.take_back(run, intent)
-                raise Interrupted(plan_id=plan_id, hint=_again(plan_id)) from None
-            except MulliganError as exc:
-                self._real_changes.take_back(run, intent)
-                raise as_it_was(exc) from exc
+            # The real things are looked at three times: kept, looked at again before a byte changes, and restored.
+            with self._manager.watch(over(run, reals)):
+                prepared = self._carry_out(run, intent, reals, wishes)
+            if prepared.conflicts:
+                return _answer(run, prepared, dry_run=False, removed=False)
             removed = self._clean_up(run)
             return _answer(run, prepared, dry_run=False, removed=removed)
+
+    def _carry_out(self, run: Run, intent: Intent, reals: Sequence[Sandbox], wishes: ApplyWishes) -> Prepared:
+        """Merge, then write; whatever goes wrong puts everything back."""
+        plan_id = run.plan.plan_id
+        try:
+            with self._store.hold():
+                prepared = self._prepare(run, reals, wishes)
+                if prepared.conflicts:
+                    self._constrain(run, intent, prepared.conflicts)
+                    return prepared
+                self._real_changes.ready(run, prepared.changes)
+            self._real_changes.carry_out(run, prepared.changes)
+            self._settle(run, intent, prepared)
+        except (PlanTakenOver, RestoreIncomplete):
+            raise
+        except KeyboardInterrupt:
+            self._real_changes.take_back(run, intent)
+            raise Interrupted(plan_id=plan_id, hint=_again(plan_id)) from None
+        except MulliganError as exc:
+            self._real_changes.take_back(run, intent)
+            raise as_it_was(exc) from exc
+        return prepared
 
     def _reals(self, run: Run, wishes: ApplyWishes) -> list[Sandbox]:
         """The real things behind the plan's copies, each still what a sandbox was made of."""

@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from mulligan.adapters.snapshots import looking
 from tests.walkers import WALKERS, walked
+
+
+@pytest.fixture(autouse=True)
+def on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests run in memory where they can; what is believed of files is told of disks."""
+    monkeypatch.setattr(looking, "keeps_no_times", lambda _path: False)
 
 
 @pytest.fixture(autouse=True, params=WALKERS)

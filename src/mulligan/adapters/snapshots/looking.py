@@ -10,6 +10,7 @@ from mulligan.adapters.snapshots.records import Records
 from mulligan.adapters.snapshots.refresh import Doubt, Refreshing
 from mulligan.adapters.snapshots.scan import Nobody
 from mulligan.adapters.snapshots.signatures import inode_and_links
+from mulligan.adapters.snapshots.timeless import keeps_no_times
 from mulligan.adapters.snapshots.trees import ROOT_NAME
 from mulligan.adapters.snapshots.watch import CUT_OFF, NOT_IN_STORE, Look, Watch
 from mulligan.ports import Observer, WorkingTree
@@ -51,7 +52,7 @@ class Looking:
         """Look; gives the topmost folder, whose one entry is the tree itself."""
         watch = self._watch
         if watch is None:
-            reading = Reading(self._tree, self._known, self._records, Nobody())
+            reading = Reading(self._tree, self._known_to_a_scan(), self._records, Nobody())
             top = reading.run(now_ns)
             self.inside, self._touched = reading.inside, reading.resolved
             return top
@@ -76,6 +77,9 @@ class Looking:
         if self._watch is not None:
             self._watch.not_stored(self._records.made, self._touched)
 
+    def _known_to_a_scan(self) -> Folder | None:
+        return None if keeps_no_times(self._tree.path) else self._known
+
     def _through(self, watch: Watch, now_ns: Callable[[], int]) -> Folder:
         if self._known is not None and self._known is watch.top and not watch.reason:
             refreshing = Refreshing(self._tree, self._known, watch, self._records)
@@ -91,7 +95,7 @@ class Looking:
                 self.look = Look(watched=True, reason="")
                 return top
         self.look = Look(watched=False, reason=watch.reason or NOT_IN_STORE)
-        reading = Reading(self._tree, self._known, self._records, watch)
+        reading = Reading(self._tree, self._known_to_a_scan(), self._records, watch)
         top = reading.run(now_ns)
         watch.scanned(top, reading.links)
         self.inside, self._touched = reading.inside, reading.resolved
