@@ -110,7 +110,6 @@ def environment(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         "LANG": "C.UTF-8",
-        "MULLIGAN_SANDBOX_ISOLATE": "off",
         **{name: os.environ[name] for name in os.environ if name.startswith(("COVERAGE_", "PYTHONPATH"))},
     }
 
@@ -123,7 +122,10 @@ class ExampleProject:
         self.folder = root / "project"
         self.folder.mkdir()
         (root / "home").mkdir()
-        self._environment = environment(root / "home") | {"PAGES": str(REFERENCE)}
+        self._environment = environment(root / "home") | {
+            "MULLIGAN_SANDBOX_ISOLATE": "off",
+            "PAGES": str(REFERENCE),
+        }
         for name, text in PROJECT.items():
             (self.folder / name).write_text(text)
         self.succeed("mulligan plan execute upgrade.yaml")

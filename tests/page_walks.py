@@ -20,6 +20,8 @@ WALKED = [ROOT / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to").gl
 PATIENCE = 60  # seconds
 SHOWN_AS = "/home/you"
 _MARK = "-- that was one command --"
+# What the reader has set: who they are, and what makes the answers the same on every system.
+_SETTINGS = '"sandbox.isolate" = "off"\n'
 _GIT = "[user]\n\tname = You\n\temail = you@example.org\n[init]\n\tdefaultBranch = main\n"
 
 
@@ -60,7 +62,9 @@ def _write(file: str, text: str) -> str:
 
 def follow(typed: Sequence[Typed], home: Path) -> list[str]:
     """Type all of it into one shell, in a new home folder; gives what each command printed."""
-    home.mkdir(exist_ok=True)
+    settings = home / ".config" / "mulligan" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(_SETTINGS)
     (home / ".gitconfig").write_text(_GIT)
     *printed, rest = re.split(rf"\n{_MARK} (\d+)\n", _in_a_shell(_script(typed), home))
     outputs, codes = printed[::2], [int(code) for code in printed[1::2]]
