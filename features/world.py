@@ -51,17 +51,12 @@ class World:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the program sees: a home of its own, nothing of the caller's but coverage."""
-        measured = {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith("COVERAGE_") or name == "TMPDIR"  # where this world lies, too
-        }
+        """What the program sees: a home of its own, nothing of the caller's but where this world lies, too."""
+        around = {name: value for name, value in os.environ.items() if name == "TMPDIR"}
         path = f"{self.root / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         own = {"HOME": str(self.root / "home"), "PATH": path, "LANG": "C.UTF-8", "NOTES": str(self.notes)}
-        written = [str(self.notes), *(str(Path(f).parent) for f in [measured.get("COVERAGE_FILE")] if f)]
-        own["MULLIGAN_SANDBOX_WRITABLE"] = ":".join(written)
-        return measured | own | self.variables
+        own["MULLIGAN_SANDBOX_WRITABLE"] = str(self.notes)
+        return around | own | self.variables
 
     def run(self, *words: str) -> dict[str, Any]:
         """Run one command to its end; keeps and gives its answer."""

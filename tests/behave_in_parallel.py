@@ -2,35 +2,33 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 
-def shares(features: list[Path], processes: int) -> list[list[str]]:
-    """Divide features among processes so that each has about as much to do, by the length of the files."""
-    found: list[tuple[int, list[str]]] = [(0, []) for _ in range(processes)]
-    for feature in sorted(features, key=lambda path: path.stat().st_size, reverse=True):
-        size, names = min(found, key=lambda share: share[0])
-        found.remove((size, names))
-        found.append((size + feature.stat().st_size, [*names, str(feature)]))
-    return [names for _, names in found if names]
+def longest_first(features: list[Path]) -> list[Path]:
+    """Order features so that none is left for the end that others would have to wait for, by their length."""
+    return sorted(features, key=lambda path: path.stat().st_size, reverse=True)
+
+
+def run(reports: str, feature: Path) -> "subprocess.CompletedProcess[str]":
+    """Run one feature."""
+    options = ["--junit", f"--junit-directory={reports}", "--format=progress"]
+    command = [sys.executable, "-m", "behave", *options, str(feature)]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
 
 def main() -> int:
     """Run all; show what each printed when it is over, and fail if one failed."""
     processes, reports = int(sys.argv[1]), sys.argv[2]
-    options = ["--junit", f"--junit-directory={reports}", "--format=progress"]
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-m", "behave", *options, *names],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for names in shares(sorted(Path("features").glob("*.feature")), processes)
-    ]
-    for process in running:
-        print(process.communicate()[0])
-    return max(process.returncode for process in running)
+    features = longest_first([*Path("features").glob("*.feature")])
+    code = 0
+    with ThreadPoolExecutor(processes) as pool:
+        for done in pool.map(partial(run, reports), features):
+            print(done.stdout, flush=True)
+            code = max(code, abs(done.returncode))
+    return code
 
 
 if __name__ == "__main__":

@@ -1,18 +1,49 @@
 """What holds for all tests."""
 
 from collections import Counter
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
 
+from tests.long_run import LONGER
+from tests.page_examples import ExampleProject
+
 # The same examples in every run: a failure is about the change at hand, not about luck. No deadline: two
-# cores shared with other tests say nothing about speed. `--hypothesis-profile=search` looks further.
+# cores shared with other tests say nothing about speed. A long run looks further, at others each time.
 settings.register_profile("deterministic", derandomize=True, deadline=None, database=None, print_blob=True)
-settings.register_profile("search", max_examples=2000, deadline=None, print_blob=True)
-settings.load_profile("deterministic")
+settings.register_profile("search", max_examples=100 * LONGER, deadline=None, print_blob=True)
+settings.load_profile("deterministic" if LONGER == 1 else "search")
 
 
 pytest.register_assert_rewrite("tests.faults.chaos", "tests.faults.trials")
+
+# Where processes that tests start are measured: it takes them three times as long to start, and what those of the
+# other tests run is run by these too, or in the process of the test.
+MEASURED = ("tests/commands/", "tests/unit/")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def measured_processes(request: pytest.FixtureRequest) -> Generator[None]:
+    """Let the processes of these tests be measured, if coverage is, or not."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not request.node.nodeid.startswith(MEASURED):
+            for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
+                patch.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(scope="session")
+def made_example_project(tmp_path_factory: pytest.TempPathFactory) -> ExampleProject:
+    return ExampleProject(tmp_path_factory.mktemp("example"))
+
+
+@pytest.fixture
+def example_project(made_example_project: ExampleProject) -> ExampleProject:
+    """A project as the pages expect it, whatever the examples before did to it."""
+    made_example_project.renew()
+    return made_example_project
+
 
 _COUNTED = ("faults survived", "kills survived")
 

@@ -15,6 +15,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.keeping import keep, put_back
+
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 PATIENCE = 60  # seconds
@@ -119,10 +121,11 @@ class ExampleProject:
 
     def __init__(self, root: Path) -> None:
         """Make it below `root`, and execute its plan."""
-        self.folder = root / "project"
-        self.folder.mkdir()
-        (root / "home").mkdir()
-        self._environment = environment(root / "home") | {
+        self._around, self._kept = root / "around", root / "as made"
+        self.folder = self._around / "project"
+        self.folder.mkdir(parents=True)
+        (self._around / "home").mkdir()
+        self._environment = environment(self._around / "home") | {
             "MULLIGAN_SANDBOX_ISOLATE": "off",
             "PAGES": str(REFERENCE),
         }
@@ -130,15 +133,17 @@ class ExampleProject:
             (self.folder / name).write_text(text)
         self.succeed("mulligan plan execute upgrade.yaml")
         self._made = self._files()
+        keep(self._around, self._kept)
 
-    @property
-    def used(self) -> bool:
-        """Whether something was changed since it was made: the next example needs another."""
-        return self._files() != self._made
+    def renew(self) -> None:
+        """Let everything be as it was made, for the next example."""
+        if self._files() != self._made:
+            put_back(self._kept, self._around)
+            self._made = self._files()
 
     def _files(self) -> dict[str, tuple[int, int]]:
         """Size and time of everything but what SQLite keeps beside a database while it is open."""
-        around = (path for path in self.folder.parent.rglob("*") if not path.name.endswith(("-wal", "-shm")))
+        around = (path for path in self._around.rglob("*") if not path.name.endswith(("-wal", "-shm")))
         return {str(p): (p.lstat().st_size, p.lstat().st_mtime_ns) for p in around if not p.is_dir()}
 
     def succeed(self, script: str) -> str:
@@ -160,7 +165,7 @@ class ExampleProject:
             check=False,
         )
         shown = done.stdout.decode().replace(str(self.folder), SHOWN_AS)
-        return done.returncode, shown.replace(str(self.folder.parent), str(Path(SHOWN_AS).parent))
+        return done.returncode, shown.replace(str(self._around), str(Path(SHOWN_AS).parent))
 
     def perform(self, example: Example) -> str:
         """Run an example; gives what it should show, if it shows something."""

@@ -13,6 +13,7 @@ import string
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -56,6 +57,7 @@ BEFORE = {
 NOT_RUN = {"plan correct": "an id is never the same twice; correction.md looks it up"}
 
 
+@cache
 def commands() -> dict[str, click.Command]:
     """Every command of the program by its words, in the order of its help."""
     return dict(_leaves(program, ""))
@@ -125,6 +127,7 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
+@cache
 def kinds() -> dict[str, type[MulliganError]]:
     """Every kind of error that can be met: those that are raised, and those that have no finer ones."""
     raised = facts_given()
@@ -137,6 +140,7 @@ def facts_given() -> dict[str, set[str]]:
     return {kind: facts for _, kind, facts in made_errors()}
 
 
+@cache
 def made_errors() -> list[tuple[Path, str, set[str]]]:
     """Each place in the code that makes an error: its file, the kind, all facts that this kind is given anywhere."""
     names = {cls.__name__: cls for cls in vars(errors).values() if isinstance(cls, type)}
@@ -214,14 +218,14 @@ def _rewrite_outputs(page: Path) -> Iterator[str]:
 
 
 def _sessions(page: Path, root: Path) -> list[tuple[Example, str]]:
-    """What each session of a reference page should show, each in a project of its own."""
-    sessions = [each for each in examples_of(page) if each.language == "console" and not each.not_run]
-    folders = [root / str(number) for number in range(len(sessions))]
-    for folder in folders:
-        folder.mkdir()
-    return [
-        (each, ExampleProject(folder).perform(each)) for each, folder in zip(sessions, folders, strict=True)
-    ]
+    """What each session of a reference page should show, each in the project as it was made."""
+    shown: list[tuple[Example, str]] = []
+    project = ExampleProject(root)
+    for example in examples_of(page):
+        if example.language == "console" and not example.not_run:
+            project.renew()
+            shown.append((example, project.perform(example)))
+    return shown
 
 
 def main() -> int:

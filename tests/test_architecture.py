@@ -5,6 +5,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,7 @@ def allowed(file: Path, allow_list: dict[str, str]) -> bool:
     )
 
 
+@cache
 def tree(file: Path) -> ast.Module:
     """Parse a module."""
     return ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
@@ -87,12 +89,11 @@ def uses(file: Path, names: set[str]) -> list[str]:
     return found
 
 
-def comments(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield the comments of a file with their lines; what strings say is not a comment."""
-    source = io.StringIO(file.read_text(encoding="utf-8"))
-    for token in tokenize.generate_tokens(source.readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
+@cache
+def comments(file: Path) -> list[tuple[int, str]]:
+    """List the comments of a file with their lines; what strings say is not a comment."""
+    tokens = tokenize.generate_tokens(io.StringIO(file.read_text(encoding="utf-8")).readline)
+    return [(token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT]
 
 
 def constructors(module: ast.Module) -> Iterator[tuple[ast.ClassDef, list[str]]]:

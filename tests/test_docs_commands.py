@@ -1,7 +1,6 @@
 """The reference keeps up with the program: every command is told, and every example runs."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 
@@ -10,19 +9,6 @@ from tests.page_walks import DOCS
 from tests.reference_pages import HINT, PARTS, codes_of, commands, example_of, kinds, with_part
 
 EXAMPLES = [example for page in sorted(REFERENCE.glob("*.md")) for example in examples_of(page)]
-
-
-@pytest.fixture(scope="module")
-def projects(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], ExampleProject]:
-    """Return what gives a project as it was made; one in which examples only looked is given again."""
-    made: list[ExampleProject] = []
-
-    def project() -> ExampleProject:
-        if not made or made[-1].used:
-            made.append(ExampleProject(tmp_path_factory.mktemp("example")))
-        return made[-1]
-
-    return project
 
 
 def _page(name: str) -> str:
@@ -46,9 +32,9 @@ def test_every_command_has_an_example_of_itself_and_its_exit_codes_are_explained
 
 
 @pytest.mark.parametrize("example", [each for each in EXAMPLES if each.not_run is None], ids=str)
-def test_examples_run(example: Example, projects: Callable[[], ExampleProject]) -> None:
+def test_examples_run(example: Example, example_project: ExampleProject) -> None:
     """One that needs something done first says so: `after="…"` behind the fence, `BEFORE` for a command's help."""
-    assert lasting(projects().perform(example)) == lasting(example.text), HINT
+    assert lasting(example_project.perform(example)) == lasting(example.text), HINT
 
 
 def test_an_example_that_is_not_run_says_why() -> None:

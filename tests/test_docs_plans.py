@@ -45,8 +45,8 @@ def _fence(page: str, language: str, word: str) -> str:
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
-def test_the_plans_on_the_pages_run(plan: str, tmp_path: Path) -> None:
-    project = ExampleProject(tmp_path)
+def test_the_plans_on_the_pages_run(plan: str, example_project: ExampleProject) -> None:
+    project = example_project
     for folder in FOLDERS:
         (project.folder / folder).mkdir(parents=True)
     (project.folder / "steps.py").write_text(_fence("tools.md", "python", "def summarize"))
@@ -89,11 +89,10 @@ def _known_keys(text: str, folder: Path) -> set[str]:
     return set(listed[1].split(", "))
 
 
-def test_a_file_of_settings_is_taken_as_it_is_shown(tmp_path: Path) -> None:
-    project = ExampleProject(tmp_path)
-    (project.folder / ".mulligan" / "config.toml").write_text(
+def test_a_file_of_settings_is_taken_as_it_is_shown(example_project: ExampleProject) -> None:
+    (example_project.folder / ".mulligan" / "config.toml").write_text(
         _fence("configuration.md", "toml", "auto-create-on")
     )
-    printed = project.succeed("mulligan config list")
+    printed = example_project.succeed("mulligan config list")
     assert re.search(r"auto-create-on +before_step,on_tool_write,on_error +project file", printed)
     assert re.search(r"max-checkpoints-per-plan +100 +project file", printed)

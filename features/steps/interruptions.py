@@ -86,11 +86,18 @@ def _(context):
         assert (target / row["path"]).read_text() == row["content"].replace("\\n", "\n")
 
 
+def _is_alive(process: Path) -> bool:
+    try:
+        return "Z" not in (process / "stat").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):  # it may end while it is looked at
+        return False
+
+
 @then('the process noted as "{name}" is ended')
 def _(context, name):
     process = Path("/proc") / context.world.await_note(name).strip()
-    end = time.monotonic() + PATIENCE / 6
-    while process.exists() and "Z" not in (process / "stat").read_text().split():
+    end = time.monotonic() + PATIENCE
+    while _is_alive(process):
         assert time.monotonic() < end, f"{process} is alive"
         time.sleep(0.02)
 

@@ -317,13 +317,9 @@ class Program:
         assert not hostile, repr(text)
 
     def _environment(self) -> dict[str, str]:
-        measured = {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith("COVERAGE_") or name == "TMPDIR"  # where the tests lie, too
-        }
+        around = {name: value for name, value in os.environ.items() if name == "TMPDIR"}  # so do the tests
         own = {"HOME": str(self.root / "home"), "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
-        return measured | own | self.variables
+        return around | own | self.variables
 
     @staticmethod
     def _checked(ended: Ended, read: Any, code: int) -> dict[str, Any]:

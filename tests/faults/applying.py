@@ -1,10 +1,8 @@
 """A plan over a folder, a database inside it and one beside it, that is applied while faults strike."""
 
 import os
-import shutil
 import signal
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -16,6 +14,7 @@ from mulligan.domain.plan import Phase, State
 from mulligan.errors import MulliganError, PlanAlreadyApplied, PlanAlreadyComplete, PlanCancelled
 from tests.faults.projects import project_in, services_of
 from tests.faults.trials import picture_without_times
+from tests.keeping import keep, put_back
 
 PLAN = """\
 name: shown
@@ -82,12 +81,11 @@ class ApplyWorld:
     def keep(self, name: str) -> None:
         """Take what is there now as what trials can start from."""
         self._kept.mkdir(exist_ok=True)
-        subprocess.run(["cp", "-a", str(self.folder), str(self._kept / name)], check=True)
+        keep(self.folder, self._kept / name)
 
     def put_back(self, name: str) -> None:
         """Start anew from there."""
-        shutil.rmtree(self.folder)
-        subprocess.run(["cp", "-a", str(self._kept / name), str(self.folder)], check=True)
+        put_back(self._kept / name, self.folder)
 
     def apply(self) -> None:
         """Apply the plan."""

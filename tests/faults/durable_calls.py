@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 # Calls by the last part of their name. `replace` counts with one argument only: text has two.
@@ -20,7 +21,7 @@ class _Function:
 
 def named_acts(file: Path) -> list[str]:
     """The acts that a file names; whatever else it does with `act` is an error."""
-    tree = ast.parse(file.read_text("utf-8"))
+    tree = _parsed(file)
     withs = {
         id(item.context_expr) for node in ast.walk(tree) if isinstance(node, ast.With) for item in node.items
     }
@@ -51,7 +52,7 @@ def outside_of_acts(file: Path) -> list[str]:
     A function may leave that to its callers in the same file; then each of them has to stand in an act.
     """
     functions: dict[str, _Function] = {}
-    for name, body in _functions(ast.parse(file.read_text("utf-8"))):
+    for name, body in _functions(_parsed(file)):
         _read(body, functions.setdefault(name, _Function()))
     found: list[str] = []
     for name, function in functions.items():
@@ -63,6 +64,11 @@ def outside_of_acts(file: Path) -> list[str]:
             continue  # only ever inside of acts
         found += [f"{name}:{line}: {call}" for line, call in function.bare]
     return found
+
+
+@cache
+def _parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf-8"))
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, list[ast.stmt]]]:
@@ -104,5 +110,5 @@ def _is_move(node: ast.Call) -> bool:
 
 
 def _is_called(file: Path, name: str) -> bool:
-    tree = ast.parse(file.read_text("utf-8"))
+    tree = _parsed(file)
     return any(isinstance(node, ast.Call) and _name_of(node) == name for node in ast.walk(tree))

@@ -16,8 +16,10 @@ from mulligan.domain.plan import State
 from mulligan.errors import RestoreFailed
 from tests.databases import beside, content, is_sound, rows, run_sql
 from tests.faults.projects import project_in
+from tests.keeping import keep, put_back
+from tests.long_run import LONGER
 
-MOMENTS = 12  # looked at in each test, spread evenly over all that there are
+MOMENTS = 6 * LONGER  # looked at in each test, spread evenly over all that there are
 RESOURCES = 5
 PLAN = """\
 name: p
@@ -182,17 +184,17 @@ def moments(done: "subprocess.CompletedProcess[str]") -> range:
     return range(1, total, max(1, total // MOMENTS))
 
 
-def test_a_rollback_killed_at_any_moment_is_completed_or_never_was(tmp_path: Path) -> None:
-    whole = filled(tmp_path / "whole")
-    project_in(whole).execute(whole / "plan.yaml")
-    before = state(whole)
-    undisturbed = run(whole, 0, "plan", "rollback", "p", "first", "--yes")
-    after = state(whole)
+def test_a_rollback_killed_at_any_moment_is_completed_or_never_was(folder: Path, tmp_path: Path) -> None:
+    project_in(folder).execute(folder / "plan.yaml")
+    complete = tmp_path / "complete"
+    keep(folder, complete)
+    before = state(folder)
+    undisturbed = run(folder, 0, "plan", "rollback", "p", "first", "--yes")
+    after = state(folder)
     assert after != before
     seen: set[bool] = set()
     for moment in moments(undisturbed):
-        folder = filled(tmp_path / f"at-{moment}")
-        project_in(folder).execute(folder / "plan.yaml")
+        put_back(complete, folder)
         killed = run(folder, moment, "plan", "rollback", "p", "first", "--yes")
         assert killed.returncode in (-9, 0), (moment, killed.stderr)  # how often it waits varies
         project_in(folder).checkpoints.create("p", "look")  # whoever comes next finishes it, or takes it back

@@ -15,7 +15,7 @@ from mulligan.adapters.locks import FilePlanLocks
 from mulligan.bootstrap.world import SystemClock
 from mulligan.domain.ids import PlanId
 from mulligan.errors import SystemFailed
-from tests.commands.program import answer_of, start
+from tests.commands.program import answer_of, data_of, start
 from tests.small_disk import PAGE, SmallDisk, small_disk
 from tests.snapshot_world import picture
 
@@ -54,13 +54,8 @@ def _project(disk: SmallDisk, plan: str, *folders: str) -> Path:
 
 
 def _run(folder: Path, *words: str) -> dict[str, Any]:
+    """Run a command that the disk may be too small for, in a process of its own."""
     return answer_of(start(folder, *words))
-
-
-def _data(folder: Path, *words: str) -> Any:
-    answer = _run(folder, *words)
-    assert answer["exit_code"] == 0, answer
-    return answer["data"]
 
 
 def _fails_for_want_of_room(answer: dict[str, Any], disk: SmallDisk) -> str:
@@ -87,12 +82,12 @@ def _too_little(needed: int) -> list[int]:
 
 
 def _all_can_be_restored(folder: Path) -> None:
-    assert _data(folder, "checkpoint", "verify")["damaged"] == []
+    assert data_of(folder, "checkpoint", "verify")["damaged"] == []
 
 
 def test_the_first_capture_and_the_making_of_sandboxes(disk: SmallDisk) -> None:
     trial = _project(disk, ONE_STEP, "many")
-    needed = _needed(disk, lambda: _data(trial, "plan", "execute", "plan.yaml"))
+    needed = _needed(disk, lambda: data_of(trial, "plan", "execute", "plan.yaml"))
     kinds: set[str] = set()
     for room in _too_little(needed):
         project = _project(disk, ONE_STEP, "many")
@@ -101,10 +96,10 @@ def test_the_first_capture_and_the_making_of_sandboxes(disk: SmallDisk) -> None:
         kinds.add(_fails_for_want_of_room(_run(project, "plan", "execute", "plan.yaml"), disk))
         disk.make_room()
         assert picture(project / "many") == real
-        for plan in _data(project, "plan", "list")["plans"]:  # what was recorded of it can be run on
+        for plan in data_of(project, "plan", "list")["plans"]:  # what was recorded of it can be run on
             assert plan["steps_done"] == 0
-            assert _data(project, "plan", "execute", plan["plan_id"])["state"] == "complete"
-        done = _data(project, "plan", "execute", "plan.yaml")
+            assert data_of(project, "plan", "execute", plan["plan_id"])["state"] == "complete"
+        done = data_of(project, "plan", "execute", "plan.yaml")
         assert picture(Path(done["sandboxes"][0]["path"]) / "many") == real
         _all_can_be_restored(project)
         shutil.rmtree(project)
@@ -114,7 +109,7 @@ def test_the_first_capture_and_the_making_of_sandboxes(disk: SmallDisk) -> None:
 def test_a_checkpoint(disk: SmallDisk) -> None:
     project, sandbox, create = _at_hand(disk)
     _files(sandbox / "0")
-    needed = _needed(disk, lambda: _data(project, *create, "0"))
+    needed = _needed(disk, lambda: data_of(project, *create, "0"))
     messages: list[str] = []
     for number, room in enumerate(_too_little(needed), 1):
         _files(sandbox / str(number))
@@ -125,7 +120,7 @@ def test_a_checkpoint(disk: SmallDisk) -> None:
         messages.append(answer["error"]["message"])
         disk.make_room()
         assert _seen(project, sandbox) == before
-        _data(project, *create, str(number))
+        data_of(project, *create, str(number))
         _all_can_be_restored(project)
     assert any("could not be taken" in message and "/store" in message for message in messages)
 
@@ -134,7 +129,7 @@ def test_the_commit_of_a_checkpoint(disk: SmallDisk) -> None:
     """There is room for its bytes, but not for its rows."""
     project, sandbox, create = _at_hand(disk)
     _files(sandbox / "0", 1)
-    room = _needed(disk, lambda: _data(project, *create, "0"))
+    room = _needed(disk, lambda: data_of(project, *create, "0"))
     _files(sandbox / "1", 1)
     before = _seen(project, sandbox)
     messages: list[str] = []
@@ -149,7 +144,7 @@ def test_the_commit_of_a_checkpoint(disk: SmallDisk) -> None:
         assert _seen(project, sandbox) == before
         room += 3 * PAGE
     assert any("could not be taken" in message and "mulligan.db" in message for message in messages)
-    assert _data(project, "checkpoint", "show", "1")["label"] == "1"
+    assert data_of(project, "checkpoint", "show", "1")["label"] == "1"
     _all_can_be_restored(project)
 
 
@@ -159,7 +154,7 @@ def test_the_restore_of_a_rollback(disk: SmallDisk) -> None:
     kinds: set[str] = set()
     for room in _too_little(needed):
         project = _lost(disk)
-        sandbox = Path(_data(project, "plan", "status")["sandboxes"][0]["path"])
+        sandbox = Path(data_of(project, "plan", "status")["sandboxes"][0]["path"])
         files, status, checkpoints = _seen(project, sandbox)
         disk.leave(room)
         kinds.add(
@@ -186,7 +181,7 @@ def test_a_prune_is_done_or_not_whatever_becomes_of_its_bytes(disk: SmallDisk) -
     step = f"  - {{name: NAME, tool: shell, args: {{command: '{command}'}}}}"
     steps = [step.replace("NAME", f"s{number}") for number in range(6)]
     project = _project(disk, "\n".join(["name: growing", "steps:", *steps]), "many")
-    _data(project, "plan", "execute", "plan.yaml")
+    data_of(project, "plan", "execute", "plan.yaml")
     kept = disk.path / "kept"
     outcomes: set[tuple[int, bool]] = set()
     shutil.copytree(project / ".mulligan", kept)
@@ -201,8 +196,8 @@ def test_a_prune_is_done_or_not_whatever_becomes_of_its_bytes(disk: SmallDisk) -
         else:
             assert len(_groups(project)) == 2
         outcomes.add((answer["exit_code"], bool((answer["data"] or {}).get("bytes_freed"))))
-        _data(project, "gc")
-        assert _data(project, "gc")["bytes_freed"] == 0
+        data_of(project, "gc")
+        assert data_of(project, "gc")["bytes_freed"] == 0
         _all_can_be_restored(project)
         shutil.rmtree(project / ".mulligan")
         shutil.copytree(kept, project / ".mulligan")
@@ -211,10 +206,10 @@ def test_a_prune_is_done_or_not_whatever_becomes_of_its_bytes(disk: SmallDisk) -
 
 def test_a_checkpoint_restored_into_a_new_folder(disk: SmallDisk) -> None:
     project = _project(disk, TWO_RESOURCES, "left", "right")
-    _data(project, "plan", "execute", "plan.yaml")
+    data_of(project, "plan", "execute", "plan.yaml")
     target = disk.path / "target"
     restore = ("checkpoint", "restore", "first", "--to", str(target))
-    needed = _needed(disk, lambda: _data(project, *restore))
+    needed = _needed(disk, lambda: data_of(project, *restore))
     shutil.rmtree(target)
     for room in _too_little(needed):
         disk.leave(room)
@@ -222,7 +217,7 @@ def test_a_checkpoint_restored_into_a_new_folder(disk: SmallDisk) -> None:
         _fails_for_want_of_room(answer, disk)
         disk.make_room()
         assert not target.exists()
-        _data(project, *restore)
+        data_of(project, *restore)
         for name in ("left", "right"):
             assert picture(target / name) == picture(project / name)
         shutil.rmtree(target)
@@ -233,7 +228,7 @@ def test_a_checkpoint_restored_into_a_folder_on_another_disk(disk: SmallDisk, tm
     _files(project / "many")
     (project / "many").chmod(0o500)
     (project / "plan.yaml").write_text(ONE_STEP)
-    checkpoint = _data(project, "plan", "execute", "plan.yaml")["last_checkpoint_id"]
+    checkpoint = data_of(project, "plan", "execute", "plan.yaml")["last_checkpoint_id"]
     target = disk.path / "target"
     restore = ("checkpoint", "restore", checkpoint, "--to", str(target))
     for room in (0, 10 * PAGE, 30 * PAGE):
@@ -243,7 +238,7 @@ def test_a_checkpoint_restored_into_a_folder_on_another_disk(disk: SmallDisk, tm
         assert "nothing was left" in answer["error"]["hint"]
         assert not target.exists()
     disk.make_room()
-    _data(project, *restore)
+    data_of(project, *restore)
     assert picture(target / "many") == picture(project / "many")
 
 
@@ -261,26 +256,26 @@ def test_a_lock_that_cannot_be_written_names_its_file(disk: SmallDisk) -> None:
 def _at_hand(disk: SmallDisk) -> tuple[Path, Path, tuple[str, ...]]:
     """A project, the sandbox of its plan, and the command that takes a checkpoint, but for the label."""
     project = _project(disk, ONE_STEP, "many")
-    done = _data(project, "plan", "execute", "plan.yaml")
+    done = data_of(project, "plan", "execute", "plan.yaml")
     return project, Path(done["sandboxes"][0]["path"]), ("checkpoint", "create", done["plan_id"], "--label")
 
 
 def _groups(project: Path) -> list[str]:
-    return [c["group_id"] for c in _data(project, "checkpoint", "list", "--all")["checkpoints"]]
+    return [c["group_id"] for c in data_of(project, "checkpoint", "list", "--all")["checkpoints"]]
 
 
 def _lost(disk: SmallDisk) -> Path:
     """A project whose plan lost most of its files."""
     project = _project(disk, LOSING, "many")
-    _data(project, "plan", "execute", "plan.yaml")
+    data_of(project, "plan", "execute", "plan.yaml")
     return project
 
 
 def _roll_back(project: Path) -> None:
-    _data(project, "plan", "rollback", "--yes", "losing", "first")
+    data_of(project, "plan", "rollback", "--yes", "losing", "first")
 
 
 def _seen(project: Path, sandbox: Path) -> tuple[object, dict[str, Any], list[dict[str, Any]]]:
     """All that a user can see of a plan."""
-    status = _data(project, "plan", "status")
-    return picture(sandbox), status, _data(project, "checkpoint", "list", "--all")["checkpoints"]
+    status = data_of(project, "plan", "status")
+    return picture(sandbox), status, data_of(project, "checkpoint", "list", "--all")["checkpoints"]

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters import locks
+from mulligan.adapters.tools import survivors
 from mulligan.domain.plan import State
 from mulligan.errors import PlanBusy
 from tests.faults.projects import project_in
@@ -47,6 +48,12 @@ def hung(tmp_path: Path) -> "Iterator[subprocess.Popen[bytes]]":
     process.communicate()
 
 
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lives on is waited for a moment only; the launcher of one that hangs does not end by itself."""
+    monkeypatch.setattr(locks, "_DEATH_PATIENCE", 0.2)
+    monkeypatch.setattr(survivors, "PATIENCE", 1.0)
+
+
 def test_it_is_refused_without_being_asked_for(hung: "subprocess.Popen[bytes]", tmp_path: Path) -> None:
     with pytest.raises(PlanBusy) as busy:
         project_in(tmp_path).resume("p")
@@ -74,7 +81,7 @@ def test_one_that_lives_on_and_wakes_can_do_nothing(
             kill(pid, number)
 
     monkeypatch.setattr(locks.os, "kill", spare)
-    monkeypatch.setattr(locks, "_DEATH_PATIENCE", 0.2)
+    impatient(monkeypatch)
     status, _ = project_in(tmp_path).resume("p", take_over=True)
     assert spared == [hung.pid]
     assert status.state is State.COMPLETE
@@ -98,7 +105,7 @@ def test_a_number_that_is_another_process_here_is_not_ended(
         (lock,) = (tmp_path / ".mulligan" / "locks").glob("*.lock")
         word = json.loads(lock.read_text())
         lock.write_text(json.dumps({**word, "pid": bystander.pid}))  # as from another container
-        monkeypatch.setattr(locks, "_DEATH_PATIENCE", 0.2)
+        impatient(monkeypatch)
         status, _ = project_in(tmp_path).resume("p", take_over=True)
         assert status.state is State.COMPLETE
         assert bystander.poll() is None

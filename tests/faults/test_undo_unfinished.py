@@ -15,6 +15,8 @@ from mulligan.domain.plan import State
 from mulligan.errors import Interrupted, MulliganError, ToolsUntrusted
 from tests.confined import written_by_coverage
 from tests.faults.projects import project_in
+from tests.keeping import keep, put_back
+from tests.long_run import LONGER
 
 TOOLS = """\
 import time
@@ -54,7 +56,7 @@ steps:
   - {name: write, tool: write_file, args: {path: new, content: new}}
 """
 PATIENCE = 30.0
-MOMENTS = 12  # looked at, spread evenly over all that there are
+MOMENTS = 8 * LONGER  # looked at, spread evenly over all that there are
 
 
 @pytest.fixture
@@ -228,24 +230,28 @@ def test_ctrl_c_during_an_undo_leaves_a_return_that_the_next_command_finishes(
     assert notes(world)[2:] == ["undo-two", "undo-one"]
 
 
-def test_a_rollback_killed_at_any_moment_undoes_all_or_nothing_in_the_end(tmp_path: Path) -> None:
+def test_a_rollback_killed_at_any_moment_undoes_all_or_nothing_in_the_end(
+    folder: Path, world: Path, tmp_path: Path
+) -> None:
     """Whatever moment it is: a rollback that is finished has undone everything, one that is dropped nothing."""
+    project_in(folder).execute(folder / "plan.yaml")
+    complete = tmp_path / "complete"
+    keep(folder, complete)
+    published = (world / "notes").read_text()
 
     def rolled_back(moment: int) -> "subprocess.CompletedProcess[str]":
-        place = tmp_path / f"at-{moment}"
-        (place / "world").mkdir(parents=True)
-        project_in(a_project(place / "project", place / "world")).execute(place / "project" / "plan.yaml")
+        put_back(complete, folder)
+        (world / "notes").write_text(published)
         program = str(Path(__file__).with_name("dying.py"))
         argv = [sys.executable, program, str(moment), "SIGKILL", "plan", "rollback", "--yes", "p", "first"]
-        return subprocess.run(argv, cwd=place / "project", capture_output=True, text=True, check=False)
+        return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
 
     total = int(rolled_back(0).stderr.splitlines()[-1])
     finished = dropped = 0
     for moment in range(1, total, max(1, total // MOMENTS)):
         assert rolled_back(moment).returncode == -signal.SIGKILL, moment
-        place = tmp_path / f"at-{moment}"
-        project_in(place / "project").checkpoints.create("p", "after")
-        status, outside = project_in(place / "project").status("p"), notes(place / "world")[2:]
+        project_in(folder).checkpoints.create("p", "after")
+        status, outside = project_in(folder).status("p"), notes(world)[2:]
         if status.state == State.QUEUED:
             finished += 1
             assert set(outside) == {"undo-one", "undo-two"}, moment

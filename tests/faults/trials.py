@@ -30,6 +30,7 @@ from tests.faults.processes import processes_with
 from tests.faults.projects import Watching, nothing, services_of
 from tests.faults.scenario import Command, Scenario, notes_in, spelled
 from tests.git_world import GIT_ENVIRONMENT, run_git
+from tests.keeping import keep, put_back
 from tests.snapshot_world import picture
 
 GIT_USER = {
@@ -160,20 +161,10 @@ class Trials:
             return command.is_done(project, code)
 
     def _keep(self, name: str) -> None:
-        shutil.rmtree(self._kept / name, ignore_errors=True)
-        subprocess.run(["cp", "-a", str(self._folder), str(self._kept / name)], check=True)
+        keep(self._folder, self._kept / name)
 
     def _put_back(self, name: str) -> None:
-        """Let the project be what was kept; the home stays the same folder, or its tools would not be trusted."""
-        kept, home = self._kept / name, self._folder / ".mulligan"
-        for place in (
-            (self._folder, home) if (kept / ".mulligan").is_dir() and home.is_dir() else (self._folder,)
-        ):
-            for path in place.iterdir():
-                if place is self._folder and path == home and (kept / ".mulligan").is_dir():
-                    continue
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-        subprocess.run(["cp", "-a", f"{kept}/.", str(self._folder)], check=True)
+        put_back(self._kept / name, self._folder)
 
     def _ran(self) -> Counter[str]:
         file = notes_in(self._folder) / "ran"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mulligan.application.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.diff import FileDiff, FileStatus, TreeDiff
+from tests.long_run import LONGER
 from tests.snapshot_world import new_store, take
 
 GIT = {
@@ -181,7 +182,7 @@ def _check_files(old: Tree, new: Tree, files: tuple[FileDiff, ...]) -> None:
             assert bool(before.mode) == bool(after.mode)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25 * LONGER, suppress_health_check=list(HealthCheck))
 @given(trees=_trees(TEXT_LEAVES))
 def test_git_makes_one_tree_of_the_other(trees: tuple[Tree, Tree]) -> None:
     old, new = trees
@@ -206,7 +207,7 @@ def test_git_makes_one_tree_of_the_other(trees: tuple[Tree, Tree]) -> None:
             assert old == new
 
 
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10 * LONGER, suppress_health_check=list(HealthCheck))
 @given(trees=_trees(ANY_LEAVES))
 def test_with_binary_contents_the_patch_still_carries_everything(trees: tuple[Tree, Tree]) -> None:
     old, new = trees

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.git_checkouts import plain
 from tests.git_world import GitProject, repository_picture, run_git, unlike
+from tests.long_run import LONGER
 from tests.snapshot_world import Watcher, picture
 
 NAMES = st.sampled_from(["a", "b c", "sub/file5", "deep/er/x", "noise.log", "untracked"])
@@ -47,7 +48,7 @@ def act(there: Path, action: tuple[str, str], number: int) -> None:
 
 
 @given(steps=st.lists(st.lists(ACTIONS, min_size=1, max_size=4), min_size=1, max_size=4), order=st.randoms())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6 * LONGER, deadline=None)
 def test_every_checkpoint_comes_back_as_it_was(steps, order) -> None:
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)

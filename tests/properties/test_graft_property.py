@@ -7,13 +7,14 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.long_run import LONGER
 from tests.properties.test_snapshot_property import ACTS, Act, Playground
 from tests.snapshot_world import bring_back, new_store, picture, take
 
 _AT_NS = 1_700_000_000_000_000_000
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25 * LONGER, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(before=st.lists(ACTS, max_size=12), then=st.lists(ACTS, max_size=8))
 def test_a_graft_of_what_differs_is_the_other_tree(before: list[Act], then: list[Act]) -> None:
     with tempfile.TemporaryDirectory() as place:

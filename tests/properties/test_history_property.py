@@ -12,6 +12,7 @@ from mulligan.bootstrap.project import Project
 from mulligan.domain.history_tree import NodeType, TreeNode
 from mulligan.errors import Refused
 from tests.faults.projects import project_in
+from tests.long_run import LONGER
 from tests.snapshot_world import picture
 
 PLAN = """name: p
@@ -148,4 +149,4 @@ def _decisions(node: TreeNode) -> list[TreeNode]:
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=6, stateful_step_count=20, deadline=None)
+TestHistories.settings = settings(max_examples=4 * LONGER, stateful_step_count=20, deadline=None)

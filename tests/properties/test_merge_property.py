@@ -10,6 +10,7 @@ from mulligan.domain.merge import Labels, Renames, TreeMerge, merge_trees
 from mulligan.domain.snapshot import ObjectId
 from mulligan.domain.text_merge import merge_texts
 from mulligan.domain.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
+from tests.long_run import LONGER
 
 Tree = Mapping[str, TreeEntry]  # all paths but the tree itself
 
@@ -134,7 +135,7 @@ def test_equal_changes_are_one(base: Tree, other: Tree) -> None:
     assert (dict(merge.edits), merge.texts, merge.conflicts) == ({}, (), ())
 
 
-@settings(max_examples=400)
+@settings(max_examples=150 * LONGER)
 @given(base=TREES, ours=TREES, theirs=TREES)
 def test_no_change_is_lost_without_a_conflict(base: Tree, ours: Tree, theirs: Tree) -> None:
     merge = _merge(base, ours, theirs)
@@ -174,7 +175,7 @@ def _holds_both(base: TreeEntry | None, ours: TreeEntry, theirs: TreeEntry, foun
     return True
 
 
-@settings(max_examples=200)
+@settings(max_examples=80 * LONGER)
 @given(base=TREES, ours=TREES, theirs=TREES)
 def test_the_sides_meet_the_same_conflicts_either_way(base: Tree, ours: Tree, theirs: Tree) -> None:
     here, there = _merge(base, ours, theirs), _merge(base, theirs, ours)
@@ -203,7 +204,7 @@ def test_a_text_that_one_side_changed_is_that_side_s(base: bytes, other: bytes) 
         assert (merge.text, merge.overlaps) == (other, ())
 
 
-@settings(max_examples=300)
+@settings(max_examples=100 * LONGER)
 @given(base=_TEXTS, ours=_TEXTS, theirs=_TEXTS)
 def test_lines_go_together_the_same_either_way(base: bytes, ours: bytes, theirs: bytes) -> None:
     here, there = merge_texts(base, ours, theirs, None), merge_texts(base, theirs, ours, None)

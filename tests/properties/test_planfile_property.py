@@ -12,9 +12,10 @@ from mulligan.domain.json_value import Json
 from mulligan.domain.plan import PlanDefinition
 from mulligan.domain.step import Step, Subplans, ToolUse
 from mulligan.errors import PlanFileInvalid
+from tests.long_run import LONGER
 from tests.planfiles import TOOLS, read
 
-EXAMPLES = settings(max_examples=150, deadline=None)
+EXAMPLES = settings(max_examples=60 * LONGER, deadline=None)
 
 VALID = """\
 name: upgrade-api
@@ -130,7 +131,7 @@ def plan_or_place(text: str | bytes) -> PlanDefinition | None:
         plan, refusal = None, error
     else:
         refusal = None
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
     if refusal is not None:
         line, column, path = (refusal.facts[name] for name in ("line", "column", "path"))
         assert isinstance(line, int)
@@ -178,7 +179,7 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100 * LONGER, deadline=None)
 @given(mutated())
 def test_a_valid_file_with_mistakes_in_it(text: str) -> None:
     plan_or_place(text)

@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.long_run import LONGER
 from tests.snapshot_world import Watcher, bring_back, inodes, new_store, picture, take, tree_at
 
 _BYTE = st.integers(1, 255).filter(lambda value: value != ord("/"))
@@ -155,7 +156,7 @@ class Playground:
             os.utime(victim, ns=(before, before))
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50 * LONGER, deadline=None, suppress_health_check=list(HealthCheck))
 @given(before=st.lists(ACTS, max_size=14), after=st.lists(ACTS, max_size=8))
 def test_a_restore_brings_back_exactly_what_was_captured(before: list[Act], after: list[Act]) -> None:
     with tempfile.TemporaryDirectory(prefix="snapshot-property-") as name:

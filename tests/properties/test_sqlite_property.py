@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.databases import beside, content, is_sound, new_world, run_sql
+from tests.long_run import LONGER
 from tests.snapshot_world import Watcher
 
 VALUES = st.one_of(
@@ -126,7 +127,7 @@ def seen(path: Path, room: Path) -> object:
     return content(room / path.name)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25 * LONGER, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(PAGE_SIZES, st.sampled_from([0, 1, 2]), ACTS, ACTS, ACTS, st.randoms(use_true_random=False))
 def test_capture_and_restore_of_any_database(
     page_size: int, vacuum: int, before: list[Act], first: list[Act], second: list[Act], chance: random.Random

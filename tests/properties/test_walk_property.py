@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.store_report import Capture
+from tests.long_run import LONGER
 from tests.properties.test_snapshot_property import ACTS, Act, Playground
 from tests.snapshot_world import Watcher, tree_at
 from tests.walkers import WALKERS, walked
@@ -27,7 +28,7 @@ def _capture(home: Path, tree: Path, how: str) -> Capture:
         return later.capture(tree_at(tree), Watcher())
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30 * LONGER, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rounds=st.lists(st.lists(ACTS, max_size=10), min_size=1, max_size=3))
 def test_both_ways_to_walk_find_the_same(rounds: list[list[Act]]) -> None:
     with tempfile.TemporaryDirectory(prefix="walk-property-") as name:

@@ -18,10 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import MulliganError
+from tests.long_run import LONGER
 from tests.snapshot_world import Watcher, new_store, picture, tree_at
 
-# MULLIGAN_LONG_RUN=N looks N times as far, with examples that differ from run to run.
-_LONGER = int(os.environ.get("MULLIGAN_LONG_RUN", "0"))
 _PROCESSES = 3
 _ENOUGH = 60  # files and folders
 
@@ -306,10 +305,9 @@ class WatchedTree(RuleBasedStateMachine):
 
 TestWatchedTree = WatchedTree.TestCase
 TestWatchedTree.settings = settings(
-    max_examples=25 * max(1, _LONGER),
+    max_examples=8 * LONGER,
     stateful_step_count=14,
     deadline=None,
-    derandomize=not _LONGER,
     phases=[Phase.generate],  # what several processes do at once does not happen twice: nothing to shrink
     suppress_health_check=list(HealthCheck),
 )

@@ -83,7 +83,7 @@ def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
 def test_a_process_can_be_asked_to_stop(tmp_path: Path) -> None:
     process = another_process_that_holds(tmp_path)
     locks(tmp_path).ask_to_stop(PLAN)
-    assert process.wait(timeout=10) == -signal.SIGTERM
+    assert process.wait(timeout=60) == -signal.SIGTERM
     process.communicate()
     locks(tmp_path).ask_to_stop(PLAN)  # nobody left to ask
 

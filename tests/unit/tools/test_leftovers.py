@@ -13,8 +13,9 @@ from mulligan.adapters.tools.launcher import below, children_of, command_line, i
 from mulligan.adapters.tools.printed import Recorded
 from mulligan.adapters.tools.processes import Command, Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
-from mulligan.errors import SystemFailed, ToolTimedOut
+from mulligan.errors import SystemFailed
 from tests.recording_host import PLAN
+from tests.unit.tools.timeouts import timed_out
 
 DAEMON = """\
 import os, sys, time
@@ -68,15 +69,15 @@ def test_a_failing_command_reports_its_leftovers_too(call, root):
 
 
 def test_a_timeout_reaches_daemons(call, root):
-    with pytest.raises(ToolTimedOut):
-        call("shell", command=start_daemon(root) + "; sleep 300", _timeout=1.5)
+    command = start_daemon(root) + "; sleep 300"
+    timed_out(lambda timeout: call("shell", command=command, _timeout=timeout), root / "pid")
     assert is_gone(root)
 
 
 def test_an_escaped_child_that_holds_the_output_open_hangs_nothing(call):
     before = time.monotonic()
     assert call("shell", command="setsid sleep 300 & echo out").output == "out"
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 200
 
 
 def test_what_ends_by_itself_at_once_is_no_leftover(call):
@@ -152,14 +153,14 @@ class TestWithoutSubreaper:
         assert len(outcome.leftovers) == 1
 
     def test_a_timeout_ends_the_group(self, launchers, root):
-        with pytest.raises(ToolTimedOut):
-            self.run(launchers, root, "trap '' TERM; sleep 300 & echo $! > pid; sleep 300", 0.3)
+        command = "trap '' TERM; sleep 300 & echo $! > pid; sleep 300"
+        timed_out(lambda timeout: self.run(launchers, root, command, timeout), root / "pid")
         assert is_gone_or_zombie(int((root / "pid").read_text()))
 
 
 def is_gone_or_zombie(pid: int) -> bool:
     """Whoever adopted it may not have reaped it yet."""
-    limit = time.monotonic() + 5
+    limit = time.monotonic() + 30
     while not is_zombie(pid) and time.monotonic() < limit:
         time.sleep(0.01)
     return is_zombie(pid)
@@ -212,7 +213,7 @@ def kill(process: "subprocess.Popen[bytes]") -> None:
 
 
 def wait_until(condition) -> bool:
-    limit = time.monotonic() + 10
+    limit = time.monotonic() + 30
     while not condition() and time.monotonic() < limit:
         time.sleep(0.01)
     return condition()

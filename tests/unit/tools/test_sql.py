@@ -271,7 +271,7 @@ def test_a_statement_that_takes_too_long_is_ended_and_leaves_nothing(sql: Sql, d
     began = time.monotonic()
     with pytest.raises(ToolTimedOut):
         sql(forever, _timeout=0.5)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
     assert rows(database) == [("base",)]
 
 

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -126,9 +125,11 @@ def _empty(folder: Path) -> None:
 
 def _unlink_all(folder_fd: int) -> list[str]:
     """Remove everything but folders; gives those, each open to its owner."""
+    with os.scandir(folder_fd) as entries:
+        found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
     folders: list[str] = []
-    for name in os.listdir(folder_fd):
-        if stat.S_ISDIR(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode):
+    for name, is_folder in found:
+        if is_folder:
             _unlock(name, folder_fd)
             folders.append(name)
         else:
