@@ -91,7 +91,9 @@ def the_commands() -> str:
 
 
 def _command_section(words: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=f"mulligan {words}")
+    # click keeps a command's help option as the first context made it: that of the program, with -h.
+    outer = click.Context(program, **program.context_settings)
+    context = click.Context(command, info_name=f"mulligan {words}", parent=outer)
     usage = " ".join(command.collect_usage_pieces(context))
     needs = f' after="{BEFORE[words]}"' if words in BEFORE else ""
     needs += f' not-run="{NOT_RUN[words]}"' if words in NOT_RUN else ""
