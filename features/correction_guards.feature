@@ -97,9 +97,14 @@ Feature: What a correction refuses
     And the decision "Which?" is corrected with "g"
     Then it fails with "snapshot_damaged"
 
-  Scenario: appending work is not built yet
+  Scenario: appending work to what was decided otherwise, was left behind, or is applied
     Given the plan was executed
     And the decision "Which?" is remembered
-    When work is appended to the remembered decision
-    Then it is refused with "not_built_yet"
-    And the error says "--mode append"
+    And how everything stands is remembered
+    When work is appended to the decision "Which?" with "g" and "--choose that"
+    Then it is refused with "nothing_to_choose"
+    And the hint says "--mode revert"
+    And nothing has changed
+    When the plan is applied
+    And work is appended to the remembered decision
+    Then it is refused with "plan_already_applied"

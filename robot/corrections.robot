@@ -54,7 +54,9 @@ Without A Terminal And Without Yes It Refuses, And A Dry Run Changes Nothing
     Should Be Equal    ${found}    ${before}
     It Should Be A Usage Error    usage_wrong    plan    correct    --mode    revert    ${decision}
     It Should Be A Usage Error    usage_wrong    plan    correct    --guidance    g    ${decision}
-    It Should Be Refused    not_built_yet    plan    correct    --mode    append    --guidance    g    ${decision}
+    It Should Be A Usage Error    usage_wrong    plan    correct    --mode    append    ${decision}
+    It Should Be Refused    nothing_to_choose    plan    correct    --mode    append    --guidance    g    --choose
+    ...    that    --yes    ${decision}
 
 On A Terminal It Shows, Asks, And Does What It Is Told
     ${decision}=    The Newest Decision

@@ -118,6 +118,7 @@ plan tree --show-superseded
 plan diff
 plan correct --mode revert --guidance "as it is" {decision}   # 3
 plan correct --mode append --guidance more {decision}       # 3
+plan correct --mode append --guidance more --dry-run {decision}
 plan correct --mode revert --guidance "use ply" --choose ply --dry-run {decision}
 plan correct --mode revert --guidance "use ply" --choose ply --yes {decision}
 plan correct --mode revert --guidance again --yes {decision}   # 3
@@ -176,6 +177,8 @@ checkpoint prune upgrade-api --keep 3 --dry-run
 checkpoint prune upgrade-api --keep 3
 checkpoint delete "tests pass"                              # 3
 checkpoint delete "before release"
+plan correct --mode append --guidance more --yes {decision}
+plan log upgrade-api
 gc --dry-run
 gc
 doctor

@@ -44,7 +44,7 @@ SIGNATURES = {
     "Project.log": "self plan limit",
     "Project.tree": "self plan superseded",
     "Project.diff": "self plan old new binary",
-    "Project.correct": "self decision guidance choose mended execute dry_run",
+    "Project.correct": "self decision guidance mode choose mended execute dry_run",
     "Project.rollback": "self plan checkpoint dry_run",
     "Project.undo": "self plan dry_run",
     "Project.resolve": "self plan paths",

@@ -77,6 +77,23 @@ def _(context):
     context.world.run("plan", "correct", "--mode", "append", "--guidance", "g", "--yes", id)
 
 
+def appending(world, question, guidance, options):
+    """The words that append work to a decision."""
+    files = [str(world.plans / w) if w.endswith(".yaml") else w for w in shlex.split(options)]
+    id = decision(world, question)
+    return ("plan", "correct", "--mode", "append", "--guidance", guidance, "--yes", *files, id)
+
+
+@when('work is appended to the decision "{question}" with "{guidance}" and "{options}"')
+def _(context, question, guidance, options):
+    context.world.run(*appending(context.world, question, guidance, options))
+
+
+@when('work is being appended to the decision "{question}" with "{guidance}" and "{options}" and holds')
+def _(context, question, guidance, options):
+    context.world.start(*appending(context.world, question, guidance, options))
+
+
 @when("the plan is being executed on and holds")
 def _(context):
     context.world.start("plan", "execute", context.world.plan)

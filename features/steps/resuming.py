@@ -16,6 +16,11 @@ def _(context, name):
     (world.plans / name).write_text(f"name: {world.plan}\n{context.text}\n")
 
 
+@given('a plan file "{name}"')
+def _(context, name):
+    (context.world.plans / name).write_text(f"{context.text}\n")
+
+
 @when('the plan is resumed with "{options}"')
 @when('the plan is resumed with ""')
 def _(context, options=""):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mulligan.application.apply_preparing import Application
     from mulligan.application.checkpoint_library import ExportedFolder, Verification
     from mulligan.application.checkpoint_queries import CheckpointView
-    from mulligan.application.correction_service import Corrected
+    from mulligan.application.corrected import Corrected
     from mulligan.application.doctor_service import Diagnosis
     from mulligan.application.listing import Listing
     from mulligan.application.plan_executor import Execution
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from mulligan.application.rollback_service import Rollback
     from mulligan.application.sweep_service import SweepReport
     from mulligan.bootstrap.checkpoints import Checkpoints
+    from mulligan.bootstrap.configuration import Configuration
     from mulligan.bootstrap.entrance import init, open
-    from mulligan.bootstrap.project import Configuration, Project
+    from mulligan.bootstrap.project import Project
     from mulligan.bootstrap.resources import directory, git, sqlite
     from mulligan.bootstrap.session import Session
     from mulligan.bootstrap.tools import Tools
@@ -80,8 +81,8 @@ _HOMES = {
     "Application": "mulligan.application.apply_preparing",
     "CheckpointView": "mulligan.application.checkpoint_queries",
     "Checkpoints": "mulligan.bootstrap.checkpoints",
-    "Configuration": "mulligan.bootstrap.project",
-    "Corrected": "mulligan.application.correction_service",
+    "Configuration": "mulligan.bootstrap.configuration",
+    "Corrected": "mulligan.application.corrected",
     "Diagnosis": "mulligan.application.doctor_service",
     "Diff": "mulligan.domain.diff",
     "Event": "mulligan.domain.event",

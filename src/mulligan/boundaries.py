@@ -7,10 +7,12 @@ between any two of them (docs/reference/durability.md).
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import TypeAlias
 
 Watcher: TypeAlias = Callable[[str, str], None]  # told "before" or "after", and the name of the act
+Check: TypeAlias = Callable[[], None]  # raises what ends the work
 
 _NONE = ""
 _SYNC = "ENOSPC EIO"  # calls that Python repeats by itself when a signal comes
@@ -81,6 +83,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a copy of a sandbox beside it, after a plan was taken from a process that lives on; gc removes it",
         "the copy in the sandbox's place, and the old one beside it; gc removes it",
     ),
+    "sandbox.remake": (
+        _NAMES,
+        "a sandbox that is missing, and a whole one beside its place; doctor makes it anew, gc removes what is left",
+        "the sandbox as the plan's last checkpoint has it",
+    ),
     "sandbox.remove": (
         _NAMES,
         "a folder that no row names; gc removes it",
@@ -118,6 +125,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a call recorded as running; resume interrupts it and goes back to before the step",
         "what the tool did, recorded nowhere; resume keeps it in a group and goes back to before the step",
     ),
+    "call.start": (
+        _NONE,
+        "a call recorded as running, of which nothing has begun; resume interrupts it",
+        "a call that is ended with its processes; resume keeps what it did in a group and goes back to before the step",
+    ),
     "room.make": (_NAMES, "nothing", "an empty room, cleared by the next process that needs one"),
     "room.clear": (_NONE, "a room with work in progress, cleared likewise", "no room"),
     "folder.make": (_NAMES, "no folder", "an empty folder"),
@@ -153,6 +165,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         _NONE,
         "files as in the target, rows of before: the next claim restores again, and settles",
         "files as in the target, and one attempt more: the guidance with its group, and the plan as corrected",
+    ),
+    "append.record": (
+        _NONE,
+        "the plan as it was; snapshots that no row names, and gc removes them",
+        "one attempt more: the guidance with the group of what was there, and the step that is added; resume runs it",
     ),
     "return.drop": (_NONE, "an intent to be dropped again", "the plan as it was"),
     "apply.intend": (_NONE, "the plan as it was", "an intent that touched nothing: the next claim drops it"),
@@ -205,6 +222,16 @@ ACTS: dict[str, tuple[str, str, str]] = {
     ),
     "git.keep": (_SYNC, "files that a power cut may take away; no row names them yet", "files that stay"),
     "git.join": (_GOES, "small packs, and one that holds all that they do", "one small pack less"),
+    "git.remake": (
+        _NONE,
+        "a repository of checkpoints that lacks something; doctor makes it anew",
+        "one without commits; doctor makes it anew, and them",
+    ),
+    "names.record": (
+        _NONE,
+        "commits that were made anew, rows that name those of before; doctor makes them anew",
+        "rows that name the commits there are",
+    ),
     "git.retire": (
         _NONE,
         "commits of pruned checkpoints, cut off from those that stay; the next retirement drops them",
@@ -240,7 +267,7 @@ class _Unwatched:
 
     def __enter__(self) -> None:
         """Go on, if this process still may."""
-        for check in tuple(_guards):  # child plans come and go in other threads
+        for check in _guards.get():
             check()
 
     def __exit__(self, *_: object) -> None:
@@ -258,7 +285,7 @@ class _Watched:
 
     def __enter__(self) -> None:
         self._watcher("before", self._name)
-        for check in tuple(_guards):  # child plans come and go in other threads
+        for check in _guards.get():
             check()
 
     def __exit__(
@@ -269,8 +296,9 @@ class _Watched:
 
 
 _UNWATCHED = _Unwatched()
-_guards: list[Callable[[], None]] = []
 _watcher: Watcher | None = None
+# Of the work that is going on here: a plan's thread has its own, and a child's has those of its parent besides.
+_guards: ContextVar[tuple[Check, ...]] = ContextVar("guards", default=())
 
 
 def act(name: str) -> _Unwatched | _Watched:
@@ -279,13 +307,29 @@ def act(name: str) -> _Unwatched | _Watched:
 
 
 @contextmanager
-def guarded(check: Callable[[], None]) -> Generator[None]:
-    """Ask this before every act of this process, as long as it is open; it raises what ends the work."""
-    _guards.append(check)
+def guarded(check: Check) -> Generator[None]:
+    """Ask this before every act of this work, and before older guards, as long as it is open."""
+    _guards.set((check, *_guards.get()))
     try:
         yield
     finally:
-        _guards.remove(check)
+        _guards.set(tuple(each for each in _guards.get() if each is not check))
+
+
+def guards() -> tuple[Check, ...]:
+    """What is asked before every act here: to be asked again where the work is gone on with."""
+    return _guards.get()
+
+
+@contextmanager
+def guarded_by(checks: tuple[Check, ...]) -> Generator[None]:
+    """Go on with work that has these guards, and no others, in whatever thread this is."""
+    before = _guards.get()
+    _guards.set(checks)
+    try:
+        yield
+    finally:
+        _guards.set(before)
 
 
 def watch(watcher: Watcher | None) -> None:

@@ -549,6 +549,13 @@ class NothingToChoose(Refused):
     hint: ClassVar[str] = "leave --choose out: the guidance reaches the step"
 
 
+class NothingToAppend(Refused):
+    """Nobody knows what work is to be appended to the decision."""
+
+    message: ClassVar[str] = "nothing can be appended to decision {decision_id}: {reason}"
+    hint: ClassVar[str] = "give the work as a plan file: --plan FILE"
+
+
 class PlanFileDiffers(Refused):
     """A plan file that a stopped plan cannot go on with."""
 

@@ -301,8 +301,20 @@ def test_what_people_see(tmp_path: Path) -> None:
     assert "other\\nwords" in status
     _, tree = _said(tmp_path, "plan", "tree")
     assert "guidance of attempt 2 in step choose: Which? -> other\\nwords" in tree
-    code, append = _said(tmp_path, "plan", "correct", "--mode", "append", "--guidance", "g", id)
-    assert (code, "--mode append" in append) == (3, True)
+    words = ["plan", "correct", "--mode", "append", "--guidance", "g", "--yes", decision(tmp_path)]
+    code, would = _said(tmp_path, *words, "--dry-run")
+    assert (code, "plan p would get step 1 (append to choose) for attempt 3; nothing is undone" in would) == (
+        0,
+        True,
+    )
+    assert "child plan choose again of steps: choose\n" in would
+    assert "execute/" not in would
+    code, waiting = _said(tmp_path, *words, "--no-execute")
+    assert (code, "run on with `mulligan plan resume" in waiting) == (0, True)
+    code, done = _said(tmp_path, *words)
+    assert (code, "is execute/complete, attempt 3" in done) == (0, True)
+    assert "plan p got step 1 (append to choose) for attempt 3 by correction" in done
+    assert "it was begun before, and is gone on with" in done
 
 
 def test_from_python(tmp_path: Path) -> None:

@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from mulligan.adapters.sandboxes.folders import LocalPlanFolders
+from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+from mulligan.application.sandbox_renewal import SandboxRenewal
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
-from mulligan.domain.resource import ResourceType, Strategy
+from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.errors import NotBuiltYet, ResourceUnsuitable, SandboxMissing, TargetExists
 from mulligan.ports import Publication
 from tests.sandbox_worlds import COPIES, FOLDER_WORLDS, PLAN, WORLDS, World
-from tests.snapshot_world import Watcher, restored
+from tests.snapshot_world import Watcher, new_store, restored
 
 
 @pytest.fixture(params=WORLDS)
@@ -159,16 +162,23 @@ def test_a_copy_that_is_gone_is_made_anew_and_a_real_thing_is_its_users(world: W
     sandbox, _ = world.kind.create(world.order(), Watcher())
     world.write(Path(sandbox.path), "changed")
     snapshot = world.kind.capture(sandbox, Watcher()).snapshot
-    with pytest.raises(SandboxMissing):  # it is there
-        world.kind.remake(sandbox, snapshot, Watcher())
+    renewal = SandboxRenewal(
+        kinds=LocalSandboxKinds({(sandbox.type, sandbox.strategy): lambda: world.kind}),
+        store=new_store(world.sandboxes.parent / "store"),
+        folders=LocalPlanFolders(home=world.sandboxes),
+    )
+
+    def remade() -> list[Sandbox]:
+        return renewal.remake([(sandbox, snapshot)], Watcher())
+
+    assert remade() == []  # it is there
     if world.in_place:
         return
     _remove(world.folder(sandbox))
     world.folder(sandbox).symlink_to(world.location.parent)
-    with pytest.raises(SandboxMissing):
-        world.kind.remake(sandbox, snapshot, Watcher())
+    assert remade() == []
     world.folder(sandbox).unlink()
-    world.kind.remake(sandbox, snapshot, Watcher())
+    assert remade() == [sandbox]
     assert world.kind.exists(sandbox)
     assert world.read(Path(sandbox.path)) == "changed"
     assert world.kind.capture(sandbox, Watcher()).snapshot.same_as(snapshot)

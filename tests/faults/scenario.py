@@ -10,98 +10,12 @@ from pathlib import Path
 from mulligan.bootstrap.project import Project
 from mulligan.domain.plan import Phase, State
 from mulligan.errors import MulliganError
+from tests.faults.scenario_plans import ADDED, FAMILY, IN_PLACE, MAIN, SHOWN, SMALL, STOPPED
 
 DECISION = "the decision"  # stands for the id that is in the notes
 _CORRECT = ("plan", "correct", "--mode", "revert")
+_APPEND = ("plan", "correct", "--mode", "append", "--plan", "added.yaml", "--guidance", "more", "--yes")
 _MIB = 1 << 20
-
-MAIN = """\
-name: main
-config: {sandbox.cleanup: on_terminal}
-resources:
-  code: {type: fs-directory, location: code}
-  data: {type: fs-directory, location: data}
-steps:
-  - name: change
-    tool: shell
-    args:
-      command: |
-        echo change >> "$PLACE/ran"
-        rm -r gone old; mkdir -p made/deep; echo 1 > made/file; ln made/file made/same; chmod 750 tool
-  - {name: large, tool: shell, args: {command: 'head -c 70000 /dev/zero | tr "\\0" x'}}
-  - {name: use, tool: shell, args: {command: 'wc -c < "$MULLIGAN_OUTPUT_LARGE_FILE" > size'}}
-  - {name: pick, decision: {question: Which?, chosen: this, alternatives: [that]}}
-  - {name: rows, tool: write_file, resource: data, args: {path: rows, content: "1,2,3"}}
-  - name: flaky
-    tool: shell
-    retries: 1
-    args: {command: 'echo half > made/half; test -e "$PLACE/tried" || { touch "$PLACE/tried"; exit 1; }'}
-  - {name: milestone, checkpoint: here}
-  - name: gate
-    tool: shell
-    args:
-      command: |
-        echo gate >> "$PLACE/ran"
-        rm -r made; chmod 500 empty; chmod 700 tool; echo > broken; test -e "$PLACE/open"
-  - {name: last, tool: shell, args: {command: 'echo last >> "$PLACE/ran"; echo FIRST $MULLIGAN_OUTPUT_PICK > last'}}
-"""
-IN_PLACE = """\
-name: in-place
-config: {sandbox.strategy: in_place}
-resources: {real: {type: fs-directory, location: real}}
-steps:
-  - {name: edit, tool: shell, args: {command: 'rm gone other\\ name; echo new > kept; mkdir made; ln kept made/kept'}}
-"""
-SMALL = """\
-name: NAME
-resources: {code: {type: fs-directory, location: code}}
-steps:
-  - {name: one, tool: shell, args: {command: 'echo NAME.one >> "$PLACE/ran"; echo 1 > one; rm -r old'}}
-  - {name: two, tool: shell, args: {command: 'echo NAME.two >> "$PLACE/ran"; echo 2 > two; rm gone'}}
-"""
-SHOWN = """\
-name: NAME
-resources:
-  site: {type: fs-directory, location: site}
-  rows: {type: sqlite, location: site/rows.db}
-steps:
-  - {name: change, tool: shell, args: {command: 'echo NAME > text; rm -f gone; mkdir -p made; echo > made/NAME'}}
-  - {name: rows, tool: sql, resource: rows, args: {statements: ["insert into t values ('NAME')"]}}
-"""
-# A process that is asked to stop while its step runs: the launcher's parent is the program.
-STOPPED = """\
-name: stopped
-resources: {code: {type: fs-directory, location: code}}
-steps:
-  - {name: one, tool: write_file, args: {path: one, content: "1"}}
-  - name: two
-    tool: shell
-    args:
-      command: |
-        echo 2 > two
-        test -e "$PLACE/asked" || { touch "$PLACE/asked"; kill -TERM $(cut -d' ' -f4 /proc/$PPID/stat); sleep 30; }
-"""
-# Children that run at once; the third overlaps with the first, and with NOTHING none does.
-FAMILY = """\
-name: NAME
-resources: {kin: {type: fs-directory, location: kin}}
-steps:
-  - name: parts
-    subplans:
-      max_parallel: 2
-      plans:
-        - name: NAME-left
-          steps:
-            - {name: do, tool: shell, args: {command: 'echo NAME-left.do >> "$PLACE/ran"; echo left >> tool; rm gone'}}
-        - name: NAME-right
-          steps:
-            - {name: one, tool: shell, args: {command: 'echo NAME-right.one >> "$PLACE/ran"; mkdir new; echo > new/1'}}
-            - {name: two, tool: shell, args: {command: 'echo NAME-right.two >> "$PLACE/ran"; echo 2 > new/2'}}
-        - name: NAME-third
-          steps:
-            - {name: do, tool: shell, args: {command: 'echo NAME-third.do >> "$PLACE/ran"; OVERLAP'}}
-  - {name: after, tool: shell, args: {command: 'echo NAME.after >> "$PLACE/ran"; cat tool new/* > all'}}
-"""
 
 
 def notes_in(folder: Path) -> Path:
@@ -131,6 +45,7 @@ def make_project_folder(folder: Path) -> None:
         db.execute("create table t (x)")
     (folder / "main.yaml").write_text(MAIN)
     (folder / "mended.yaml").write_text(MAIN.replace("FIRST", "mended"))
+    (folder / "added.yaml").write_text(ADDED)
     (folder / "in-place.yaml").write_text(IN_PLACE)
     (folder / "stopped.yaml").write_text(STOPPED)
     for name, overlap in (("family", "echo third >> tool"), ("cousins", "echo third > third")):
@@ -202,15 +117,16 @@ def _stands_at_the_milestone(project: Project) -> bool:
     return status.state is State.QUEUED and status.last_checkpoint_id in here
 
 
-def _corrected(project: Project) -> bool:
+def _stands(project: Project, state: State, *, attempt: int) -> bool:
     status = project.status("main")
-    return (status.state, status.attempt) == (State.QUEUED, 2)
+    return (status.state, status.attempt) == (state, attempt)
 
 
 def _look_up_the_decision(folder: Path, run: Run) -> None:
     """Note the id of what was picked: only the project knows it."""
     with sqlite3.connect(folder / ".mulligan" / "mulligan.db") as rows:
-        ((decision,),) = rows.execute("SELECT decision_id FROM decisions WHERE superseded = 0")
+        picked = rows.execute("SELECT decision_id FROM decisions WHERE superseded = 0 AND type = 'choice'")
+        ((decision,),) = picked
     rows.close()
     (notes_in(folder) / "decision").write_text(decision)
 
@@ -300,7 +216,7 @@ COMMANDS = (
             "--no-execute",
             DECISION,
         ),
-        reached=_corrected,
+        reached=lambda project: _stands(project, State.QUEUED, attempt=2),
         prepare=_look_up_the_decision,
     ),
     Command(
@@ -310,6 +226,12 @@ COMMANDS = (
         name="prune",
         words=("checkpoint", "prune", "main", "--keep", "3"),
         reached=lambda project: len(project.checkpoints.list("main", superseded=True)) == 6,
+    ),
+    Command(
+        name="append",
+        words=(*_APPEND, DECISION),
+        reached=lambda project: _stands(project, State.COMPLETE, attempt=3),
+        prepare=_look_up_the_decision,
     ),
     Command(
         name="execute in place",

@@ -1,5 +1,6 @@
 """What is done while faults strike, second part: checkouts, databases, own tools, a plan taken over."""
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -123,6 +124,15 @@ def _with_many_packs(folder: Path, run: Run) -> None:
         objects.write_to(place)
 
 
+def _lose_things(folder: Path, run: Run) -> None:
+    """A plan without its sandboxes, and with checkpoints that no commit has any more."""
+    (sandboxes,) = (folder / ".mulligan" / "sandboxes").glob("*/")
+    for name in ("repo", "db"):
+        shutil.rmtree(sandboxes / name)
+    for ref in (folder / ".mulligan" / "git").glob("*/repo.git/refs/checkpoints/*"):
+        ref.unlink()
+
+
 @contextmanager
 def _hanging(folder: Path) -> Generator[None]:
     """A process that has the plan and does nothing with it."""
@@ -170,6 +180,7 @@ COMMANDS = (
         reached=in_state("kinds", State.COMPLETE),
         prepare=_with_many_packs,
     ),
+    Command(name="doctor", words=("doctor",), prepare=_lose_things),
     Command(
         name="delete",
         words=("checkpoint", "delete", "here"),

@@ -1,13 +1,16 @@
 """A rollback over several resources is done whole or not at all, whatever happens in the middle of it."""
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from mulligan.boundaries import watch
 from mulligan.domain.event import Event, EventType
-from mulligan.errors import RestoreIncomplete, SnapshotDamaged
+from mulligan.errors import DatabaseUnusable, RestoreIncomplete, SnapshotDamaged
 from tests.faults.projects import project_in
 
 PLAN = """
@@ -86,3 +89,28 @@ def test_what_could_neither_be_done_nor_undone_is_completed_by_the_next_command(
     project_in(folder).checkpoints.create("two", "look")
     assert files(folder) == {"first": "old first", "second": "old second"}
     assert project_in(folder).status("two").state == "queued"
+
+
+@pytest.mark.parametrize("failures", [1, 9])
+def test_files_do_not_stay_behind_rows_that_could_not_be_written(folder: Path, failures: int) -> None:
+    """All files are as wanted, and then the disk has no room for the rows: once, or for a while."""
+    left = failures
+    settling = False
+
+    def strike(when: str, act: str) -> None:
+        nonlocal left, settling
+        settling = settling or act == "return.settle"
+        if settling and left and (when, act) == ("before", "rows.commit"):
+            left -= 1
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    watch(strike)
+    try:
+        with pytest.raises(DatabaseUnusable, match="No space left"):
+            project_in(folder).rollback("two", "first")
+    finally:
+        watch(None)
+    assert files(folder) == {"first": "new", "second": "new"}
+    assert project_in(folder).status("two").state == "complete"
+    project_in(folder).rollback("two", "first")
+    assert files(folder) == {"first": "old first", "second": "old second"}

@@ -17,7 +17,8 @@ from tests.faults.trials import Fault
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "mulligan"
 WATCHERS = ("boundaries.py", "bootstrap/faults.py")
-GUARDING = "adapters/locks.py"  # says whether a process may still act
+# Who says, besides, whether work may still go on, and who goes on with it in other threads.
+GUARDING = {"adapters/locks.py": "act, guarded", "bootstrap/session.py": "Check, guarded_by, guards"}
 # What makes something last or moves it outside of every act, by file and function, and why it may.
 OUTSIDE = {
     "adapters/db/connection.py transaction": "the end of a transaction that only read",
@@ -25,7 +26,6 @@ OUTSIDE = {
     "adapters/sandboxes/database_copy.py _backup": "into a folder that is removed again",
     "adapters/sandboxes/git/position.py _branch": "git is only asked",
     "adapters/sandboxes/git/staged.py keep_staged": "in a folder that is captured and then removed",
-    "application/sandbox_repairs.py republish": "names of commits that are made again; `rows.commit` is in it",
     "adapters/sandboxes/removal.py exchange": "inside of `sandbox.renew`, which its caller names",
     "adapters/sandboxes/removal.py _empty": "moves inside of what is thrown away",
     "adapters/snapshots/durable.py sync_filesystem": "the call itself: whoever calls it stands in an act",
@@ -37,6 +37,7 @@ FALLIBLE = [name for name, (errors, _, _) in ACTS.items() if errors]
 STOPPABLE = ("call.run", "group.record", "pack.sync", "restore.place", "rows.commit", "sandbox.record")
 
 IN_A_CORRECTION = ("return.intend", "return.ready", "restore.place")  # beside `correction.settle`
+IN_AN_APPEND = ("subplan.spawn", "restore.place")  # beside `append.record`: the child, and its merge
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +53,8 @@ def test_boundaries_are_passed_by_one_name_only() -> None:
     for file in SOURCES.rglob("*.py"):
         text = file.read_text("utf-8")
         if "boundaries" in text and file.relative_to(SOURCES).as_posix() not in WATCHERS:
-            more = ", guarded" if file == SOURCES / GUARDING else ""
-            assert f"from mulligan.boundaries import act{more}\n" in text, file
+            names = GUARDING.get(file.relative_to(SOURCES).as_posix(), "act")
+            assert f"from mulligan.boundaries import {names}\n" in text, file
             assert text.count("boundaries") == 1, file
 
 
@@ -106,6 +107,15 @@ def test_a_kill_in_the_middle_of_a_correction(
     trials: BothTrials, when: str, act: str, record_property: Callable[[str, object], None]
 ) -> None:
     trials.strike(Fault(command="correct", when=when, act=act, number=1, how="SIGKILL"))
+    record_property("faults survived", 1)
+
+
+@pytest.mark.parametrize("act", IN_AN_APPEND)
+def test_a_kill_in_the_middle_of_an_append(
+    trials: BothTrials, act: str, record_property: Callable[[str, object], None]
+) -> None:
+    """The same command again goes on with it: a child that is done is not run again, and none is merged twice."""
+    trials.strike(Fault(command="append", when="after", act=act, number=1, how="SIGKILL"))
     record_property("faults survived", 1)
 
 

@@ -133,7 +133,7 @@ from mulligan.__main__ import main
 
 
 def enter(self):
-    for check in boundaries._guards:
+    for check in boundaries.guards():
         check()
     self._watcher("before", self._name)
 

@@ -169,3 +169,12 @@ def test_an_interrupted_parent_stops_its_children_and_both_go_on_later(family: F
     assert status.state is State.COMPLETE
     assert sorted(family.noted("ran")) == ["done", "first"]
     assert family.files().keys() == {"text", "done"}
+
+
+def test_children_begin_with_outputs_of_any_length(family: Family) -> None:
+    long = shell("seq 1000 | tr -d '\\n'", "long")
+    status = family.project().execute(
+        family.write(long, children({"a": [shell('printf %s "$MULLIGAN_OUTPUT_LONG" | wc -c > size')]}))
+    )
+    assert status.state is State.COMPLETE, status.error
+    assert family.files()["size"] == "2893\n"

@@ -6,9 +6,8 @@ import fcntl
 import json
 import os
 import signal
-import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -42,21 +41,12 @@ class FilePlanLocks:
         """Hold the plan's lock, or refuse at once with who has it."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = self._locked(plan_id)
-        closing, closed = threading.Lock(), threading.Event()
-
-        def refuse_lost() -> None:
-            with closing:  # other threads ask too, and may do so while this one lets go
-                if not closed.is_set():
-                    _refuse_lost(plan_id, fd)
-
         try:
             self._sign(plan_id, fd)
-            with guarded(refuse_lost):
+            with guarded(lambda: _refuse_lost(plan_id, fd)):
                 yield
         finally:
-            with closing:
-                closed.set()
-                os.close(fd)  # lets go of the lock
+            os.close(fd)  # lets go of the lock
 
     def holder(self, plan_id: PlanId) -> LockHolder | None:
         """Who holds it now, if anyone."""
@@ -91,14 +81,14 @@ class FilePlanLocks:
                 raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
             time.sleep(_PAUSE)
 
-    def take_over(self, plan_id: PlanId) -> bool:
-        """End the process that holds the lock, and tell whether it is dead.
+    def take_over(self, plan_id: PlanId, children: Sequence[PlanId]) -> list[PlanId]:
+        """End the process that holds the lock; gives what was taken from one that cannot be.
 
-        One that cannot be ended keeps a file that has no name any more, which it learns before its next act.
+        That one keeps files that have no name any more, which it learns before its next act.
         """
         holder = self.holder(plan_id)
         if holder is None:
-            return True
+            return []
         if self._is_ours_to_end(plan_id, holder):
             if holder.pid == os.getpid():  # for a session that is open in another part of this program
                 raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
@@ -108,9 +98,15 @@ class FilePlanLocks:
             while self.holder(plan_id) is not None and time.monotonic() < deadline:
                 time.sleep(_PAUSE)
         if self.holder(plan_id) is None:
-            return True
-        self._file(plan_id).unlink(missing_ok=True)
-        return False
+            return []
+        taken = [plan_id]  # first: what it does for the children it does for this one
+        for child in children:
+            held_by = self.holder(child)
+            if held_by is not None and held_by.pid == holder.pid:
+                taken.append(child)
+        for each in taken:
+            self._file(each).unlink(missing_ok=True)
+        return taken
 
     def _locked(self, plan_id: PlanId) -> int:
         """The plan's lock file, open and locked."""

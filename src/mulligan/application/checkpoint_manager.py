@@ -13,7 +13,14 @@ from mulligan.domain.placement import lie_together, sidecars
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange
-from mulligan.errors import MulliganError, PlanTakenOver, RestoreFailed, RestoreIncomplete, SandboxMissing
+from mulligan.errors import (
+    ChangedMeanwhile,
+    MulliganError,
+    PlanTakenOver,
+    RestoreFailed,
+    RestoreIncomplete,
+    SandboxMissing,
+)
 from mulligan.ports import SandboxKinds, SnapshotStore
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
@@ -112,19 +119,28 @@ class CheckpointManager:
             return self.restore(run, group)
         except (SandboxMissing, PlanTakenOver):
             raise  # seen before anything is touched, or no longer ours to touch
+        except ChangedMeanwhile as changed:  # by others, while it went on: going back would take that away
+            paths = ", ".join(s.path for s in run.sandboxes)
+            raise RestoreIncomplete(
+                path=paths, plan_id=run.plan.plan_id, reason=changed.text, hint=changed.next_step
+            ) from changed
         except MulliganError as failure:
-            try:
-                self.restore(run, before)
-            except PlanTakenOver:
-                raise
-            except MulliganError as worse:
-                raise RestoreIncomplete(
-                    path=", ".join(s.path for s in run.sandboxes), plan_id=run.plan.plan_id, reason=worse.text
-                ) from failure
+            self.undo(run, before, failure)
             if isinstance(failure, RestoreFailed):
                 hint = "everything is as it was before; mend the cause, then try again"
                 raise RestoreFailed(hint=hint, **failure.facts) from failure
             raise
+
+    def undo(self, run: Run, before: Stored, failure: MulliganError) -> None:
+        """Bring every sandbox back to what it was before something failed."""
+        try:
+            self.restore(run, before)
+        except PlanTakenOver:
+            raise
+        except MulliganError as worse:
+            raise RestoreIncomplete(
+                path=", ".join(s.path for s in run.sandboxes), plan_id=run.plan.plan_id, reason=worse.text
+            ) from failure
 
     def changed_since(self, run: Run, before: tuple[Capture, ...]) -> tuple[str, ...]:
         """The paths in which the sandboxes differ from what they held before."""

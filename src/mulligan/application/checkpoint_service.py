@@ -110,6 +110,10 @@ class CheckpointService:
         db.checkpoints.add(group)
         return group, [self._entry(group), *self._retain(db, run)]
 
+    def present(self, run: Run) -> list[Checkpoint]:
+        """What the sandboxes hold now, as checkpoints that no row names yet: the store is held until one does."""
+        return self._checkpoints(run, self._manager.capture(run))
+
     def checkpoints_again(self, run: Run, group: CheckpointGroup) -> list[Checkpoint]:
         """What a group holds that was just restored, as checkpoints of their own: nothing is captured."""
         return [self._again(sandbox, group.checkpoint_of(sandbox.resource)) for sandbox in run.sandboxes]

@@ -1,6 +1,6 @@
 """Ends child plans: with the step they were for, with what their parent went back from, and with their parent."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from mulligan.application.recorder import Recorder
@@ -9,7 +9,7 @@ from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.plan import Phase, Plan, State
 from mulligan.domain.resource import Sandbox
 from mulligan.domain.rollback import live_segments
 from mulligan.domain.subplan import Child, left_behind
@@ -59,15 +59,29 @@ class ChildPlans:
 
 
 def children_left_behind(
-    db: Transaction, plan_id: PlanId, target: CheckpointGroup, *, unfinished_too: bool
+    db: Transaction,
+    plan_id: PlanId,
+    target: CheckpointGroup,
+    *,
+    unfinished_too: bool,
+    spared: Collection[PlanId] = (),
 ) -> tuple[Child, ...]:
-    """The children that end when the plan goes back to the group, with theirs."""
+    """The children that end when the plan goes back to the group, with theirs; but not those that are spared."""
     children = db.children.list(plan_id)
     if not children:
         return ()
     segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
-    gone = left_behind(children, segments, db.steps.list(plan_id), unfinished_too=unfinished_too)
+    steps = db.steps.list(plan_id)
+    gone = left_behind(children, segments, steps, unfinished_too=unfinished_too, spared=spared)
     return with_theirs(db, gone)
+
+
+def lineage(db: Transaction, plan_id: PlanId) -> tuple[Plan, ...]:
+    """A plan with those above it, the topmost first."""
+    plans = [db.plans.get(plan_id)]
+    while (parent := plans[0].parent_plan_id) is not None:
+        plans.insert(0, db.plans.get(parent))
+    return tuple(plans)
 
 
 def with_theirs(db: Transaction, children: Sequence[Child]) -> tuple[Child, ...]:

@@ -8,7 +8,8 @@ from mulligan.application.checkpoint_service import CheckpointService, at_group,
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType
-from mulligan.domain.correction import Correction, intervention
+from mulligan.domain.correction import Correction
+from mulligan.domain.decision import Decision
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.plan import Plan
 from mulligan.ports import Transaction
@@ -28,14 +29,14 @@ class CorrectionRecords:
         run: Run,
         plan: Plan,
         correction: Correction,
+        decision: Decision,
         checkpoints: Sequence[Checkpoint],
     ) -> tuple[Plan, CheckpointGroup, list[Event]]:
-        """Begin the next attempt on what was restored, which `checkpoints` hold; gives where the plan stands.
+        """Begin the next attempt on what `checkpoints` hold, with the guidance as `decision`; gives where it stands.
 
         As every decision the guidance has a group of its own: the plan goes on from there with it, and a return
         to what lies before leaves it behind.
         """
-        decision = intervention(correction, db.decisions.resolve(correction.decision_id), plan.line)
         told = Entry(
             type=EventType.DECISION,
             data={

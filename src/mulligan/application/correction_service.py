@@ -1,37 +1,45 @@
-"""Corrects a decision: takes it back with all that followed from it, and runs on with the user's guidance."""
+"""Corrects a decision: takes it back with all that followed from it, and runs on with the user's guidance.
+
+A decision of a child plan is taken back in the child; the plans above go back to before the child was merged, and
+find it again when they run on.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoint_service import reason_for
-from mulligan.application.child_plans import ChildPlans, children_left_behind
+from mulligan.application.child_plans import ChildPlans, children_left_behind, lineage
+from mulligan.application.corrected import Corrected, refuse_text, told_of
 from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
-from mulligan.application.impact import (
-    Impact,
-    RevertedChange,
-    decisions_left_behind,
-    impact_of,
-    reverted,
-)
+from mulligan.application.impact import Impact, all_impact, decisions_left_behind, impact_of, reverted
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.plan_executor import Execution, PlanExecutor
-from mulligan.application.plan_mending import refuse_another_plan
-from mulligan.application.queries import CorrectionView, correction_view
-from mulligan.application.return_service import Return, ReturnService
+from mulligan.application.plan_mending import mended_plan
+from mulligan.application.queries import correction_view
+from mulligan.application.return_service import Return, Returned, ReturnService
 from mulligan.application.run import Run
 from mulligan.application.settings_source import SettingsSource
 from mulligan.application.undo_service import UndoService
 from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
-from mulligan.domain.correction import Correction, CorrectionMode, choosing
+from mulligan.domain.correction import Correction, CorrectionMode, choosing, with_step
 from mulligan.domain.decision import Decision, DecisionType
+from mulligan.domain.event import EventType
 from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Plan, PlanDefinition, State
+from mulligan.domain.rollback import NEVER
+from mulligan.domain.subplan import Child, built_on, newest_without, with_steps_of_child
 from mulligan.domain.undoing import Undoing
-from mulligan.errors import DecisionOutOfReach, DecisionSuperseded, NothingToChoose, UsageWrong
-from mulligan.ports import Clock, Database, Ids, Observer
+from mulligan.errors import DecisionOutOfReach, DecisionSuperseded, NothingToChoose, PlanFileDiffers
+from mulligan.ports import Clock, Database, Ids, Observer, Transaction
+
+Claiming: TypeAlias = Callable[[PlanId, Observer], AbstractContextManager[Run]]
 
 
 class Wish(Struct, frozen=True, kw_only=True):
@@ -44,29 +52,30 @@ class Wish(Struct, frozen=True, kw_only=True):
     execute: bool  # whether the plan runs on
 
 
-class Corrected(Struct, frozen=True, kw_only=True):
-    """A correction, done or as it would be done, and what became of the plan."""
+class _Back(Struct, frozen=True, kw_only=True):
+    """How far one plan goes back, and what it leaves behind."""
 
-    plan_id: PlanId
-    dry_run: bool
-    correction: CorrectionView
-    changes_reverted: tuple[RevertedChange, ...]
+    run: Run
+    target: CheckpointGroup
+    definition: PlanDefinition | None  # what it becomes; None: what it was there
+    spared: tuple[PlanId, ...]  # children that it goes on with
+    decisions: tuple[Decision, ...]
+    children: tuple[Child, ...]
+    undoing: Undoing
     impact: Impact
-    superseded: tuple[str, ...]  # the decisions that are left behind, in words
-    pre_rollback_checkpoint: CheckpointId | None  # what keeps the earlier attempt; None: a dry run
-    execution: Execution | None  # None: the plan did not run on
-    messages: tuple[str, ...]
 
 
 class _Plan(Struct, frozen=True, kw_only=True):
     """What is to be done."""
 
     correction: Correction
-    target: CheckpointGroup
-    definition: PlanDefinition | None
-    undoing: Undoing
-    impact: Impact
-    superseded: tuple[str, ...]
+    above: tuple[_Back, ...]  # the plans above that of the decision, the topmost first
+    own: _Back
+
+    @property
+    def all(self) -> tuple[_Back, ...]:
+        """The plans that go back, the topmost first."""
+        return (*self.above, self.own)
 
 
 class CorrectionService:
@@ -100,113 +109,187 @@ class CorrectionService:
 
     def preview(self, wish: Wish, observer: Observer) -> Corrected:
         """What a correction would supersede, restore and be unable to undo; guards and damage are found here too."""
-        with self._claims.look(self._plan_of(wish), observer) as run:
-            planned = self._planned(run, wish)
-            changes = self._manager.compare(run, planned.target)
+        with _claimed(self._claims.look, self._lineage(wish), observer) as runs:
+            planned = self._planned(runs, wish)
+            changes = [self._manager.compare(back.run, back.target) for back in planned.all]
             with self._database.reading() as db:
-                unfinished = any("target" in intent.data for intent in db.intents.list(run.plan.plan_id))
-            if unfinished:
-                run.told.append("a return that was cut off would be finished first")
-            return _answer(run, planned, changes, None, None)
+                intents = [intent for run in runs for intent in db.intents.list(run.plan.plan_id)]
+            if any("target" in intent.data for intent in intents):
+                runs[0].told.append("a return that was cut off would be finished first")
+            return _answer(planned, changes[0], None, None)
 
     def revert(self, wish: Wish, observer: Observer) -> Corrected:
         """Take the decision back with all that followed from it, record the guidance, and run on."""
-        with self._claims.open(self._plan_of(wish), observer) as run:
-            with self._manager.watch(run):
-                planned = self._planned(run, wish)
-                self._manager.compare(run, planned.target)  # finds damage before anything is touched
-                self._undos.refuse_where_impossible(planned.undoing)
-                wanted = Return(
-                    kind=IntentKind.CORRECTION,
-                    target=planned.target,
-                    spare=None,
-                    ends_children=True,
-                    state=State.QUEUED,
-                    failure=None,
-                    log=_told(planned.correction),
-                    correction=planned.correction,
-                    definition=planned.definition,
-                )
-                kept = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "correction"}, between_steps=False)
-                returned = self._returns.go(run, wanted, kept)
-            planned = replace(planned, impact=replace(planned.impact, undo_failed=returned.not_undone))
-            execution = self._executor.run_on(run) if wish.execute else None
-            before = returned.before.first_checkpoint_id if returned.before else None
-            return _answer(run, planned, returned.changes, before, execution)
+        topmost, *below = self._lineage(wish)
+        with self._claims.open(topmost, observer) as top:
+            with _claimed(
+                self._claims.open, below, observer
+            ) as runs:  # let go of before the topmost runs them
+                planned = self._planned([top, *runs], wish)
+                returned = self._go_back(planned)
+                top.told += [f"{run.plan.name}: {text}" for run in runs for text in run.told]
+            execution = self._executor.run_on(top) if wish.execute else None
+            not_undone = tuple(call for each in returned for call in each.not_undone)
+            before = returned[0].before.first_checkpoint_id if returned[0].before else None
+            answer = _answer(planned, returned[0].changes, before, execution)
+            return replace(answer, impact=replace(answer.impact, undo_failed=not_undone))
 
-    def _plan_of(self, wish: Wish) -> PlanId:
-        for name, text in (("guidance", wish.guidance), ("choice", wish.chosen)):
-            if text is not None and (problem := _text_problem(text)):
-                raise UsageWrong(reason=f"the {name} {problem}", hint="give it as text, in one argument")
+    def _lineage(self, wish: Wish) -> list[PlanId]:
+        """The plan of the decision with those above it, the topmost first."""
+        refuse_text("guidance", wish.guidance)
+        refuse_text("choice", wish.chosen)
         with self._database.reading() as db:
-            return db.decisions.resolve(wish.decision).plan_id
+            return [plan.plan_id for plan in lineage(db, db.decisions.resolve(wish.decision).plan_id)]
 
-    def _planned(self, run: Run, wish: Wish) -> _Plan:
-        """What is to be done, where nothing stands against it; every refusal is here."""
-        refuse_ended(run.plan)
-        refuse_without_checkpoints(run.plan)
-        plan_id = run.plan.plan_id
+    def _go_back(self, planned: _Plan) -> list[Returned]:
+        """Bring all plans back, the topmost first: cut off in between, it finds its child as it was."""
+        with ExitStack() as watched:
+            for back in planned.all:
+                watched.enter_context(self._manager.watch(back.run))
+                self._manager.compare(back.run, back.target)  # finds damage before anything is touched
+                self._undos.refuse_where_impossible(back.undoing)
+            kept = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "correction"}, between_steps=False)
+            log: JsonObject = {"reason": f"correction {planned.correction.correction_id} of a child plan"}
+            wanted = [_return(back, IntentKind.ROLLBACK, log, None) for back in planned.above]
+            log = told_of(planned.correction)
+            wanted.append(_return(planned.own, IntentKind.CORRECTION, log, planned.correction))
+            pairs = zip(planned.all, wanted, strict=True)
+            return [self._returns.go(back.run, each, kept) for back, each in pairs]
+
+    # --- what is to be done --------------------------------------------------------------------------------
+
+    def _planned(self, runs: Sequence[Run], wish: Wish) -> _Plan:
+        """What is to be done, where nothing stands against it; every refusal is here or below."""
+        for run in runs:
+            refuse_ended(run.plan)
+            refuse_without_checkpoints(run.plan)
+        if wish.mended is not None and len(runs) > 1:
+            raise PlanFileDiffers(
+                plan_id=runs[-1].plan.plan_id,
+                reason="it is a child plan, and its steps are part of another's file",
+                hint="leave --plan out, or correct a decision of the plan above it",
+            )
         with self._database.reading() as db:
             decision = db.decisions.resolve(wish.decision)
-            if decision.superseded:
-                raise DecisionSuperseded(decision_id=decision.decision_id, plan_id=plan_id)
-            target = db.checkpoints.newest_before(plan_id, decision.seq)
-            if target is None:
-                raise DecisionOutOfReach(decision_id=decision.decision_id, plan_id=plan_id)
-            left_behind = decisions_left_behind(db, plan_id, target)
-            children = children_left_behind(db, plan_id, target, unfinished_too=True)
-        self._children.refuse_busy(children)
-        there = replace(run.plan, definition=self._returns.definition_at(run, target))
-        definition = _definition(there, wish, decision, target)
-        if wish.execute or definition is not None:
-            becomes = definition or there.definition
-            self._executor.check(run, becomes, self._settings.for_plan(becomes.config))
-        undoing = self._undos.plan(run, target)
-        with self._database.reading() as db:
-            impact = impact_of(db, plan_id, target, undoing)
-        run.told += _steps_between(there, decision, target)
+        correction_id = CorrectionId(self._ids.new())
+        own = top = self._own(runs[-1], wish, decision, correction_id)
+        above: list[_Back] = []
+        for run in runs[-2::-1]:
+            top = self._above(run, top, decision)
+            above.insert(0, top)
+        becomes = top.definition or self._returns.definition_at(top.run, top.target)
+        if wish.execute or top.definition is not None:
+            self._executor.check(top.run, becomes, self._settings.for_plan(becomes.config))
+        plan = own.run.plan
         correction = Correction(
-            correction_id=CorrectionId(self._ids.new()),
-            plan_id=plan_id,
+            correction_id=correction_id,
+            plan_id=plan.plan_id,
             mode=CorrectionMode.REVERT,
             decision_id=decision.decision_id,
             intervention_id=DecisionId(self._ids.new()),
             guidance=wish.guidance,
             chosen=wish.chosen,
-            redefines=definition is not None,
-            attempt=run.plan.attempt + 1,
-            superseded_decisions=tuple(d.decision_id for d in left_behind),
-            cancelled_child_plans=tuple(child.plan_id for child in children),
-            restored_checkpoint=target.first_checkpoint_id,
+            redefines=own.definition is not None,
+            attempt=plan.attempt + 1,
+            superseded_decisions=tuple(d.decision_id for back in (*above, own) for d in back.decisions),
+            cancelled_child_plans=tuple(c.plan_id for back in (*above, own) for c in back.children),
+            restored_checkpoint=own.target.first_checkpoint_id,
             created_at=self._clock.now(),
         )
-        return _Plan(
-            correction=correction,
+        return _Plan(correction=correction, above=tuple(above), own=own)
+
+    def _own(self, run: Run, wish: Wish, decision: Decision, correction_id: CorrectionId) -> _Back:
+        """How the plan of the decision goes back to before it."""
+        plan_id = run.plan.plan_id
+        if decision.superseded:
+            raise DecisionSuperseded(decision_id=decision.decision_id, plan_id=plan_id)
+        with self._database.reading() as db:
+            target = db.checkpoints.newest_before(plan_id, decision.seq)
+        if target is None:
+            raise DecisionOutOfReach(decision_id=decision.decision_id, plan_id=plan_id)
+        there = replace(run.plan, definition=self._returns.definition_at(run, target))
+        definition = _definition(there, wish, decision, target)
+        if definition is None:
+            definition = _with_appended_again(run.plan, there, decision, correction_id)
+        run.told += _steps_between(there, decision, target)
+        return self._back(run, target, definition, ())
+
+    def _above(self, run: Run, below: _Back, decision: Decision) -> _Back:
+        """How a plan goes back to before its child was merged, with what the child becomes."""
+        plan_id, child_id = run.plan.plan_id, below.run.plan.plan_id
+        with self._database.reading() as db:
+            children = [c for c in db.children.list(plan_id) if c.plan.state is not State.CANCELLED]
+            child = next(c for c in children if c.plan_id == child_id)
+            target = newest_without(db.checkpoints.list(plan_id, superseded=False), child)
+            merged_at = _merged_at(db, child)
+        if target is None:
+            raise DecisionOutOfReach(decision_id=decision.decision_id, plan_id=plan_id)
+        there = self._returns.definition_at(run, target)
+        at = child.spawn.step_index
+        siblings = [c for c in children if c.spawn.step_index == at and c.plan_id != child_id]
+        gone = built_on(child, siblings, there.steps[at].action, merged_at)
+        spared = (child_id, *(c.plan_id for c in siblings if c not in gone))
+        if below.definition is None:
+            return self._back(run, target, None, spared)
+        changed = with_steps_of_child(there, at, child.name, below.definition.steps)
+        if changed is None:
+            reason = f"is one of child plan {child.name!r}, of which the tool that spawns it says the steps"
+            raise NothingToChoose(decision_id=decision.decision_id, reason=reason)
+        return self._back(run, target, changed, spared)
+
+    def _back(
+        self, run: Run, target: CheckpointGroup, definition: PlanDefinition | None, spared: tuple[PlanId, ...]
+    ) -> _Back:
+        plan_id, undoing = run.plan.plan_id, self._undos.plan(run, target)
+        with self._database.reading() as db:
+            children = children_left_behind(db, plan_id, target, unfinished_too=True, spared=spared)
+            decisions = decisions_left_behind(db, plan_id, target)
+            impact = impact_of(db, plan_id, target, undoing, spared)
+        self._children.refuse_busy(children)
+        return _Back(
+            run=run,
             target=target,
             definition=definition,
+            spared=spared,
+            decisions=tuple(decisions),
+            children=children,
             undoing=undoing,
             impact=impact,
-            superseded=tuple(
-                f"{d.choice.question} -> {d.choice.chosen} ({d.decision_id})" for d in left_behind
-            ),
         )
 
 
-def _text_problem(text: str) -> str | None:
-    if not text.strip():
-        return "is empty"
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return "holds bytes that are not UTF-8"
-    return None
+@contextmanager
+def _claimed(claim: Claiming, plans: Sequence[PlanId], observer: Observer) -> Generator[list[Run]]:
+    """Hold several plans, the topmost first."""
+    with ExitStack() as held:
+        yield [held.enter_context(claim(plan_id, observer)) for plan_id in plans]
+
+
+def _return(back: _Back, kind: IntentKind, log: JsonObject, correction: Correction | None) -> Return:
+    return Return(
+        kind=kind,
+        target=back.target,
+        spare=None,
+        ends_children=True,
+        state=State.QUEUED,
+        failure=None,
+        log=log,
+        correction=correction,
+        definition=back.definition,
+        spared_children=back.spared,
+    )
+
+
+def _merged_at(db: Transaction, child: Child) -> int:
+    """When a child was merged first."""
+    events = db.events.list(child.spawn.parent_plan_id)
+    merged = (e for e in events if e.type is EventType.SUBPLAN_MERGED and e.data["plan_id"] == child.plan_id)
+    return next((e.seq for e in merged), NEVER)
 
 
 def _definition(plan: Plan, wish: Wish, decision: Decision, target: CheckpointGroup) -> PlanDefinition | None:
     """What the plan is to become; None: what it was at the target."""
-    definition = wish.mended
-    if definition is not None:
-        refuse_another_plan(plan, definition, target.step_index)
+    definition = mended_plan(plan, wish.mended, target.step_index) if wish.mended else None
     if wish.chosen is None:
         return definition
     name = decision.step_name
@@ -220,6 +303,18 @@ def _definition(plan: Plan, wish: Wish, decision: Decision, target: CheckpointGr
     return chosen
 
 
+def _with_appended_again(
+    plan: Plan, there: Plan, decision: Decision, correction_id: CorrectionId
+) -> PlanDefinition | None:
+    """Where the guidance for appended work is taken back: the plan with that work, to be done by other guidance."""
+    if decision.type is not DecisionType.USER_INTERVENTION:
+        return None
+    for index, step in enumerate(plan.definition.steps):
+        if step.appended and step.name == decision.step_name:
+            return with_step(there.definition, index, replace(step, appended=correction_id))
+    return None
+
+
 def _steps_between(plan: Plan, decision: Decision, target: CheckpointGroup) -> list[str]:
     """Which completed steps before the decision run again: no checkpoint is left between them and it."""
     names = ", ".join(step.name for step in plan.definition.steps[target.step_index : decision.step_index])
@@ -228,33 +323,20 @@ def _steps_between(plan: Plan, decision: Decision, target: CheckpointGroup) -> l
     return [f"steps before the decision that run again, because no checkpoint is left after them: {names}"]
 
 
-def _told(correction: Correction) -> JsonObject:
-    """What the log says of a correction, beside where it went back to."""
-    return {
-        "correction_id": correction.correction_id,
-        "mode": correction.mode.value,
-        "decision_id": correction.decision_id,
-        "guidance": correction.guidance,
-        "chosen": correction.chosen,
-        "attempt": correction.attempt,
-    }
-
-
 def _answer(
-    run: Run,
-    planned: _Plan,
-    changes: Changes,
-    before: CheckpointId | None,
-    execution: Execution | None,
+    planned: _Plan, changes: Changes, before: CheckpointId | None, execution: Execution | None
 ) -> Corrected:
+    run = planned.all[0].run
+    left_behind = [decision for back in planned.all for decision in back.decisions]
     return Corrected(
         plan_id=run.plan.plan_id,
         dry_run=before is None,
         correction=correction_view(planned.correction, dry_run=before is None),
         changes_reverted=reverted(changes),
-        impact=planned.impact,
-        superseded=planned.superseded,
+        impact=all_impact([back.impact for back in planned.all]),
+        superseded=tuple(f"{d.choice.question} -> {d.choice.chosen} ({d.decision_id})" for d in left_behind),
         pre_rollback_checkpoint=before,
+        appended=None,
         execution=execution,
         messages=tuple(run.told),
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from mulligan.application.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.checkpoint import Checkpoint
+from mulligan.domain.correction import Correction, CorrectionMode
 from mulligan.domain.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
 from mulligan.domain.ids import PlanId
 from mulligan.domain.plan import Plan
@@ -38,7 +39,10 @@ class DiffService:
             return self._compare(words, sides, binary=binary)
 
     def of_correction(self, word: str, plan_id: PlanId | None, *, binary: bool) -> Diff:
-        """Compare the attempt that a correction ended with the one that it began, each as it was last."""
+        """Compare the attempt that a correction ended with the one that it began, each as it was last.
+
+        Of work that was appended, what was there before it with what was there after it.
+        """
         with self._trees.hold():
             with self._database.reading() as db:
                 correction = db.corrections.resolve(word)
@@ -47,7 +51,10 @@ class DiffService:
                         wanted=word, hint=f"it is one of plan {correction.plan_id}: leave PLAN_ID out"
                     )
                 plan, attempt = db.plans.get(correction.plan_id), correction.attempt
-                sides = _end_of(db, plan, attempt - 1), _end_of(db, plan, attempt)
+                if correction.mode is CorrectionMode.APPEND:
+                    sides = _around_appended(db, plan, correction)
+                else:
+                    sides = _end_of(db, plan, attempt - 1), _end_of(db, plan, attempt)
             words = f"attempt {attempt - 1}", f"attempt {attempt}"
             return self._compare(words, sides, binary=binary)
 
@@ -107,11 +114,29 @@ def _end_of(db: Transaction, plan: Plan, attempt: int) -> FoundCheckpoint:
     if current is None or current.attempt != attempt:
         current = db.checkpoints.last_of_attempt(plan.plan_id, attempt)
     if current is None:
-        raise CheckpointNotFound(
-            wanted=f"the last of attempt {attempt}",
-            hint="it was pruned: name two checkpoints that are left with --from and --to",
-        )
+        raise _pruned(f"the last of attempt {attempt}")
     return FoundCheckpoint(group=current, checkpoint=None)
+
+
+def _pruned(wanted: str) -> CheckpointNotFound:
+    hint = "it was pruned: name two checkpoints that are left with --from and --to"
+    return CheckpointNotFound(wanted=wanted, hint=hint)
+
+
+def _around_appended(
+    db: Transaction, plan: Plan, correction: Correction
+) -> tuple[FoundCheckpoint, FoundCheckpoint]:
+    """What appended work began with, and what it made of that; while it is not done, what is there now."""
+    groups = db.checkpoints.list(plan.plan_id, superseded=True)
+    start = next((g for g in groups if g.first_checkpoint_id == correction.restored_checkpoint), None)
+    if start is None:
+        raise _pruned("what the work was appended to")
+    since = [g for g in groups if g.attempt == correction.attempt and g.step_index > start.step_index]
+    done = sorted(since, key=lambda g: (g.superseded, g.seq))
+    old = FoundCheckpoint(group=start, checkpoint=None)
+    if done:
+        return old, FoundCheckpoint(group=done[0], checkpoint=None)
+    return old, _end_of(db, plan, correction.attempt)
 
 
 def _pairs(

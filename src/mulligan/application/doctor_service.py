@@ -122,7 +122,7 @@ class DoctorService:
         """Working copies that rows name and that are not there, and commits of checkpoints that are lost."""
         for plan in (plan for plan in plans if not plan.is_final):
             missing = self._repairs.missing(plan)
-            made = {s.resource: source for s, source in self._repairs.remake(plan, missing, observer)}
+            made = self._repairs.remake(plan, missing, observer)
             for sandbox in missing:
                 what = f"the sandbox of {sandbox.resource} of plan {plan.plan_id} is missing: {sandbox.path}"
                 if sandbox.resource in made:

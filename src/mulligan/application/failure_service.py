@@ -66,6 +66,7 @@ class FailureService:
                 log={"reason": "a step failed", "step": step.name},
                 correction=None,
                 definition=None,
+                spared_children=(),
             )
             self._returns.go(run, wanted, kept if run.in_place else None)
         facts: dict[str, object] = {
@@ -99,6 +100,7 @@ class FailureService:
             log={"reason": "a retry", "step": step.name},
             correction=None,
             definition=None,
+            spared_children=(),
         )
         # What is in a real folder is kept before it is restored, whatever it is; of a sandbox it is a try
         # that failed, and nobody's work.

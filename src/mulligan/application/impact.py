@@ -1,5 +1,7 @@
 """What a return leaves behind and touches, as answers tell it: by the same rules that the rows follow."""
 
+from collections.abc import Collection, Sequence
+
 from msgspec import Struct
 
 from mulligan.application.checkpoint_manager import Changes
@@ -32,6 +34,18 @@ class Impact(Struct, frozen=True, kw_only=True):
     irreversible: tuple[str, ...]  # calls whose effects outside nothing here takes back
 
 
+def all_impact(impacts: Sequence[Impact]) -> Impact:
+    """What several returns leave behind together."""
+    return Impact(
+        child_plans_invalidated=sum(each.child_plans_invalidated for each in impacts),
+        decisions_discarded=sum(each.decisions_discarded for each in impacts),
+        tool_calls_undone=sum(each.tool_calls_undone for each in impacts),
+        undo=tuple(call for each in impacts for call in each.undo),
+        undo_failed=tuple(call for each in impacts for call in each.undo_failed),
+        irreversible=tuple(call for each in impacts for call in each.irreversible),
+    )
+
+
 def reverted(changes: Changes) -> tuple[RevertedChange, ...]:
     """What a restore touches, or would, path by path."""
     return tuple(
@@ -41,12 +55,20 @@ def reverted(changes: Changes) -> tuple[RevertedChange, ...]:
     )
 
 
-def impact_of(db: Transaction, plan_id: PlanId, target: CheckpointGroup, undoing: Undoing) -> Impact:
+def impact_of(
+    db: Transaction,
+    plan_id: PlanId,
+    target: CheckpointGroup,
+    undoing: Undoing,
+    spared: Collection[PlanId] = (),
+) -> Impact:
     """What becomes superseded by a return to the group, and what of its effects outside can be taken back."""
     segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
     calls = [c for c in db.tool_calls.list(plan_id) if not c.superseded]
     return Impact(
-        child_plans_invalidated=len(children_left_behind(db, plan_id, target, unfinished_too=True)),
+        child_plans_invalidated=len(
+            children_left_behind(db, plan_id, target, unfinished_too=True, spared=spared)
+        ),
         decisions_discarded=len(decisions_left_behind(db, plan_id, target)),
         tool_calls_undone=sum(c.done_seq is None or not is_live(segments, c.line, c.done_seq) for c in calls),
         undo=tuple(map(described, undoing.undone)),

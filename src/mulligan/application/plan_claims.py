@@ -48,7 +48,8 @@ class PlanClaims:
         self._sweeps = sweeps
         self._renewal = renewal
         self._clock = clock
-        self._outlived: set[PlanId] = set()  # taken from processes that may live on
+        # Taken from processes that may live on: plans, each with those below it that were taken with it.
+        self._outlived: dict[PlanId, tuple[PlanId, ...]] = {}
 
     @contextmanager
     def open(self, plan_id: PlanId, observer: Observer) -> Generator[Run]:
@@ -63,6 +64,8 @@ class PlanClaims:
         with self._locks.hold(plan_id):
             with act("plan.claim"), self._database.writing() as db:
                 claim = Claim(plan_id=plan_id, fence=db.plans.raise_fence(plan_id))
+                for child in self._outlived.get(plan_id, ()):
+                    db.plans.raise_fence(child)
                 plan = db.plans.get(plan_id)
                 if plan.state is State.PROCESSING:  # its process is gone, or we would not have the lock
                     db.tool_calls.interrupt(plan_id)
@@ -74,8 +77,7 @@ class PlanClaims:
             # Children run in the process of their parent; one that runs by itself has a process that lives.
             self._end_survivors(run, [child for child in worked_on if not self._locks.holder(child)])
             if plan_id in self._outlived:
-                self._renewal.renew(run)
-                self._outlived.discard(plan_id)
+                self._renew(run)
             yield run
             self._sweeps.after_work(run)
 
@@ -89,8 +91,10 @@ class PlanClaims:
 
     def take_over(self, plan_id: PlanId) -> None:
         """End the process that works on the plan, or at least its right to."""
-        if not self._locks.take_over(plan_id):
-            self._outlived.add(plan_id)
+        with self._database.reading() as db:
+            children = [child.plan_id for child in below(db, plan_id)]
+        if taken := self._locks.take_over(plan_id, children):
+            self._outlived[plan_id] = tuple(each for each in taken if each != plan_id)
 
     def _run(self, claim: Claim, plan: Plan, observer: Observer) -> Run:
         with self._database.reading() as db:
@@ -119,6 +123,14 @@ class PlanClaims:
             told=[],
             still=None,
         )
+
+    def _renew(self, run: Run) -> None:
+        """Give the plan, and the children that were taken with it, folders that nobody else has open."""
+        plan_id = run.plan.plan_id
+        with self._database.reading() as db:
+            of_children = [s for child in self._outlived[plan_id] for s in db.sandboxes.list(child)]
+        self._renewal.renew([*run.sandboxes, *of_children], run.observer)
+        del self._outlived[plan_id]
 
     def _end_survivors(self, run: Run, plan_ids: Sequence[PlanId]) -> None:
         ended: list[str] = []

@@ -8,6 +8,7 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.settings_source import SettingsSource
 from mulligan.boundaries import act
+from mulligan.domain.correction import with_appended
 from mulligan.domain.event import EventType
 from mulligan.domain.plan import Plan, PlanDefinition
 from mulligan.domain.step import StepRecord, StepStatus
@@ -32,7 +33,7 @@ class PlanMending:
         with self._database.reading() as db:
             start = db.checkpoints.newest_between_steps(run.plan.plan_id)
         completed = start.step_index if start else run.plan.progress.step_index
-        refuse_another_plan(run.plan, mended, completed)
+        mended = mended_plan(run.plan, mended, completed)
         now = self._clock.now()
         plan = replace(run.plan, definition=mended, updated_at=now)
         entry = Entry(type=EventType.PLAN_MENDED, data={"from_step": completed}, at=now)
@@ -58,9 +59,15 @@ def steps_at(definition: PlanDefinition, recorded: Sequence[StepRecord], complet
     ]
 
 
-def refuse_another_plan(plan: Plan, mended: PlanDefinition, completed: int) -> None:
-    """Refuse a plan file that is not this plan's, or tells other steps than those that are completed."""
+def mended_plan(plan: Plan, file: PlanDefinition, completed: int) -> PlanDefinition:
+    """What a plan becomes by a mended plan file: its steps, and those that corrections had added.
+
+    Refused where the file is not this plan's, or tells other steps than those that are completed.
+    """
     plan_id, recorded = plan.plan_id, plan.definition
+    mended = with_appended(file, recorded)
+    if len({step.name for step in mended.steps}) < len(mended.steps):
+        raise PlanFileDiffers(plan_id=plan_id, reason="a step is called as one that a correction appended")
     if mended.name != recorded.name:
         raise PlanFileDiffers(
             plan_id=plan_id, reason=f"the plan is called {recorded.name!r}, not {mended.name!r}"
@@ -72,3 +79,4 @@ def refuse_another_plan(plan: Plan, mended: PlanDefinition, completed: int) -> N
             raise PlanFileDiffers(
                 plan_id=plan_id, reason=f"step {index} ({step.name!r}) is completed and is not the same there"
             )
+    return mended

@@ -59,29 +59,34 @@ class PlanResumeService:
                 raise PlanAlreadyComplete(plan_id=plan_id)
             refuse_conflicts(run.plan)
             self.refuse_where_impossible(run)
-            with self._database.reading() as db:
-                intents = db.intents.list(plan_id)
-                returns = [str(i.data["target"]) for i in intents if "target" in i.data]
-                target = (
-                    db.checkpoints.get(GroupId(returns[-1]))
-                    if returns
-                    else db.checkpoints.newest_between_steps(plan_id)
-                )
-                steps = db.steps.list(plan_id)
-            if target is None or not run.sandboxes:
-                return ResumePreview(resumed_from=None, messages=("it would start with its first step",))
-            paths = sum(len(changes) for changes in self._manager.compare(run, target).values())
-            told = [f"it would go on from {target.first_checkpoint_id} at {_step_at(run, target)}"]
-            told += ["a return that was cut off would be finished first"] if returns else []
-            told += self._returns.undoing(run, target).announced
-            if paths:
-                told.append(f"what differs there now, {counted(paths, 'path')}, would be kept and discarded")
-            return ResumePreview(
-                resumed_from=ResumedFrom(
-                    checkpoint_id=target.first_checkpoint_id, step_index=target.step_index, discarded=None
-                ),
-                messages=(*told, *_running_again(steps, target)),
+            return self.preview_of(run)
+
+    def preview_of(self, run: Run) -> ResumePreview:
+        """The same for a plan that is looked at."""
+        plan_id = run.plan.plan_id
+        with self._database.reading() as db:
+            intents = db.intents.list(plan_id)
+            returns = [str(i.data["target"]) for i in intents if "target" in i.data]
+            target = (
+                db.checkpoints.get(GroupId(returns[-1]))
+                if returns
+                else db.checkpoints.newest_between_steps(plan_id)
             )
+            steps = db.steps.list(plan_id)
+        if target is None or not run.sandboxes:
+            return ResumePreview(resumed_from=None, messages=("it would start with its first step",))
+        paths = sum(len(changes) for changes in self._manager.compare(run, target).values())
+        told = [f"it would go on from {target.first_checkpoint_id} at {_step_at(run, target)}"]
+        told += ["a return that was cut off would be finished first"] if returns else []
+        told += self._returns.undoing(run, target).announced
+        if paths:
+            told.append(f"what differs there now, {counted(paths, 'path')}, would be kept and discarded")
+        return ResumePreview(
+            resumed_from=ResumedFrom(
+                checkpoint_id=target.first_checkpoint_id, step_index=target.step_index, discarded=None
+            ),
+            messages=(*told, *_running_again(steps, target)),
+        )
 
     def restore(self, run: Run) -> ResumedFrom:
         """Stand exactly at the newest live group between two steps; what is there instead is kept first."""
@@ -118,6 +123,7 @@ class PlanResumeService:
             log={"reason": "what was in no checkpoint between two steps was discarded"},
             correction=None,
             definition=None,
+            spared_children=(),
         )
         reason = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "resume"}, between_steps=False)
         before = self._returns.go(run, wanted, reason).before

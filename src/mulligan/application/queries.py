@@ -71,13 +71,16 @@ class CorrectionView(Struct, frozen=True, kw_only=True):
     correction_id: CorrectionId | None  # None, as the next: a dry run
     intervention_id: DecisionId | None  # the decision that records the guidance
     mode: CorrectionMode
+    plan_id: PlanId  # the one that is in another attempt by it
     decision_id: DecisionId  # the one that was corrected
     guidance: str
     chosen: str | None
     attempt: int
     superseded_decisions: tuple[DecisionId, ...]
     cancelled_child_plans: tuple[PlanId, ...]
-    restored_checkpoint: CheckpointId
+    restored_checkpoint: (
+        CheckpointId | None
+    )  # where the attempt began; None: to be taken, by what is appended
 
 
 class PlanStatus(Struct, frozen=True, kw_only=True):
@@ -279,6 +282,7 @@ def correction_view(correction: Correction, *, dry_run: bool) -> CorrectionView:
         correction_id=None if dry_run else correction.correction_id,
         intervention_id=None if dry_run else correction.intervention_id,
         mode=correction.mode,
+        plan_id=correction.plan_id,
         decision_id=correction.decision_id,
         guidance=correction.guidance,
         chosen=correction.chosen,

@@ -8,31 +8,26 @@ someone else changed in the meantime: those are left alone and named.
 
 import posixpath
 from collections.abc import Callable, Sequence
-from typing import cast
 
 from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.merge_service import MergeRules, MergeService, OnOverlap
+from mulligan.application.real_places import refuse_taken, refuse_under_way
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
-from mulligan.application.sandbox_service import refuse_taken
 from mulligan.boundaries import act
 from mulligan.domain.applying import RealChange, Snapshots, left_halfway
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import IntentId
 from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.placement import lie_together
 from mulligan.domain.plan import Phase, Plan, State
 from mulligan.domain.resource import ResourceType, Sandbox
 from mulligan.domain.snapshot import Root, Snapshot
 from mulligan.domain.text_merge import Labels
-from mulligan.domain.tree_difference import changed_by_others
-from mulligan.errors import ApplyUnderWay, ChangedMeanwhile, MulliganError, RestoreIncomplete
+from mulligan.errors import ChangedMeanwhile, MulliganError, RestoreIncomplete
 from mulligan.ports import Clock, Database, Ids, SandboxKinds, SnapshotStore, Transaction
 
-_KINDS = (IntentKind.APPLY, IntentKind.UNAPPLY)
-_POSITION = ("HEAD", "branch")  # what else a position holds, such as the index, changes by looking at it
 _SIDES = Labels(ours="others", theirs="taking it back")
 
 
@@ -76,7 +71,7 @@ class RealChangeService:
         with act("apply.intend"), self._database.writing_as(run.claim) as db:
             for location in locations:
                 refuse_taken(db, run.plan.plan_id, location)
-                _refuse_under_way(db, run.plan, location)
+                refuse_under_way(db, run.plan.plan_id, location)
             db.plans.save(plan)
             db.intents.add(intent)
             events = self._recorder.write(db, plan, run.pending)
@@ -143,26 +138,26 @@ class RealChangeService:
         kind = self._kinds.of(change.real)
         present = kind.capture(change.real, run.observer).snapshot
         if change.real.type is ResourceType.SQLITE:
-            if any(kind.same(change.real, present, each) for each in (change.written, change.before)):
+            known = (change.before, change.written)
+            # Bytes first: to compare contents copies are needed, for which a full disk has no room.
+            if any(map(present.same_as, known)) or any(kind.same(change.real, present, s) for s in known):
                 return change.before, ()
             return present, (change.real.path,)
         files, left = self._files_back(change, present)
         if files.id == change.before.roots[0].id:
             files = change.before.roots[0]  # with all its times
-        position, moved = self._position_back(change, present)
-        return Snapshot((files, *position)), (*(f"{change.real.path}/{path}" for path in left), *moved)
+        besides, moved = kind.taken_back(change.real, present, change.written, change.before)
+        return Snapshot((files, *besides)), (*(f"{change.real.path}/{path}" for path in left), *moved)
 
     def _changed(self, run: Run, change: RealChange) -> list[str]:
         """Where a real resource is not what it was when it was kept."""
-        present = self._kinds.of(change.real).capture(change.real, run.observer).snapshot
-        pairs = list(zip(change.before.roots, present.roots, strict=True))
+        kind = self._kinds.of(change.real)
+        present = kind.capture(change.real, run.observer).snapshot
         is_file = change.real.type is ResourceType.SQLITE
         folder = posixpath.dirname(change.real.path) if is_file else change.real.path
-        found = [posixpath.join(folder, d.path) for d in self._store.difference(*pairs[0])]
-        for position in pairs[1:]:
-            moved = [d.path for d in self._store.difference(*position) if d.path in _POSITION]
-            found += [posixpath.join(folder, ".git", path) for path in moved]
-        return found
+        files = self._store.difference(change.before.roots[0], present.roots[0])
+        moved = kind.moved(change.real, change.before, present)
+        return [*(posixpath.join(folder, d.path) for d in files), *moved]
 
     def _put_back(self, run: Run, changes: Sequence[RealChange]) -> list[str]:
         real = over(run, [change.real for change in changes])
@@ -186,21 +181,6 @@ class RealChangeService:
         merged = self._merges.merge(written, here, before, rules)
         return merged.files, [conflict.path for conflict in merged.conflicts]
 
-    def _position_back(
-        self, change: RealChange, present: Snapshot
-    ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
-        """Where a checkout stood; where others let it stand elsewhere meanwhile, it stays there."""
-        if len(present.roots) == 1:
-            return (), ()
-        to_written, to_before = (
-            self._store.difference(present.roots[1], each.roots[1])
-            for each in (change.written, change.before)
-        )
-        moved = [path for path in changed_by_others(to_written, to_before) if path in _POSITION]
-        if moved:
-            return present.roots[1:], tuple(posixpath.join(change.real.path, ".git", path) for path in moved)
-        return change.before.roots[1:], ()
-
     def _drop(self, run: Run, intent: Intent, told: Sequence[str]) -> None:
         now = self._clock.now()
         entries = [Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in told]
@@ -220,13 +200,3 @@ class RealChangeService:
 def over(run: Run, reals: Sequence[Sandbox]) -> Run:
     """The same run over the real resources."""
     return replace(run, sandboxes=tuple(reals), pending=[], added_bytes={}, still=None)
-
-
-def _refuse_under_way(db: Transaction, plan: Plan, location: str) -> None:
-    """Refuse to change what another plan is changing, or was when its process died."""
-    for intent in db.intents.of_kinds(_KINDS):
-        if intent.plan_id == plan.plan_id:
-            continue
-        for other in cast("list[str]", intent.data["locations"]):
-            if lie_together(location, other):
-                raise ApplyUnderWay(plan_id=intent.plan_id, path=location)

@@ -6,6 +6,7 @@ repeated; whoever claims the plan next finishes what was cut off.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import cast
 
@@ -23,9 +24,9 @@ from mulligan.application.settings_source import SettingsSource
 from mulligan.application.undo_service import UndoService
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, Reason
-from mulligan.domain.correction import Correction, line_left_behind
+from mulligan.domain.correction import Correction, intervention, line_that_tells
 from mulligan.domain.event import Event, EventType
-from mulligan.domain.ids import GroupId, IntentId
+from mulligan.domain.ids import GroupId, IntentId, PlanId
 from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, Plan, PlanDefinition, PlanFailure, State
@@ -35,6 +36,7 @@ from mulligan.domain.step import StepRecord, StepStatus
 from mulligan.domain.undoing import Undoing
 from mulligan.errors import (
     ChangedMeanwhile,
+    DatabaseUnusable,
     MulliganError,
     PlanTakenOver,
     RestoreIncomplete,
@@ -58,6 +60,7 @@ class Return(Struct, frozen=True, kw_only=True):
     log: JsonObject
     correction: Correction | None  # what is recorded beside it; None: it is no correction
     definition: PlanDefinition | None  # what the plan is afterwards; None: what it was there
+    spared_children: tuple[PlanId, ...]  # that its step finds again, although they are to end
 
 
 class Returned(Struct, frozen=True, kw_only=True):
@@ -166,11 +169,19 @@ class ReturnService:
         ):
             raise
         except MulliganError as exc:
-            if intent.data["before"] is None and not isinstance(exc, SnapshotDamaged):
+            if before is None and not isinstance(exc, SnapshotDamaged):
                 raise
+            if before is not None:
+                self._take_back(run, intent, before)
             text = f"a return that was cut off could not be finished: {exc.text}"
             told = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
             self._give_up(run, intent, [told])
+
+    def _take_back(self, run: Run, intent: Intent, before: CheckpointGroup) -> None:
+        """Leave nothing of what a process that died had done; what stops that keeps the intent open."""
+        with suppress(SnapshotDamaged):  # neither way gets better
+            self._refuse_changes_of_others(run, intent, before)
+            self._manager.restore(run, before)
 
     def _refuse_changes_of_others(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> None:
         """Refuse to restore a real thing that someone changed since the group that keeps it was taken."""
@@ -201,6 +212,7 @@ class ReturnService:
                 "before": way_back.group_id if isinstance(way_back, CheckpointGroup) else None,
                 "spare": wanted.spare,
                 "ends_children": wanted.ends_children,
+                "spared_children": list(wanted.spared_children),
                 "state": wanted.state.value,
                 "failure": wanted.failure.to_json() if wanted.failure else None,
                 "log": wanted.log,
@@ -236,7 +248,12 @@ class ReturnService:
             changes = self._manager.restore(run, target)
         else:
             changes = self._manager.restore_or_undo(run, target, before)
-        self._settle(run, intent, target, changes)
+        try:
+            self._settle(run, intent, target, changes)
+        except DatabaseUnusable as exc:
+            if before is not None:  # else the intent stays open, and whoever claims the plan next settles it
+                self._manager.undo(run, before, exc)
+            raise
         return Returned(changes=changes, before=before, not_undone=not_undone)
 
     def _give_up(self, run: Run, intent: Intent, told: Sequence[Entry]) -> None:
@@ -279,7 +296,8 @@ class ReturnService:
     ) -> tuple[Sandbox, ...]:
         """Cancel the children that were spawned since; gives their sandboxes, which no row names any more."""
         all_of_them = bool(intent.data.get("ends_children"))
-        gone = children_left_behind(db, run.plan.plan_id, target, unfinished_too=all_of_them)
+        spared = cast("list[PlanId]", intent.data.get("spared_children", []))
+        gone = children_left_behind(db, run.plan.plan_id, target, unfinished_too=all_of_them, spared=spared)
         self._children.cancel(db, gone, "its parent went back to before it was spawned", self._clock.now())
         return self._children.forget_sandboxes(db, gone)
 
@@ -287,7 +305,9 @@ class ReturnService:
         self, db: Transaction, run: Run, intent: Intent, again: Sequence[Checkpoint], settled: _Settled
     ) -> _Settled:
         correction = Correction.from_json(cast("JsonObject", intent.data["correction"]))
-        plan, stands_at, told = self._corrections.write(db, run, settled.plan, correction, again)
+        corrected = db.decisions.resolve(correction.decision_id)
+        decision = intervention(correction, corrected, settled.plan.line)
+        plan, stands_at, told = self._corrections.write(db, run, settled.plan, correction, decision, again)
         return replace(settled, plan=plan, stands_at=stands_at, events=[*settled.events, *told])
 
     def _plan_at(self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup) -> Plan:
@@ -326,9 +346,12 @@ class ReturnService:
         plan_id = run.plan.plan_id
         if target.superseded:
             return db.plans.definition_on(plan_id, target.line)
-        corrections = db.corrections.list(plan_id)
-        begun = line_left_behind(corrections, db.decisions.list(plan_id), target.seq) if corrections else None
-        return run.plan.definition if begun is None else db.plans.definition_on(plan_id, begun - 1)
+        corrections, present = db.corrections.list(plan_id), run.plan.line
+        if not corrections:
+            return run.plan.definition
+        lines, decisions = db.history.lines(plan_id), db.decisions.list(plan_id)
+        line = line_that_tells(lines, corrections, decisions, present, target.seq)
+        return run.plan.definition if line == present else db.plans.definition_on(plan_id, line)
 
     def _new_line(self, db: Transaction, run: Run, target: CheckpointGroup, data: JsonObject) -> int:
         plan_id = run.plan.plan_id

@@ -112,6 +112,7 @@ class RollbackService:
             log={"reason": "rollback"},
             correction=None,
             definition=None,
+            spared_children=(),
         )
         returned = self._returns.go(
             run, wanted, reason_for(CheckpointType.PRE_ROLLBACK, {}, between_steps=False)

@@ -1,20 +1,17 @@
-"""Gives a plan's sandboxes new folders, so that a process that lost the plan and lives on reaches the old ones only."""
+"""Makes sandboxes anew beside their places, and puts them there in one move: no half of one ever stands there."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.application.run import Run
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
-from mulligan.ports import PlanFolders, SandboxKinds, SnapshotStore
+from mulligan.domain.snapshot import Snapshot
+from mulligan.ports import Observer, PlanFolders, SandboxKinds, SnapshotStore
 
 
 class SandboxRenewal:
-    """Puts equal copies in the place of sandboxes.
-
-    Whatever call such a process is in the middle of, it works on folders that it opened before it lost the plan;
-    before the next one it learns that it has.
-    """
+    """Puts new folders in the place of those that are gone, or that someone else may have open."""
 
     def __init__(self, *, kinds: SandboxKinds, store: SnapshotStore, folders: PlanFolders) -> None:
         """Use these collaborators."""
@@ -22,28 +19,42 @@ class SandboxRenewal:
         self._store = store
         self._folders = folders
 
-    def renew(self, run: Run) -> None:
-        """Copy every sandbox beside itself, and let each copy and its original change places in one move.
+    def renew(self, sandboxes: Sequence[Sandbox], observer: Observer) -> None:
+        """Let sandboxes and equal copies of them change places: who lost their plan and lives on has the old ones.
 
-        Real things stay where they are.
+        Whatever call such a process is in the middle of, it works on folders that it opened before; before the
+        next one it learns that it has lost the plan. Real things stay where they are.
         """
-        own = [
-            s for s in run.sandboxes if s.strategy is not Strategy.IN_PLACE and self._kinds.of(s).exists(s)
+        own = [s for s in sandboxes if s.strategy is not Strategy.IN_PLACE and self._kinds.of(s).exists(s)]
+        with self._store.hold():
+            self._put([(s, self._kinds.of(s).capture(s, observer).snapshot) for s in own], observer)
+
+    def remake(self, wanted: Sequence[tuple[Sandbox, Snapshot]], observer: Observer) -> list[Sandbox]:
+        """Make sandboxes that are gone anew; gives those that could be.
+
+        Not a real folder, which is the user's to put back, and none in whose place something else stands.
+        """
+        possible = [
+            (sandbox, snapshot)
+            for sandbox, snapshot in wanted
+            if sandbox.strategy is not Strategy.IN_PLACE and self._folders.is_free(_folder(sandbox))
         ]
         with self._store.hold():
-            captures = [self._kinds.of(s).capture(s, run.observer) for s in own]
-            copies = {
-                folder: self._folders.make_beside(folder) for folder in dict.fromkeys(map(_folder, own))
-            }
-            pairs = zip(own, captures, strict=True)
-            for sandbox, capture in sorted(pairs, key=lambda pair: pair[0].type is ResourceType.SQLITE):
-                folder = _folder(sandbox)
-                place = copies[folder] / Path(sandbox.path).relative_to(folder)
-                copy = replace(sandbox, path=str(place))
-                self._kinds.of(copy).restore(copy, capture.snapshot, run.observer)
+            self._put(possible, observer)
+        return [sandbox for sandbox, _ in possible]
+
+    def _put(self, wanted: Sequence[tuple[Sandbox, Snapshot]], observer: Observer) -> None:
+        copies = {
+            folder: self._folders.make_beside(folder)
+            for folder in dict.fromkeys(_folder(s) for s, _ in wanted)
+        }
+        for sandbox, snapshot in sorted(wanted, key=lambda pair: pair[0].type is ResourceType.SQLITE):
+            folder = _folder(sandbox)
+            place = copies[folder] / Path(sandbox.path).relative_to(folder)
+            copy = replace(sandbox, path=str(place))
+            self._kinds.of(copy).restore(copy, snapshot, observer)
         for folder, copy in copies.items():
             self._folders.put_in_place(copy, folder)
-        run.still = None
 
 
 def _folder(sandbox: Sandbox) -> Path:

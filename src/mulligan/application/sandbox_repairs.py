@@ -1,12 +1,14 @@
 """Makes anew what the store can make anew: sandboxes that are gone, and names under which checkpoints are known."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from mulligan.application.sandbox_renewal import SandboxRenewal
+from mulligan.boundaries import act
 from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.plan import Plan
-from mulligan.domain.resource import ResourceType, Sandbox
-from mulligan.errors import PlanBusy, SandboxMissing
+from mulligan.domain.resource import Sandbox
+from mulligan.errors import PlanBusy
 from mulligan.ports import Database, Observer, PlanLocks, Publication, SandboxKinds, SnapshotStore
 
 
@@ -14,12 +16,19 @@ class SandboxRepairs:
     """Repairs the sandboxes of plans that nobody works on."""
 
     def __init__(
-        self, *, database: Database, store: SnapshotStore, kinds: SandboxKinds, locks: PlanLocks
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+        renewal: SandboxRenewal,
+        locks: PlanLocks,
     ) -> None:
         """Use these collaborators."""
         self._database = database
         self._store = store
         self._kinds = kinds
+        self._renewal = renewal
         self._locks = locks
 
     def missing(self, plan: Plan) -> list[Sandbox]:
@@ -28,31 +37,24 @@ class SandboxRepairs:
             sandboxes = db.sandboxes.list(plan.plan_id)
         return [s for s in sandboxes if not self._kinds.of(s).exists(s)]
 
-    def remake(
-        self, plan: Plan, missing: Sequence[Sandbox], observer: Observer
-    ) -> Iterator[tuple[Sandbox, str]]:
-        """Make sandboxes anew from the plan's last checkpoint; gives each with what it was made from.
+    def remake(self, plan: Plan, missing: Sequence[Sandbox], observer: Observer) -> dict[str, str]:
+        """Make sandboxes anew from the plan's last checkpoint; gives what each was made from, by resource.
 
         What cannot be made anew is left out: a real folder, a plan that someone works on, and a place in which
         something else stands.
         """
+        if not missing:
+            return {}
         try:
             with self._locks.hold(plan.plan_id), self._store.hold():
                 with self._database.reading() as db:
                     group_id = db.plans.get(plan.plan_id).current_group_id
                     group = db.checkpoints.get(group_id) if group_id is not None else None
-                for sandbox in sorted(missing, key=lambda s: s.type is ResourceType.SQLITE):
-                    snapshot = group.checkpoint_of(sandbox.resource).snapshot if group else sandbox.base
-                    try:
-                        self._kinds.of(sandbox).remake(sandbox, snapshot, observer)
-                    except SandboxMissing:
-                        continue
-                    yield (
-                        sandbox,
-                        f"checkpoint {group.first_checkpoint_id}" if group else "what it started from",
-                    )
+                wanted = [(s, group.snapshot_of(s.resource) if group else s.base) for s in missing]
+                source = f"checkpoint {group.first_checkpoint_id}" if group else "what it started from"
+                return {s.resource: source for s in self._renewal.remake(wanted, observer)}
         except PlanBusy:
-            return
+            return {}
 
     def republish(self, plan: Plan) -> int:
         """Publish anew the checkpoints that other programs cannot find any more; gives how many."""
@@ -64,8 +66,9 @@ class SandboxRepairs:
                 names: dict[CheckpointId, str] = {}
                 for sandbox in sandboxes:
                     names |= self._kinds.of(sandbox).republish(sandbox, _publications(sandbox, groups))
-                with self._database.writing() as db:
-                    db.checkpoints.rename(names)
+                if names:
+                    with act("names.record"), self._database.writing() as db:
+                        db.checkpoints.rename(names)
         except PlanBusy:
             return 0
         return len(names)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoint_service import what_is_not_held
 from mulligan.application.confinement_service import ConfinementService
+from mulligan.application.real_places import refuse_taken, refuse_under_way
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
 from mulligan.boundaries import act
@@ -20,7 +21,6 @@ from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.placement import (
     folder_name,
     left_out,
-    lie_together,
     location_problem,
     outer_of,
     overlap,
@@ -82,11 +82,8 @@ class SandboxService:
         for resource in definition.resources:
             kind = self._kind(resource, definition, settings)
             kind.check(resource, self._location(resource))
-            if has_children and (kind.type, kind.strategy) == _UNFORKED:
-                raise NotBuiltYet(
-                    feature="child plans of a plan that works in place on a git checkout",
-                    hint="use `strategy: git_worktree`",
-                )
+            if has_children:
+                _refuse_unforked(kind.type, kind.strategy)
         found: list[Resource] = []
         for resource in map(self._as_it_lies, definition.resources):
             problems = [location_problem(resource), *(overlap(resource, other) for other in found)]
@@ -97,12 +94,17 @@ class SandboxService:
                 )
             found.append(resource)
 
+    def refuse_unforked(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Refuse, before anything runs, child plans of a plan that has a sandbox no other is forked from."""
+        for sandbox in sandboxes:
+            _refuse_unforked(sandbox.type, sandbox.strategy)
+
     def check_confinement(self, definition: PlanDefinition, settings: Settings) -> None:
         """Refuse, before anything runs, to confine tools where that was asked for and cannot be."""
         self._confinement.check(settings, self._worked_on_in_place(definition, settings))
 
     def refuse_taken(self, run: Run) -> None:
-        """Refuse to work in place where another plan does, from its start until it is applied or cancelled."""
+        """Refuse to work in place where another plan does, from its start to its end, or is being applied."""
         started = run.plan.plan_id if run.sandboxes else None
         self.refuse_taken_locations(run.plan.definition, run.settings, started)
 
@@ -113,6 +115,7 @@ class SandboxService:
         for location in self._worked_on_in_place(definition, settings):
             with self._database.reading() as db:
                 refuse_taken(db, started, str(location))
+                refuse_under_way(db, started, str(location))
             if started is None:
                 self.refuse_neighbours(location)
 
@@ -224,6 +227,7 @@ class SandboxService:
                 for sandbox, _ in made:
                     if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
                         refuse_taken(db, sandbox.plan_id, sandbox.path)
+                        refuse_under_way(db, sandbox.plan_id, sandbox.path)
                     db.sandboxes.add(sandbox)
                 db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes name them now
                 db.plans.save(plan)
@@ -270,12 +274,12 @@ class SandboxService:
         return self._project / resource.location
 
 
-def refuse_taken(db: Transaction, plan_id: PlanId | None, path: str) -> None:
-    """Refuse a real thing that another plan works on in place."""
-    for other in db.sandboxes.all():
-        in_the_way = other.strategy is Strategy.IN_PLACE and lie_together(path, other.path)
-        if in_the_way and other.plan_id != plan_id and not db.plans.get(other.plan_id).is_final:
-            raise LocationTaken(path=path, plan_id=other.plan_id)
+def _refuse_unforked(type: ResourceType, strategy: Strategy) -> None:
+    if (type, strategy) == _UNFORKED:
+        raise NotBuiltYet(
+            feature="child plans of a plan that works in place on a git checkout",
+            hint="use `strategy: git_worktree`",
+        )
 
 
 def _family(db: Transaction, plan_id: PlanId) -> Iterator[Sandbox]:

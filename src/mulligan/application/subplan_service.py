@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoint_service import CheckpointService
@@ -18,7 +19,7 @@ from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Conflict, State
-from mulligan.domain.rollback import is_live, live_segments
+from mulligan.domain.rollback import NEVER, is_live, live_segments
 from mulligan.domain.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
 from mulligan.domain.subplan import (
     Child,
@@ -39,8 +40,6 @@ from mulligan.errors import (
     SubplansFailed,
 )
 from mulligan.ports import Clock, Crew, Database, Ended, Engine, Ids, SnapshotStore
-
-_NEVER = 2**62  # a sequence number that no plan comes to
 
 
 class _Going(Struct, kw_only=True):
@@ -142,7 +141,7 @@ class SubplanService:
             ]
             kept = {c.name: c for c in of_step if c.plan.definition == wanted.get(c.name)}
             gone = with_theirs(db, [c for c in of_step if kept.get(c.name) is not c])
-            segments = live_segments(db.history.lines(plan_id), run.plan.line, _NEVER)
+            segments = live_segments(db.history.lines(plan_id), run.plan.line, NEVER)
             behind = [c for c in kept.values() if not is_live(segments, c.spawn.line, c.spawn.seq)]
         going = _Going(
             step=step,
@@ -185,13 +184,13 @@ class SubplanService:
         now = self._clock.now()
         parent = run.plan
         told = tuple(d for d in run.decisions if d["type"] == DecisionType.USER_INTERVENTION)  # its guidance
-        start = PlanState(step_index=0, outputs=dict(run.outputs), memory=run.memory, decisions=told)
+        start = PlanState(step_index=0, outputs={}, memory=run.memory, decisions=told)
         plans = [
             new_plan(
                 PlanId(self._ids.new()),
                 child_definition(parent.definition, child, run.sandboxes),
                 parent.plan_id,
-                start,
+                replace(start, outputs={**run.outputs, **child.outputs}),
                 now,
             )
             for child in new

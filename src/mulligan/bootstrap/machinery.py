@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mulligan.application.recorder import Recorder
     from mulligan.application.return_service import ReturnService
     from mulligan.application.run_stages import RunStages
+    from mulligan.application.sandbox_renewal import SandboxRenewal
     from mulligan.application.sandbox_service import SandboxService
     from mulligan.application.sweep_service import SweepService
     from mulligan.application.undo_service import UndoService
@@ -163,11 +164,8 @@ class Machinery(Foundation):
     @cached_property
     def claims(self) -> PlanClaims:
         """Opens plans to be worked on."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
         from mulligan.application.plan_claims import PlanClaims
-        from mulligan.application.sandbox_renewal import SandboxRenewal
 
-        sandbox_folders = LocalPlanFolders(home=self.home / "sandboxes")
         return PlanClaims(
             database=self.database,
             locks=self._locks,
@@ -177,9 +175,17 @@ class Machinery(Foundation):
             real_changes=self._real_changes,
             sandboxes=self._sandboxes,
             sweeps=self.sweeps,
-            renewal=SandboxRenewal(kinds=self._kinds, store=self._store, folders=sandbox_folders),
+            renewal=self._renewal,
             clock=self._clock,
         )
+
+    @cached_property
+    def _renewal(self) -> SandboxRenewal:
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
+        from mulligan.application.sandbox_renewal import SandboxRenewal
+
+        folders = LocalPlanFolders(home=self.home / "sandboxes")
+        return SandboxRenewal(kinds=self._kinds, store=self._store, folders=folders)
 
     @cached_property
     def resumes(self) -> PlanResumeService:

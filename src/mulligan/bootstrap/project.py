@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.config import Entry, Source, parse_value, setting_named
-from mulligan.errors import UsageWrong
+from mulligan.errors import NothingToChoose, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.apply_preparing import Application
-    from mulligan.application.correction_service import Corrected
+    from mulligan.application.corrected import Corrected
     from mulligan.application.doctor_service import Diagnosis
     from mulligan.application.listing import Listing
     from mulligan.application.plan_executor import Execution
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from mulligan.application.rollback_service import Rollback
     from mulligan.application.sweep_service import SweepReport
     from mulligan.bootstrap.checkpoints import Checkpoints
+    from mulligan.bootstrap.configuration import Configuration
     from mulligan.bootstrap.services import Services
     from mulligan.bootstrap.session import Session
     from mulligan.bootstrap.tools import Tools
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mulligan.domain.json_value import Json
     from mulligan.domain.plan import PlanDefinition, State
     from mulligan.domain.resource import Resource
+    from mulligan.domain.step import ChildPlan
     from mulligan.ports import Observer
 
 _LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
@@ -48,6 +49,8 @@ class Project:
     @cached_property
     def config(self) -> Configuration:
         """The settings of the project."""
+        from mulligan.bootstrap.configuration import Configuration
+
         return Configuration(services=self._services)
 
     @cached_property
@@ -208,16 +211,22 @@ class Project:
         decision: str,
         *,
         guidance: str,
+        mode: str = "revert",
         choose: str | None = None,
         mended: Path | None = None,
         execute: bool = True,
         dry_run: bool = False,
     ) -> tuple[PlanStatus, Corrected]:
-        """Take a decision back with all that followed from it, and run on with the guidance.
+        """Take a decision back with all that followed from it (`revert`), or `append` work to it, with the guidance.
 
-        `choose` replaces what its `decision:` step chose, `mended` is a plan file whose steps replace those from
-        the restored one on; without `execute` the plan waits to be resumed.
+        To revert, `choose` replaces what its `decision:` step chose, and `mended` is a plan file whose steps replace
+        those from the restored one on. To append, the steps of the plan file `mended` are run on what is there, or
+        without it the step that recorded the decision once more. Without `execute` the plan waits to be resumed.
         """
+        if mode == "append":
+            return self._append(decision, guidance, choose, mended, execute=execute, dry_run=dry_run)
+        if mode != "revert":
+            raise UsageWrong(reason=f"the mode is {mode!r}", hint="give `revert` or `append`")
         from mulligan.application.correction_service import Wish
 
         wish = Wish(
@@ -232,6 +241,45 @@ class Project:
         corrected = act(wish, self._observer)
         resumed_from = corrected.execution.resumed_from if corrected.execution else None
         return self._services.queries.status(corrected.plan_id, resumed_from), corrected
+
+    def _append(
+        self,
+        decision: str,
+        guidance: str,
+        choose: str | None,
+        file: Path | None,
+        *,
+        execute: bool,
+        dry_run: bool,
+    ) -> tuple[PlanStatus, Corrected]:
+        from mulligan.application.append_service import AppendWish
+
+        if choose is not None:
+            raise NothingToChoose(
+                decision_id=decision,
+                reason="stays as it is when work is appended to it",
+                hint="leave --choose out, or take the decision back with --mode revert",
+            )
+        read = partial(self._read_appended, file) if file is not None else None
+        wish = AppendWish(decision=decision, guidance=guidance, read=read, execute=execute)
+        appends = self._services.appends
+        act = appends.preview if dry_run else appends.append
+        corrected = act(wish, self._observer)
+        resumed_from = corrected.execution.resumed_from if corrected.execution else None
+        return self._services.queries.status(corrected.plan_id, resumed_from), corrected
+
+    def _read_appended(
+        self, file: Path, definition: PlanDefinition, outputs: Mapping[str, Json]
+    ) -> ChildPlan:
+        from mulligan.planfile import read_appended
+
+        return read_appended(
+            _content(file),
+            file=str(file),
+            definition=definition,
+            outputs=outputs,
+            declarations=self._services.known_tools,
+        )
 
     def rollback(self, plan: str, checkpoint: str, *, dry_run: bool = False) -> Rollback:
         """Bring a plan back, or forward, to one of its checkpoint groups."""
@@ -298,15 +346,8 @@ class Project:
     def _read(self, file: Path) -> PlanDefinition:
         from mulligan.planfile import read_plan_file  # here: only plan files need a YAML parser
 
-        try:
-            with file.open("rb") as stream:
-                data = stream.read(_LARGEST_PLAN_FILE + 1)
-        except OSError as exc:
-            raise UsageWrong(
-                reason=f"{file}: {exc.strerror or exc}", hint="name a plan file that can be read"
-            ) from exc
         return read_plan_file(
-            data,
+            _content(file),
             file=str(file),
             project=self.folder,
             declarations=self._services.known_tools,
@@ -314,39 +355,19 @@ class Project:
         )
 
 
+def _content(file: Path) -> bytes:
+    """What a plan file holds."""
+    try:
+        with file.open("rb") as stream:
+            return stream.read(_LARGEST_PLAN_FILE + 1)
+    except OSError as exc:
+        raise UsageWrong(
+            reason=f"{file}: {exc.strerror or exc}", hint="name a plan file that can be read"
+        ) from exc
+
+
 def names_a_file(plan: str | Path) -> bool:
     """Whether a word means a plan file rather than a recorded plan: it looks like a path, or a file is there."""
     if isinstance(plan, Path):
         return True
     return "/" in plan or plan.endswith((".yaml", ".yml")) or os.path.isfile(plan)  # noqa: PTH113 - never raises
-
-
-class Configuration:
-    """The settings of a project."""
-
-    def __init__(self, *, services: Services) -> None:
-        """Change the project's own file."""
-        self._services = services
-
-    def list(self) -> Sequence[Entry]:
-        """Every setting with its value and where it comes from."""
-        return self._services.shown_settings()
-
-    def get(self, key: str) -> Entry:
-        """One setting."""
-        name = setting_named(key, Source.COMMAND_LINE).key
-        return next(entry for entry in self.list() if entry.key == name)
-
-    def set(self, key: str, value: str) -> Entry:
-        """Set a key for this project, if the value is one it can have."""
-        from mulligan.adapters.settings import set_setting
-
-        parsed = parse_value(key, value, Source.COMMAND_LINE)
-        set_setting(self._services.settings_file, Source.PROJECT_FILE, key, parsed)
-        return self.get(key)
-
-    def unset(self, key: str) -> bool:
-        """Forget a key of this project; tells whether it was set."""
-        from mulligan.adapters.settings import unset_setting
-
-        return unset_setting(self._services.settings_file, Source.PROJECT_FILE, key)

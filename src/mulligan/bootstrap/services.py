@@ -14,6 +14,7 @@ from mulligan.bootstrap.machinery import Machinery
 
 if TYPE_CHECKING:
     from mulligan.adapters.engine.threads import Stopping
+    from mulligan.application.append_service import AppendService
     from mulligan.application.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoint_queries import CheckpointQueries
     from mulligan.application.correction_service import CorrectionService
@@ -282,6 +283,27 @@ class Services(Machinery):
         )
 
     @cached_property
+    def appends(self) -> AppendService:
+        """Appends work to decisions."""
+        from mulligan.application.append_service import AppendService
+        from mulligan.application.correction_records import CorrectionRecords
+
+        return AppendService(
+            database=self.database,
+            store=self._store,
+            claims=self.claims,
+            manager=self._manager,
+            checkpoints=self._checkpoints,
+            records=CorrectionRecords(checkpoints=self._checkpoints, recorder=self._recorder),
+            resumes=self.resumes,
+            executor=self.executor,
+            sandboxes=self._sandboxes,
+            recorder=self._recorder,
+            ids=self._ids,
+            clock=self._clock,
+        )
+
+    @cached_property
     def library(self) -> CheckpointLibrary:
         """Checkpoints in the hands of a user."""
         from mulligan.adapters.sandboxes.removal import remove_new_tree
@@ -321,7 +343,11 @@ class Services(Machinery):
             store=self._store,
             locks=self._locks,
             repairs=SandboxRepairs(
-                database=self.database, store=self._store, kinds=self._kinds, locks=self._locks
+                database=self.database,
+                store=self._store,
+                kinds=self._kinds,
+                renewal=self._renewal,
+                locks=self._locks,
             ),
             toolbox=self.toolbox,
             sweeps=self.sweeps,

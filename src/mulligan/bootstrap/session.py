@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mulligan.adapters.tools.step_context import require_texts
 from mulligan.application.session_run import kept
+from mulligan.boundaries import Check, guarded_by, guards
 from mulligan.domain.decision import Choice
 from mulligan.errors import SessionClosed, StateNotJson
 
@@ -41,12 +42,13 @@ class Session:
         self._lock = RLock()
         self._stack = ExitStack()
         self._run: SessionRun | None = None
+        self._guards: tuple[Check, ...] = ()
 
     def __enter__(self) -> Self:
         """Make the sandboxes and take the `pre_execute` checkpoint, or restore what was left."""
         if self._run is not None:
             raise SessionClosed(name=self.name, plan_id=self.plan_id, reason="it is opened only once")
-        with ExitStack() as stack:
+        with self._working(), ExitStack() as stack:
             stack.callback(self._services.close)
             sessions, claims = self._services.sessions, self._services.claims
             plan_id = self._plan if isinstance(self._plan, str) else sessions.create(self._plan)
@@ -54,13 +56,14 @@ class Session:
                 claims.take_over(plan_id)
             self._run = stack.enter_context(sessions.open(plan_id, self._observer))
             self._stack = stack.pop_all()
+            self._guards = guards()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the plan as the program leaves it."""
-        with self._lock:
+        with self._working():
             try:
                 self._stack.__exit__(kind, exc, trace)
             finally:
@@ -123,15 +126,15 @@ class Session:
         done. Ctrl-C and whatever else is no `Exception` cuts the session off, to be opened again with `resume`.
         """
         require_texts(name=name)
-        with self._lock:
+        with self._working():
             self._opened.begin(name)
         try:
             yield
         except BaseException as exc:
-            with self._lock:
+            with self._working():
                 self._opened.fail(exc)
             raise
-        with self._lock:
+        with self._working():
             try:
                 self._opened.end()
             except StateNotJson as exc:
@@ -154,18 +157,18 @@ class Session:
         others = tuple(alternatives)
         require_texts(**{f"alternatives[{at}]": other for at, other in enumerate(others)})
         choice = Choice(question=question, chosen=chosen, alternatives=others, rationale=rationale)
-        with self._lock:
+        with self._working():
             return self._opened.record_decision(choice, kept(metadata, "metadata"))
 
     def checkpoint(self, label: str, **metadata: Any) -> str:
         """Take a labelled checkpoint now, inside a step or between two; gives its group's id."""
         require_texts(label=label)
-        with self._lock:
+        with self._working():
             return self._opened.checkpoint(label, kept(metadata, "metadata"))
 
     def log(self, message: str) -> None:
         """Write a line into the plan's log, with the next checkpoint."""
-        with self._lock:
+        with self._working():
             self._opened.log(str(message))
 
     def rollback(self, checkpoint: str) -> Rollback:
@@ -174,8 +177,14 @@ class Session:
         Files that the program has open are other files then: open them, and connections to a database, again.
         """
         require_texts(checkpoint=checkpoint)
-        with self._lock:
+        with self._working():
             return self._opened.rollback(checkpoint)
+
+    @contextmanager
+    def _working(self) -> Generator[None]:
+        """Do one thing at a time, guarded as this session is: others may be open beside it, and in other threads."""
+        with self._lock, guarded_by(self._guards):
+            yield
 
     @property
     def _opened(self) -> SessionRun:

@@ -11,7 +11,7 @@ from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.changes_table import changes_line, changes_table
 
 if TYPE_CHECKING:
-    from mulligan.application.correction_service import Corrected
+    from mulligan.application.corrected import Appended, Corrected
     from mulligan.application.queries import PlanStatus
     from mulligan.errors import MulliganError
 
@@ -29,9 +29,10 @@ def correction_answer(status: PlanStatus, corrected: Corrected, status_answer: S
         "changes_reverted": corrected.changes_reverted,
         "impact": corrected.impact,
         "pre_rollback_checkpoint": corrected.pre_rollback_checkpoint,
+        "appended": corrected.appended,
     }
     blocks = [*_blocks(status, corrected), *(() if corrected.dry_run else standing.blocks)]
-    if corrected.pre_rollback_checkpoint and corrected.execution is None:
+    if not corrected.dry_run and corrected.execution is None:
         blocks.append(Line(f"run on with `mulligan plan resume {corrected.plan_id}`"))
     return Answer(
         data=data,
@@ -44,12 +45,16 @@ def correction_answer(status: PlanStatus, corrected: Corrected, status_answer: S
 
 def _blocks(status: PlanStatus, corrected: Corrected) -> list[Line | Table]:
     correction, impact = corrected.correction, corrected.impact
+    if corrected.appended is not None:
+        return _appended(status, corrected, corrected.appended)
     verb, be = ("would go", "to be ") if corrected.dry_run else ("went", "")
     by = f" by correction {correction.correction_id}" if correction.correction_id else ""
+    below = correction.plan_id != status.plan_id
+    who = f"child plan {correction.plan_id}" if below else f"plan {status.name}"
+    also = f", and plan {status.name} to before it was merged" if below else ""
     blocks: list[Line | Table] = [
         Line(
-            f"plan {status.name} {verb} back to {correction.restored_checkpoint} "
-            f"for attempt {correction.attempt}{by}",
+            f"{who} {verb} back to {correction.restored_checkpoint} for attempt {correction.attempt}{by}{also}",
             title=True,
         ),
         changes_line(len(corrected.changes_reverted), impact),
@@ -64,3 +69,18 @@ def _blocks(status: PlanStatus, corrected: Corrected) -> list[Line | Table]:
     if corrected.pre_rollback_checkpoint:
         blocks.append(Line(f"the earlier attempt is kept in {corrected.pre_rollback_checkpoint}"))
     return blocks
+
+
+def _appended(status: PlanStatus, corrected: Corrected, appended: Appended) -> list[Line | Table]:
+    correction = corrected.correction
+    gets = "would get" if corrected.dry_run else "got"
+    by = f" by correction {correction.correction_id}" if correction.correction_id else ""
+    known = f" ({appended.child_plan_id})" if appended.child_plan_id else ""
+    return [
+        Line(
+            f"plan {status.name} {gets} step {appended.step_index} ({appended.step}) "
+            f"for attempt {correction.attempt}{by}; nothing is undone",
+            title=True,
+        ),
+        Line(f"child plan {appended.child_plan}{known} of steps: {', '.join(appended.steps)}"),
+    ]

@@ -17,7 +17,7 @@ from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.times import local_time
 from mulligan.cli.trusting import trusting
 from mulligan.domain.plan import State
-from mulligan.errors import MulliganError, NotBuiltYet, UsageWrong
+from mulligan.errors import MulliganError, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.queries import PlanStatus
@@ -206,14 +206,14 @@ def resolve(invocation: Invocation, plan: str, paths: tuple[str, ...]) -> Answer
     group,
     "correct",
     example="mulligan plan correct --mode revert --guidance 'use ply' --choose ply 01JD3V",
-    codes=(0, 1, 2, 3, 130),
+    codes=(0, 1, 2, 3, 4, 130),
 )
 @click.argument("decision", metavar="DECISION_ID")
 @click.option(
     "--mode",
     required=True,
     type=click.Choice(["revert", "append"]),
-    help="Take the decision back with all that followed from it, or append work to it (not built yet).",
+    help="Take the decision back with all that followed from it, or append work to it.",
 )
 @click.option("--guidance", required=True, metavar="TEXT", help="What the steps shall go by from now on.")
 @click.option("--choose", metavar="TEXT", help="What the decision's `decision:` step shall choose instead.")
@@ -222,7 +222,7 @@ def resolve(invocation: Invocation, plan: str, paths: tuple[str, ...]) -> Answer
     "mended",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Go on with the steps of this plan file; the completed ones must be the same.",
+    help="Revert: go on with the steps of this plan file, the completed ones being the same. Append: run its steps.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
@@ -240,23 +240,24 @@ def correct(
 ) -> Answer:
     """Correct a decision, and run on from there: nothing else of the plan is done again.
 
-    The plan goes back to its last checkpoint between two steps before the decision, and its steps find the
-    guidance in `${{ guidance }}`, `StepContext.guidance` and `MULLIGAN_GUIDANCE`. The earlier attempt is kept:
-    `plan diff --correction` compares the two. DECISION_ID is the id of a decision or a unique prefix of it;
-    `plan tree` shows them.
+    To revert, the plan goes back to its last checkpoint between two steps before the decision. To append, nothing is
+    undone: a child plan runs on what is there, and is merged. The steps find the guidance in `${{ guidance }}`,
+    `StepContext.guidance` and `MULLIGAN_GUIDANCE`. `plan diff --correction` compares what was with what came of it.
+    DECISION_ID is the id of a decision or a unique prefix of it; `plan tree` shows them.
     """
     from mulligan.cli.correction_answer import correction_answer  # here: no other command shows one
 
-    if mode == "append":
-        raise NotBuiltYet(
-            feature="appending work to a decision (--mode append)",
-            hint="--mode revert takes the decision back and runs on with the guidance",
-        )
     project = invocation.project()
 
     def carry_out(*, trying: bool) -> Answer:
         status, corrected = project.correct(
-            decision, guidance=guidance, choose=choose, mended=mended, execute=not no_execute, dry_run=trying
+            decision,
+            guidance=guidance,
+            mode=mode,
+            choose=choose,
+            mended=mended,
+            execute=not no_execute,
+            dry_run=trying,
         )
         return correction_answer(status, corrected, status_answer)
 
@@ -264,7 +265,7 @@ def correct(
         return trusting(invocation, project, lambda: carry_out(trying=True))
     if not yes:
         invocation.show(trusting(invocation, project, lambda: carry_out(trying=True)))
-        invocation.confirm("Correct the decision?")
+        invocation.confirm("Correct the decision?" if mode == "revert" else "Append to the decision?")
     return trusting(invocation, project, lambda: carry_out(trying=False))
 
 

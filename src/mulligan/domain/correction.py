@@ -1,8 +1,9 @@
-"""Corrections: one decision changed after the fact, and all that followed from it done once more."""
+"""Corrections: a decision changed after the fact and all that followed from it done once more, or work added to it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
+from itertools import count
 from typing import cast
 
 from msgspec import Struct, convert, json
@@ -10,8 +11,14 @@ from msgspec.structs import replace
 
 from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
+from mulligan.domain.interpolation import output_of
 from mulligan.domain.json_value import JsonObject
+from mulligan.domain.naming import LONGEST_NAME
 from mulligan.domain.plan import PlanDefinition
+from mulligan.domain.rollback import NEVER, Line, is_live, live_segments
+from mulligan.domain.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
+
+_ROOM_FOR_A_NUMBER = 5  # characters, with its space
 
 
 class CorrectionMode(StrEnum):
@@ -35,7 +42,8 @@ class Correction(Struct, frozen=True, kw_only=True):
     attempt: int
     superseded_decisions: tuple[DecisionId, ...]
     cancelled_child_plans: tuple[PlanId, ...]
-    restored_checkpoint: CheckpointId
+    # Where the attempt begins: gone back to, or taken for what is appended; None: that is still to be done.
+    restored_checkpoint: CheckpointId | None
     created_at: datetime
 
     def to_json(self) -> JsonObject:
@@ -55,7 +63,7 @@ def guidance_of(decisions: Iterable[JsonObject]) -> str:
 
 
 def intervention(correction: Correction, corrected: Decision, line: int) -> Decision:
-    """The guidance as a decision: the user's answer to the question that was decided wrongly."""
+    """The guidance as a decision: the user's answer to the question that was decided wrongly, or not to its end."""
     return Decision(
         decision_id=correction.intervention_id,
         plan_id=correction.plan_id,
@@ -76,16 +84,90 @@ def intervention(correction: Correction, corrected: Decision, line: int) -> Deci
     )
 
 
-def line_left_behind(
-    corrections: Iterable[Correction], decisions: Iterable[Decision], seq: int
-) -> int | None:
-    """The line that began with the earliest live change of the steps after that moment; None: there is none.
+def addition(correction: Correction, corrected: Decision, line: int, index: int, step: Step) -> Decision:
+    """The guidance for what is appended: it hangs on the decision that stays, and belongs to the step that is added."""
+    return replace(
+        intervention(correction, corrected, line),
+        parent_decision_id=corrected.decision_id,
+        step_index=index,
+        step_name=step.name,
+    )
 
-    A return to before a correction takes back what the correction made of the plan.
+
+def appended_step(
+    definition: PlanDefinition, correction_id: CorrectionId, to_step: str, child: ChildPlan
+) -> Step:
+    """The step that runs appended work: one child plan, merged line by line."""
+    taken = {output_of(step.name).environment_name for step in definition.steps}
+    name = wanted = f"append to {to_step}"[: LONGEST_NAME - _ROOM_FOR_A_NUMBER].rstrip()
+    for number in count(2):
+        if output_of(name).environment_name not in taken:
+            break
+        name = f"{wanted} {number}"
+    subplans = Subplans(
+        mode=SubplanMode.PARALLEL,
+        max_parallel=None,
+        merge_strategy=MergeStrategy.THREE_WAY,
+        fail_fast=False,
+        max_retries=0,
+        plans=(child,),
+    )
+    return Step(name=name, action=subplans, label=None, timeout=None, retries=0, appended=correction_id)
+
+
+def again(step: Step) -> ChildPlan:
+    """A child plan that runs a step once more."""
+    name = f"{step.name[: LONGEST_NAME - len(' again')].rstrip()} again"
+    return ChildPlan(name=name, depends_on=(), steps=(step,))
+
+
+def with_step(definition: PlanDefinition, index: int, step: Step) -> PlanDefinition:
+    """The plan with one step more at that place."""
+    return replace(definition, steps=(*definition.steps[:index], step, *definition.steps[index:]))
+
+
+def child_of(step: Step) -> ChildPlan | None:
+    """The child plan of a step that a correction added; None: it is one of the plan's own."""
+    return step.action.plans[0] if step.appended and isinstance(step.action, Subplans) else None
+
+
+def with_appended(mended: PlanDefinition, recorded: PlanDefinition) -> PlanDefinition:
+    """A mended plan with the steps that corrections had added, each behind as many of the plan's own as before.
+
+    No plan file tells of those.
+    """
+    steps, own = list(mended.steps), 0
+    for index, step in enumerate(recorded.steps):
+        if step.appended:
+            steps.insert(min(own, len(mended.steps)) + index - own, step)
+        else:
+            own += 1
+    return replace(mended, steps=tuple(steps))
+
+
+def line_that_tells(
+    lines: Sequence[Line],
+    corrections: Iterable[Correction],
+    decisions: Iterable[Decision],
+    line: int,
+    seq: int,
+) -> int:
+    """The line at whose end the plan is what it was at `seq`, for a plan that stands on `line` and has that live.
+
+    A return to before a correction takes back what the correction made of the plan: then it is what it was before the
+    earliest that is left behind; and where that had itself left corrections behind, what it was before those.
     """
     redefining = {correction.intervention_id for correction in corrections if correction.redefines}
-    begun = (d.line for d in decisions if d.decision_id in redefining and not d.superseded and d.seq > seq)
-    return min(begun, default=None)
+    changes = [d for d in decisions if d.decision_id in redefining]
+    forks = {each.line: each.fork_seq for each in lines}
+    while True:
+        segments = live_segments(lines, line, NEVER)
+        begun = min(
+            (d.line for d in changes if d.seq > seq and is_live(segments, d.line, d.seq)), default=None
+        )
+        if begun is None:
+            return line
+        line, seq = begun - 1, forks[begun]
 
 
 def choosing(definition: PlanDefinition, step_name: str, chosen: str, guidance: str) -> PlanDefinition | None:

@@ -67,7 +67,7 @@ def history_tree(
         gone = child.plan.state is State.CANCELLED and plan.state is not State.CANCELLED
         place = newest.at(child.spawn.line, child.spawn.seq)
         hanging.setdefault(place, []).append((child.spawn.seq, replace(tree, superseded=gone)))
-    for decision in sorted(decisions, key=lambda d: d.parent_decision_id is None):  # children before parents
+    for decision in sorted(decisions, key=lambda d: -d.seq):  # children before parents
         told = _decision(decision, by_intervention.get(decision.decision_id))
         node = replace(told, children=_in_order(hanging.get(decision.decision_id, ())))
         parent = decision.parent_decision_id if decision.parent_decision_id in known else None

@@ -11,6 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 FIRST_LINE = 1
+NEVER = 2**62  # a sequence number that no plan comes to
 
 
 class Line(Struct, frozen=True, kw_only=True):

@@ -50,6 +50,9 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     name: str
     depends_on: tuple[str, ...]
     steps: "tuple[Step, ...]"
+    description: str = ""
+    variables: Mapping[str, str] = {}  # its own, beside those of its parent
+    outputs: Mapping[str, Json] = {}  # of steps elsewhere, that its steps may name beside its parent's
 
 
 class Subplans(Struct, frozen=True, kw_only=True):
@@ -78,6 +81,7 @@ class Step(Struct, frozen=True, kw_only=True):
     label: str | None  # of the manual checkpoint taken when the step is complete
     timeout: float | None  # seconds
     retries: int  # extra tries, each from the state before the step
+    appended: str | None = None  # the correction that added it; None: the plan's own
 
 
 class StepRecord(Struct, frozen=True, kw_only=True):

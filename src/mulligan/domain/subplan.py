@@ -6,11 +6,21 @@ from graphlib import TopologicalSorter
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.ids import PlanId
 from mulligan.domain.plan import Phase, Plan, PlanDefinition, State
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.rollback import Segment, is_live
-from mulligan.domain.step import ChildPlan, MergeStrategy, StepRecord, StepStatus, SubplanMode, Subplans
+from mulligan.domain.step import (
+    Action,
+    ChildPlan,
+    MergeStrategy,
+    Step,
+    StepRecord,
+    StepStatus,
+    SubplanMode,
+    Subplans,
+)
 
 # What stands in for the real thing where a child's parent works on that itself.
 _COPIED = {
@@ -89,6 +99,46 @@ def next_to_merge(order: Sequence[ChildPlan], merged: Collection[str]) -> ChildP
     return next((child for child in order if child.name not in merged), None)
 
 
+def built_on(child: Child, siblings: Sequence[Child], action: Action, merged_at: int) -> tuple[Child, ...]:
+    """The children of the same step that were forked from what this one had made; they go where it goes back.
+
+    `merged_at` tells when it was merged first, for children that a tool spawned: nobody knows how they were to run.
+    """
+    if not isinstance(action, Subplans):
+        later = (child.spawn.number, merged_at)
+        return tuple(s for s in siblings if s.spawn.number > later[0] or s.spawn.seq > later[1])
+    order = merge_order(action)
+    gone = {child.name}
+    for other in order[[c.name for c in order].index(child.name) + 1 :]:
+        if not may_start(other, action, {c.name for c in order} - gone):
+            gone.add(other.name)
+    return tuple(s for s in siblings if s.name in gone and s.name != child.name)
+
+
+def with_steps_of_child(
+    definition: PlanDefinition, step_index: int, name: str, steps: tuple[Step, ...]
+) -> PlanDefinition | None:
+    """The plan with other steps in a child of one of its steps; None: no step of the plan says what the child does."""
+    step = definition.steps[step_index]
+    if not isinstance(step.action, Subplans):
+        return None
+    plans = tuple(replace(c, steps=steps) if c.name == name else c for c in step.action.plans)
+    changed = replace(step, action=replace(step.action, plans=plans))
+    return replace(
+        definition, steps=(*definition.steps[:step_index], changed, *definition.steps[step_index + 1 :])
+    )
+
+
+def newest_without(groups: Sequence[CheckpointGroup], child: Child) -> CheckpointGroup | None:
+    """The newest of a plan's live groups, given oldest first, between two steps that has nothing of the child."""
+    spawn, merged = child.spawn, merged_name(child.spawn.number, child.name)
+    for group in reversed(groups):
+        at_step = group.step_index == spawn.step_index and merged not in group.state.merged
+        if group.reason.between_steps and (group.step_index < spawn.step_index or at_step):
+            return group
+    return None
+
+
 def child_definition(
     parent: PlanDefinition, child: ChildPlan, sandboxes: Sequence[Sandbox]
 ) -> PlanDefinition:
@@ -97,8 +147,9 @@ def child_definition(
     return replace(
         parent,
         name=child.name,
-        description="",
+        description=child.description,
         resources=tuple(_copied(resource, strategies) for resource in parent.resources),
+        variables={**parent.variables, **child.variables},
         steps=child.steps,
     )
 
@@ -116,16 +167,19 @@ def left_behind(
     steps: Sequence[StepRecord],
     *,
     unfinished_too: bool,
+    spared: Collection[PlanId] = (),
 ) -> tuple[Child, ...]:
     """The children that end when the parent goes back to where the segments lead.
 
-    A step that was not completed finds its children again when it runs on, unless they are to go as well.
+    A step that was not completed finds its children again when it runs on, unless they are to go as well; so it
+    does with those that are spared.
     """
     done = {step.index for step in steps if step.status is StepStatus.DONE}
     return tuple(
         child
         for child in children
         if child.plan.state is not State.CANCELLED
+        and child.plan_id not in spared
         and not is_live(segments, child.spawn.line, child.spawn.seq)
         and (unfinished_too or child.spawn.step_index in done)
     )

@@ -17,7 +17,7 @@ from mulligan.planfile.resources import read_resources
 from mulligan.planfile.steps import Surroundings, read_steps
 from mulligan.planfile.value import Value
 
-_KEYS = ("name", "description", "resources", "config", "rollback_policy", "variables", "steps")
+KEYS = ("name", "description", "resources", "config", "rollback_policy", "variables", "steps")
 
 
 def read_plan_file(
@@ -34,18 +34,18 @@ def read_plan_file(
     `default_resource` is what a plan without `resources:` works on. No file is looked at.
     """
     root = Value(file, ROOT_PATH, read_document(data, file))
-    found = root.keys(_KEYS, required=("name", "steps"))
+    found = root.keys(KEYS, required=("name", "steps"))
     policy = _read_policy(found["rollback_policy"]) if "rollback_policy" in found else RollbackPolicy()
     resources = read_resources(found["resources"], project) if "resources" in found else (default_resource,)
     names = Names()
-    variables = _read_variables(found["variables"], names) if "variables" in found else {}
+    variables = read_variables(found["variables"], names) if "variables" in found else {}
     around = Surroundings(
         declarations=declarations,
         resources={resource.name: resource for resource in resources},
         checkpoints=policy.enabled,
     )
     return PlanDefinition(
-        name=_read_name(found["name"]),
+        name=read_name(found["name"]),
         description=found["description"].text() if "description" in found else "",
         resources=resources,
         config=_read_config(found["config"]) if "config" in found else {},
@@ -55,7 +55,8 @@ def read_plan_file(
     )
 
 
-def _read_name(value: Value) -> str:
+def read_name(value: Value) -> str:
+    """The name of a plan."""
     name = value.text()
     if problem := plan_name_problem(name):
         raise value.wrong(f"the name {shorten(name)} {problem}")
@@ -76,7 +77,8 @@ def _read_policy(value: Value) -> RollbackPolicy:
     )
 
 
-def _read_variables(value: Value, names: Names) -> dict[str, str]:
+def read_variables(value: Value, names: Names) -> dict[str, str]:
+    """The variables of a plan, which the names then know."""
     return {names.add_variable(key): entry.text() for key, entry in value.entries()}
 
 

@@ -70,10 +70,11 @@ class PlanLocks(Protocol):
         """All plans that were ever worked on here."""
         ...
 
-    def take_over(self, plan_id: PlanId) -> bool:
-        """End the process that holds it, and tell whether it is dead.
+    def take_over(self, plan_id: PlanId, children: Sequence[PlanId]) -> Sequence[PlanId]:
+        """End the process that holds it; gives what was taken from one that cannot be: none, where it is dead.
 
-        One that cannot be ended holds a lock that counts no more: no act of its own that lasts begins any more.
+        Such a process holds locks that count no more, those of children it works on too: no act of its own
+        that lasts begins any more.
         """
         ...
 

@@ -245,8 +245,14 @@ class SandboxKind(Protocol):
         """
         ...
 
-    def remake(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
-        """Make a working copy that is gone anew; SandboxMissing for a real thing, or if something is in its place."""
+    def moved(self, real: Sandbox, one: Snapshot, other: Snapshot) -> Sequence[str]:
+        """What two snapshots of a real thing differ in besides files, by absolute paths: where a checkout stands."""
+        ...
+
+    def taken_back(
+        self, real: Sandbox, present: Snapshot, written: Snapshot, before: Snapshot
+    ) -> tuple[tuple[Root, ...], Sequence[str]]:
+        """What comes besides the files when what was written is taken back, and what of others stays, by paths."""
         ...
 
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
@@ -324,12 +330,16 @@ class PlanFolders(Protocol):
         """Remove a folder with all that is in it, and the plan's own when that was the last."""
         ...
 
+    def is_free(self, folder: Path) -> bool:
+        """Whether a folder of a plan is gone, and nothing stands in its place."""
+        ...
+
     def make_beside(self, folder: Path) -> Path:
         """Make an empty folder beside one of the plan's, for a copy of it."""
         ...
 
     def put_in_place(self, copy: Path, folder: Path) -> None:
-        """Let a copy take the place of its original in one move, and remove the original."""
+        """Let a copy take the place of its original in one move, and remove the original if there is one."""
         ...
 
     def trash(self) -> Sequence[Path]:

@@ -182,6 +182,30 @@ def test_where_another_plan_is_being_applied_nothing_is(site: Applying) -> None:
     project_in(site.folder).apply("other")
 
 
+def test_where_a_plan_is_being_applied_none_starts_in_place(site: Applying) -> None:
+    (site.folder / "other.yaml").write_text(
+        f"name: other\nconfig: {{sandbox.strategy: in_place}}\nresources:\n  {FOLDER}\nsteps:\n"
+        "  - {name: one, tool: shell, args: {command: echo other > text}}\n"
+    )
+    site.project.create(site.folder / "other.yaml")
+    write(site.sandbox(), {"text": "plan\n"})
+    told: list[str] = []
+
+    def meanwhile(event: Event) -> None:
+        if event.type is EventType.CHECKPOINT and event.data["checkpoint_type"] == "pre_apply":
+            with pytest.raises(ApplyUnderWay) as refused:
+                project_in(site.folder).execute("other")
+            told.append(refused.value.next_step)
+
+    _, done = project_in(site.folder, meanwhile).apply("p")
+    assert done.error is None
+    assert [f"plan status {site.project.status('p').plan_id}" in hint for hint in told] == [True]
+    assert site.project.status("other").phase is Phase.STRATEGIZE
+    assert (site.real / "text").read_text() == "plan\n"
+    project_in(site.folder).execute("other")
+    assert (site.real / "text").read_text() == "other\n"
+
+
 def _once(change: Callable[[], object]) -> Callable[[Event], None]:
     def act(event: Event) -> None:
         if event.type is EventType.CHECKPOINT and event.data["checkpoint_type"] == "pre_apply":

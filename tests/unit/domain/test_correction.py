@@ -5,14 +5,22 @@ from msgspec.structs import replace
 from mulligan.domain.correction import (
     Correction,
     CorrectionMode,
+    addition,
+    again,
+    appended_step,
+    child_of,
     choosing,
     guidance_of,
     intervention,
-    line_left_behind,
+    line_that_tells,
+    with_appended,
+    with_step,
 )
 from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
-from mulligan.domain.step import Milestone
+from mulligan.domain.naming import LONGEST_NAME, name_problem
+from mulligan.domain.rollback import Line
+from mulligan.domain.step import MergeStrategy, Milestone, Step, Subplans
 from tests.unit.examples import NOON, a_definition, a_step
 
 CHOICE = Choice(question="Which?", chosen="lark", alternatives=("ply", "own"), rationale="messages")
@@ -103,19 +111,59 @@ def test_only_a_decision_step_can_choose() -> None:
 
 
 def test_a_return_takes_back_the_earliest_change_of_the_steps_that_it_goes_past() -> None:
-    def guidance(name: str, line: int, *, superseded: bool = False) -> Decision:
-        made = a_decision(DecisionType.USER_INTERVENTION, name)
-        return replace(made, decision_id=DecisionId(name), line=line, seq=line * 10, superseded=superseded)
-
     decisions = [
-        guidance("words", 2),
-        guidance("choice", 3),
-        guidance("file", 4),
-        guidance("gone", 5, superseded=True),
+        replace(
+            a_decision(DecisionType.USER_INTERVENTION, name),
+            decision_id=DecisionId(name),
+            line=line,
+            seq=line * 10,
+        )
+        for name, line in (("words", 2), ("choice", 3), ("file", 4), ("instead", 5))
     ]
     corrections = [
         replace(CORRECTION, intervention_id=d.decision_id, redefines=d.decision_id != "words")
         for d in decisions
     ]
-    lines = {seq: line_left_behind(corrections, decisions, seq) for seq in (0, 25, 30, 40, 49)}
-    assert lines == {0: 3, 25: 3, 30: 4, 40: None, 49: None}
+    forks = ((1, None, 0), (2, 1, 15), (3, 2, 25), (4, 3, 35), (5, 2, 22))
+    lines = [Line(line=number, parent_line=parent, fork_seq=seq) for number, parent, seq in forks]
+
+    def tells(line: int, *seqs: int) -> list[int]:
+        return [line_that_tells(lines, corrections, decisions, line, seq) for seq in seqs]
+
+    assert tells(4, 0, 25, 30, 40, 49) == [2, 2, 3, 4, 4]
+    assert tells(5, 12, 22, 50) == [2, 2, 5]  # the fifth left the third and fourth behind
+
+
+def test_the_guidance_for_appended_work_hangs_on_the_decision_and_belongs_to_the_new_step() -> None:
+    step = appended_step(a_definition(), CorrectionId("c"), "choose", again(a_step("choose")))
+    made = addition(CORRECTION, a_decision(DecisionType.CHOICE, "lark"), 5, 7, step)
+    assert (made.parent_decision_id, made.step_index, made.step_name) == ("d", 7, "append to choose")
+    assert made.choice.chosen == "use ply"
+
+
+def test_an_appended_step_has_a_name_that_no_other_has_nor_shares_a_variable_with() -> None:
+    plan = replace(a_definition(), steps=(a_step("append to x"), a_step("append-to-x 2"), a_step("other")))
+    child = again(a_step("x"))
+    step = appended_step(plan, CorrectionId("c"), "x", child)
+    assert (step.name, step.appended, child_of(step)) == ("append to x 3", "c", child)
+    assert isinstance(step.action, Subplans)
+    assert step.action.merge_strategy is MergeStrategy.THREE_WAY
+    assert child_of(a_step("x")) is None
+    long = "x" * LONGEST_NAME
+    names = (again(a_step(long)).name, appended_step(plan, CorrectionId("c"), long, child).name)
+    assert [name_problem(name) for name in names] == [None, None]
+
+
+def test_a_mended_plan_keeps_what_was_appended_behind_as_many_steps_as_before() -> None:
+    def named(name: str) -> Step:
+        return appended_step(a_definition(), CorrectionId(name), name, again(a_step(name)))
+
+    own = [a_step(name) for name in ("one", "two", "three")]
+    plan = replace(a_definition(), steps=tuple(own[:1]))
+    plan = with_step(with_step(plan, 1, named("a")), 2, named("b"))
+    plan = replace(plan, steps=(*plan.steps, own[1], named("c")))
+    mended = with_appended(replace(plan, steps=tuple(own)), plan)
+    names = ["one", "append to a", "append to b", "two", "append to c", "three"]
+    assert [step.name for step in mended.steps] == names
+    shorter = with_appended(replace(plan, steps=tuple(own[:1])), plan)
+    assert [step.name for step in shorter.steps] == ["one", "append to a", "append to b", "append to c"]

@@ -10,7 +10,7 @@ import pytest
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.domain.resource import Sandbox
 from mulligan.domain.snapshot import Snapshot
-from mulligan.errors import RestoreFailed, SystemFailed
+from mulligan.errors import ChangedMeanwhile, RestoreFailed, SystemFailed
 from tests.applying_world import Applied, Checkout, lines, write
 from tests.git_checkouts import CHECKOUTS
 from tests.git_world import run_git
@@ -144,7 +144,7 @@ def test_a_branch_that_someone_else_moves_meanwhile_stays_where_it_is(
         return attempt(git, *words, stdin=stdin)
 
     monkeypatch.setattr(Git, "attempt", other_commits)
-    with pytest.raises(RestoreFailed, match="was moved by someone else meanwhile"):
+    with pytest.raises(ChangedMeanwhile, match="the branch refs/heads/"):
         checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
     assert run_git(checkout.top, "log", "-1", "--format=%s").strip() == "meanwhile"
 

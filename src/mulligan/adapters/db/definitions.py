@@ -85,7 +85,9 @@ def _read_resource(document: "dict[str, object]") -> Resource:
 
 
 def _step(step: Step) -> JsonObject:
+    appended: JsonObject = {"appended": step.appended} if step.appended else {}
     return {
+        **appended,
         "name": step.name,
         "label": step.label,
         "timeout": step.timeout,
@@ -123,7 +125,13 @@ def _action(action: Action) -> JsonObject:
 
 
 def _child(child: ChildPlan) -> Json:
+    own: JsonObject = {"variables": cast("JsonObject", dict(child.variables))} if child.variables else {}
+    given: JsonObject = {"outputs": dict(child.outputs)} if child.outputs else {}
+    described: JsonObject = {"description": child.description} if child.description else {}
     return {
+        **described,
+        **own,
+        **given,
         "name": child.name,
         "depends_on": list(child.depends_on),
         "steps": [_step(s) for s in child.steps],
@@ -137,6 +145,7 @@ def _read_step(document: "dict[str, object]") -> Step:
         label=cast("str | None", document["label"]),
         timeout=cast("float | None", document["timeout"]),
         retries=cast("int", document["retries"]),
+        appended=cast("str | None", document.get("appended")),
     )
 
 
@@ -172,6 +181,9 @@ def _read_subplans(document: "dict[str, object]") -> Subplans:
                 name=str(child["name"]),
                 depends_on=tuple(cast("list[str]", child["depends_on"])),
                 steps=tuple(_read_step(s) for s in cast("list[dict[str, object]]", child["steps"])),
+                description=str(child.get("description", "")),
+                variables=cast("dict[str, str]", child.get("variables", {})),
+                outputs=cast("JsonObject", child.get("outputs", {})),
             )
             for child in cast("list[dict[str, object]]", document["plans"])
         ),

@@ -29,6 +29,7 @@ INSERT INTO plans (
     updated_at
 ) VALUES (?, (SELECT COALESCE(MAX(ordinal), 0) + 1 FROM plans), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
 """
+_NO_STATE = "{}"
 _DEFINE = "INSERT INTO definitions (plan_id, definition_json) VALUES (?, ?)"
 _SAVE = """
 UPDATE plans SET phase = ?, state = ?, attempt = ?, step_index = ?, progress_json = ?, line = ?,
@@ -85,7 +86,7 @@ class SqlPlanRepository:
                 plan.attempt,
                 plan.progress.step_index,
                 len(plan.definition.steps),
-                state_to_text(self._db, plan.plan_id, plan.progress),
+                _NO_STATE,
                 plan.line,
                 plan.current_group_id,
                 plan.last_checkpoint_id,
@@ -98,6 +99,7 @@ class SqlPlanRepository:
             ),
         )
         self._db.execute(_DEFINE, (plan.plan_id, definition_to_text(plan.definition)))
+        self.save(plan)  # long outputs that it begins with are rows of their own, which name the plan
 
     def get(self, plan_id: PlanId) -> Plan:
         """The plan of that id."""

@@ -54,10 +54,10 @@ INSERT INTO decisions (
     alternatives_json, rationale, superseded, created_at
 ) VALUES (
     ?, ?, ?, ?,
-    (
+    COALESCE(?, (
         SELECT decision_id FROM decisions
         WHERE plan_id = ? AND step_index = ? AND superseded = 0 ORDER BY seq LIMIT 1
-    ),
+    )),
     ?, ?, ?, ?, ?, ?, ?, ?, ?
 )
 """
@@ -177,7 +177,7 @@ class SqlDecisionRepository:
         self._db = connection
 
     def add(self, decision: Decision) -> None:
-        """Record a decision as a child of the first live one of its step."""
+        """Record a decision as a child of the one that it names, or of the first live one of its step."""
         choice = decision.choice
         self._db.execute(
             _ADD_DECISION,
@@ -186,6 +186,7 @@ class SqlDecisionRepository:
                 decision.plan_id,
                 decision.seq,
                 decision.line,
+                decision.parent_decision_id,
                 decision.plan_id,
                 decision.step_index,
                 decision.type,

@@ -8,6 +8,7 @@ import queue
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from typing import TypeAlias
 
 from mulligan.domain.ids import PlanId
@@ -68,9 +69,13 @@ class ThreadCrew:
         self._running: list[tuple[threading.Thread, Stopping]] = []
 
     def start(self, plan_id: PlanId, *, retries: int) -> None:
-        """Let a plan run in a thread of its own."""
+        """Let a plan run in a thread of its own, under the guards of the plan that starts it."""
         stopping = Stopping()
-        thread = threading.Thread(target=self._run, args=(plan_id, retries, stopping), name=f"plan {plan_id}")
+        thread = threading.Thread(
+            target=copy_context().run,
+            args=(self._run, plan_id, retries, stopping),
+            name=f"plan {plan_id}",
+        )
         self._running.append((thread, stopping))
         thread.start()
 

@@ -21,6 +21,7 @@ _SECOND_NS = 1_000_000_000
 
 Stamp = tuple[int, int, int, int, int, int, int]
 Stamps = tuple[Stamp | None, ...]  # of the database, its -wal and its -journal; None: not there
+Version = tuple[tuple[int, int, int] | None, ...]  # of the database and its -wal; None: not there, or empty
 
 
 class DatabaseFiles(Struct, frozen=True):
@@ -44,6 +45,13 @@ class DatabaseFiles(Struct, frozen=True):
         wal, _shm, journal = sidecars(self.name)
         with self.folder() as fd:
             return tuple(_stamp(fd, name) for name in (self.name, wal, journal))
+
+    def version(self) -> Version:
+        """What every commit changes, in whatever journal mode; nothing is opened, which would let go of locks."""
+        with self.folder() as fd:
+            found = [_stat(fd, name) for name in (self.name, sidecars(self.name)[0])]
+        files = [st if st and stat.S_ISREG(st.st_mode) and st.st_size else None for st in found]
+        return tuple((st.st_ino, st.st_size, st.st_mtime_ns) if st else None for st in files)
 
     def stat(self, name: str) -> os.stat_result | None:
         """What stands in the database's folder under that name; None for nothing."""

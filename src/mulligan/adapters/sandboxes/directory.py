@@ -1,6 +1,5 @@
 """Sandboxes of folders: the folder is captured, and the snapshot restored into a folder of the plan's own."""
 
-import os
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -79,14 +78,6 @@ class DirectorySandboxes(Private):
         """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
         return self._restore(sandbox, snapshot, observer)
-
-    def remake(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
-        """Make a working copy that is gone anew."""
-        path = Path(sandbox.path)
-        inside = path.is_relative_to(self._home) and not path.parent.is_symlink()
-        if not inside or os.path.lexists(path):
-            raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
-        self._restore(sandbox, snapshot, observer)
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
         """Files are what their bytes are."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from mulligan.adapters.sandboxes.removal import clear_trash, exchange, remove_tree, trash_in
 from mulligan.boundaries import act
 from mulligan.domain.ids import PlanId
+from mulligan.errors import SystemFailed
 
 
 class LocalPlanFolders:
@@ -44,17 +45,33 @@ class LocalPlanFolders:
         with suppress(OSError):  # it holds others
             folder.parent.rmdir()
 
+    def is_free(self, folder: Path) -> bool:
+        """Whether nothing stands in the place of one of a plan's folders here; not where it is another project's."""
+        plan = folder.parent
+        return plan.parent == self._home and not plan.is_symlink() and not os.path.lexists(folder)
+
     def make_beside(self, folder: Path) -> Path:
         """Make an empty folder beside another; gc removes what a killed process leaves of it."""
         copy = folder.with_name(f".copy-{folder.name}")
         remove_tree(copy, self._home)
-        copy.mkdir(mode=0o700)
+        try:
+            copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            copy.mkdir(mode=0o700)
+        except OSError as exc:
+            raise SystemFailed(path=str(copy), reason=exc.strerror or str(exc)) from exc
         return copy
 
     def put_in_place(self, copy: Path, folder: Path) -> None:
-        """Let both change places, and remove what was there."""
-        with act("sandbox.renew"):
-            exchange(copy, folder)
+        """Let both change places, and remove what was there; or give the copy its name, where nothing was."""
+        try:
+            if self.is_free(folder):
+                with act("sandbox.remake"):
+                    copy.rename(folder)
+                return
+            with act("sandbox.renew"):
+                exchange(copy, folder)
+        except OSError as exc:
+            raise SystemFailed(path=str(folder), reason=exc.strerror or str(exc)) from exc
         remove_tree(copy, self._home)
 
     def trash(self) -> "list[Path]":

@@ -8,7 +8,6 @@ from mulligan.domain.resource import Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture
 from mulligan.domain.tree_difference import changed_by_others
-from mulligan.errors import SandboxMissing
 from mulligan.ports import Observer, SandboxOrder, WorkingTree
 
 
@@ -43,10 +42,6 @@ class InPlaceFolders(DirectorySandboxes):
         present = self.capture(sandbox, observer).snapshot
         found = (self._store.difference(present.roots[0], state.roots[0]) for state in (target, before))
         return tuple(f"{sandbox.path}/{path}" for path in changed_by_others(*found))
-
-    def remake(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
-        """Refuse: the folder is the user's to put back."""
-        raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
 
     def remove(self, sandbox: Sandbox) -> None:
         """Leave the folder alone: it is the user's."""

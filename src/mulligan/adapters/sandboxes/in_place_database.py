@@ -13,14 +13,16 @@ from pathlib import Path
 from urllib.parse import quote_from_bytes
 
 from mulligan.adapters.sandboxes.database_copy import MAGIC
-from mulligan.adapters.sandboxes.database_files import DatabaseFiles
+from mulligan.adapters.sandboxes.database_files import DatabaseFiles, Version
 from mulligan.adapters.sandboxes.lock_holders import holders_of
-from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes
+from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
 from mulligan.boundaries import act
+from mulligan.domain.placement import sidecars
 from mulligan.domain.resource import Resource, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.store_report import Capture
 from mulligan.domain.tree_difference import changed_by_others
-from mulligan.errors import DatabaseBusy, ResourceUnsuitable, RestoreFailed
+from mulligan.errors import ChangedMeanwhile, DatabaseBusy, ResourceUnsuitable, RestoreFailed
 from mulligan.ports import Observer, SandboxOrder
 
 _NAP = 0.01
@@ -29,11 +31,20 @@ _ROLLBACK, _WAL = b"\1\1", b"\2\2"
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
+class _Written(Exception):
+    """Someone wrote to the database since it was looked at."""
+
+
 class InPlaceDatabases(SqliteSandboxes):
     """Keeps and restores real databases: nothing is copied or removed. A fork of one is a copy like any other."""
 
     strategy = Strategy.IN_PLACE
     _others_at_work = True  # what stands beside the database is theirs, and they may write at once
+
+    def __init__(self, around: Workplace) -> None:
+        """Work there."""
+        super().__init__(around)
+        self._seen: dict[Path, Version] = {}  # what databases were when they were captured last
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what cannot be copied either, and what only a symlink leads to: it could lead elsewhere later."""
@@ -85,6 +96,12 @@ class InPlaceDatabases(SqliteSandboxes):
                     return True
         return False
 
+    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
+        """Store the database durably, and note as of when: what others commit from then on is not overwritten."""
+        files = self._files(sandbox)
+        self._seen[files.path] = files.version()
+        return super().capture(sandbox, observer)
+
     def remove(self, sandbox: Sandbox) -> None:
         """Leave the database alone: it is the user's."""
         self._memory(sandbox).forget()
@@ -96,35 +113,61 @@ class InPlaceDatabases(SqliteSandboxes):
         project = self._project_home.resolve().parent
         return DatabaseFiles(project, Path(sandbox.path).relative_to(project).parts)
 
+    def _put(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
+        """Put the snapshot in the place of what was looked at; refused where that is not there any more."""
+        try:
+            super()._put(sandbox, snapshot, observer)
+        except _Written as exc:
+            raise ChangedMeanwhile(plan_id=sandbox.plan_id, paths=sandbox.path) from exc
+
     def _replace(self, files: DatabaseFiles, new: Path, shop: Path) -> None:
         """Write the new state into the database that is there, or put it where there is none."""
         wanted = new / files.name
+        now = files.version()
+        if self._seen.pop(files.path, now) != now:
+            raise _Written
         files.clear_odd(shop)
         readable = _head(wanted).startswith(MAGIC) and len(os.listdir(new)) == 1
         if _is_database(files) and readable and not _has_other_names(files):
-            self._write_into(files, wanted)
+            self._write_into(files, wanted, now)
             return
         if _is_database(files):
             self._alone(files)
         _sync(wanted)
         super()._replace(files, new, shop)
 
-    def _write_into(self, files: DatabaseFiles, wanted: Path) -> None:
+    def _write_into(self, files: DatabaseFiles, wanted: Path, looked_at: Version) -> None:
         deadline = time.monotonic() + self._around.busy_limit
+        mode = "wal" if _head(wanted)[_JOURNAL_MODE] == _WAL else "delete"
+        unwritten = False  # whether it was seen, under the lock, that nobody wrote since
 
         def progress(status: int, _left: int, _total: int) -> None:
+            nonlocal unwritten
             if status in _BUSY and time.monotonic() > deadline:
                 raise self._busy(files)
+            if status == sqlite3.SQLITE_OK and not unwritten:
+                if files.version() != looked_at:
+                    raise _Written
+                unwritten = True
 
-        mode = "wal" if _head(wanted)[_JOURNAL_MODE] == _WAL else "delete"
+        other_size = files.head(_PAGE_SIZE.stop)[_PAGE_SIZE] != _head(wanted)[_PAGE_SIZE]
+        recovers = files.stat(sidecars(files.name)[2]) is not None
         try:
             with closing(_open(files, self._around.busy_limit)) as real:
-                if files.head(_PAGE_SIZE.stop)[_PAGE_SIZE] != _head(wanted)[_PAGE_SIZE]:
+                real.execute("PRAGMA synchronous = FULL")  # whatever this SQLite was built with
+                if other_size:
                     real.execute("PRAGMA journal_mode = DELETE")  # in WAL mode no page size can be changed
+                if recovers:
+                    real.execute("PRAGMA schema_version").fetchone()  # of what a dead writer left
+                if other_size or recovers:  # both write to it
+                    looked_at = files.version()
                 with closing(sqlite3.connect(wanted, isolation_level=None)) as source:
                     source.execute("PRAGMA journal_mode = DELETE")  # or its own -wal would have to be written
+                    source.execute("BEGIN")  # else each page would take its locks anew
+                    source.execute("PRAGMA schema_version").fetchone()
                     with act("database.write"):
-                        source.backup(real, pages=-1, sleep=_NAP, progress=progress)
+                        # The lock is taken with the first page, and nothing is committed before the last.
+                        source.backup(real, pages=1, sleep=_NAP, progress=progress)
                 (now,) = real.execute(f"PRAGMA journal_mode = {mode}").fetchone()
         except sqlite3.Error as exc:
             raise self._failed(files, exc) from exc
@@ -133,7 +176,10 @@ class InPlaceDatabases(SqliteSandboxes):
                 path=str(files.path), reason=f"others have it open, so its journal mode stays {now}"
             )
         with files.folder() as fd:
+            assert fd is not None, "it was written"
             os.chmod(files.name, stat.S_IMODE(wanted.stat().st_mode), dir_fd=fd)
+            with act("database.sync"):
+                os.fsync(fd)  # SQLite does not wait for the deletion of its journal, which would undo it all
 
     def _alone(self, files: DatabaseFiles) -> None:
         """See to it that nobody is in the middle of something before the database goes."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.snapshot import Root, Snapshot
 from mulligan.ports import Observer, Publication
 
 
@@ -36,3 +36,13 @@ class Private:
     ) -> tuple[str, ...]:
         """Nothing: there are no others."""
         return ()
+
+    def moved(self, real: Sandbox, one: Snapshot, other: Snapshot) -> tuple[str, ...]:
+        """Nothing: there are files alone."""
+        return ()
+
+    def taken_back(
+        self, real: Sandbox, present: Snapshot, written: Snapshot, before: Snapshot
+    ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
+        """Nothing: there are files alone."""
+        return (), ()

@@ -153,15 +153,6 @@ class SqliteSandboxes(Private):
             self._put(sandbox, snapshot, observer)
         return changes
 
-    def remake(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
-        """Make a working copy that is gone anew, with the folder around it unless that is another resource's."""
-        path, root = Path(sandbox.path), self._files(sandbox).root
-        if root.is_symlink() or root.parent.is_symlink() or os.path.lexists(path):
-            raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
-        self._memory(sandbox).forget()
-        _make_private(root)
-        self.restore(sandbox, snapshot, observer)
-
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
         """Tell whether SQLite reads the same in both, however it is laid out in pages."""
         if one.same_as(other):

@@ -12,6 +12,7 @@ from mulligan.adapters.tools.environment import CALL_MARK
 from mulligan.adapters.tools.launcher_process import Event, LauncherProcess
 from mulligan.adapters.tools.printed import Recorded
 from mulligan.adapters.tools.survivors import end_marked
+from mulligan.boundaries import act
 from mulligan.domain.bounds import Bounds
 from mulligan.domain.ids import CallId, PlanId
 from mulligan.domain.json_value import Json
@@ -141,8 +142,9 @@ class Launchers:
         launcher = self._take(plan_id, command.bounds)
         sent = False
         try:
-            launcher.send(b"start", *words)
-            sent = True
+            with act("call.start"):
+                launcher.send(b"start", *words)
+                sent = True
             event = launcher.next_event(recorded, deadline)
         except BaseException as exc:
             # Of a request that was cut off the launcher understands nothing that follows: no grace then.

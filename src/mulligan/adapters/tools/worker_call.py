@@ -19,6 +19,7 @@ from mulligan.adapters.tools.processes import (
 )
 from mulligan.adapters.tools.survivors import end_marked
 from mulligan.adapters.tools.worker_process import WorkerProcess, Workers
+from mulligan.boundaries import act
 from mulligan.domain.decision import Choice
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import Json, JsonObject
@@ -126,7 +127,8 @@ class _Run:
 
     def to_end(self, call: JsonObject) -> JsonObject:
         """Send the call and serve what the function asks for, until it returns or fails."""
-        self._worker.send(call)
+        with act("call.start"):
+            self._worker.send(call)
         while True:
             message = self._message(self._event())
             if "stale" in message:

@@ -35,6 +35,7 @@ from mulligan.adapters.sandboxes.git.publishing import Publishing
 from mulligan.adapters.sandboxes.git.readiness import refuse_unready
 from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories, pins_of
 from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
+from mulligan.adapters.sandboxes.git.standings import Standings
 from mulligan.adapters.sandboxes.git.starting import commit_start, make_anew
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.removal import remove_tree
@@ -42,7 +43,7 @@ from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.snapshot import Root, Snapshot
 from mulligan.domain.store_report import Capture, PathChange, Survey
 from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import NotBuiltYet, ResourceUnsuitable
@@ -183,21 +184,37 @@ class InPlaceCheckouts(InPlaceFolders):
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
     ) -> tuple[str, ...]:
-        """The paths that hold what is of neither, and HEAD or its branch; the index changes by looking at it."""
+        """The paths that hold what is of neither, and HEAD, its branch or the index."""
         present = self.capture(sandbox, observer).snapshot
-        files, position = (
-            changed_by_others(
-                *(self._store.difference(present.roots[r], s.roots[r]) for s in (target, before))
-            )
-            for r in (0, 1)
+        files = changed_by_others(
+            *(self._store.difference(present.roots[0], s.roots[0]) for s in (target, before))
         )
-        moved = (f"{_GIT}/{path}" for path in position if path in ("HEAD", "branch"))
-        return tuple(f"{sandbox.path}/{path}" for path in (*files, *moved))
+        with self._standings(sandbox) as (standings, _):
+            moved = standings.of_neither(present.roots[1], target.roots[1], before.roots[1])
+        return (*(f"{sandbox.path}/{path}" for path in files), *_in_git(sandbox, moved))
+
+    def moved(self, real: Sandbox, one: Snapshot, other: Snapshot) -> tuple[str, ...]:
+        """HEAD, its branch and the index, where they differ."""
+        with self._standings(real) as (standings, _):
+            return _in_git(real, standings.apart(one.roots[1], other.roots[1]))
+
+    def taken_back(
+        self, real: Sandbox, present: Snapshot, written: Snapshot, before: Snapshot
+    ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
+        """Where the checkout stood; what others moved or staged meanwhile stays."""
+        with self._standings(real) as (standings, shop):
+            position = self._folder(shop / "position")
+            roots = (present.roots[1], written.roots[1], before.roots[1])
+            try:
+                root, left = standings.taken_back(*roots, position)
+            finally:
+                self._store.forget_tree(position)
+        return (root,), _in_git(real, left)
 
     def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         """Make the working tree, HEAD, its branch and the index exactly what the snapshot holds; idempotent."""
-        changes = super().restore(sandbox, Snapshot(snapshot.roots[:1]), observer)
-        with self._position(sandbox) as (staged, position):
+        with self._position(sandbox) as (staged, position):  # first: what others move from now on is theirs
+            changes = super().restore(sandbox, Snapshot(snapshot.roots[:1]), observer)
             moved = self._store.restore(Snapshot(snapshot.roots[1:]), staged, observer)
             if moved:
                 position.put_back(staged.path)
@@ -254,12 +271,18 @@ class InPlaceCheckouts(InPlaceFolders):
         """Where the checkout stands now, as a folder that the store can take."""
         with self._stage(sandbox) as shop:
             tree = self._folder(shop / "position")
-            position = Position(self._git, self._repository_of(sandbox))
+            position = Position(self._git, self._repository_of(sandbox), sandbox.plan_id)
             position.write_down(tree.path)
             try:
                 yield tree, position
             finally:
                 self._store.forget_tree(tree)
+
+    @contextmanager
+    def _standings(self, sandbox: Sandbox) -> Generator[tuple[Standings, Path]]:
+        """What compares stored positions, and the folder that it works in."""
+        with self._stage(sandbox) as shop:
+            yield Standings(self._git, self._repository_of(sandbox), self._store, shop), shop
 
     @contextmanager
     def _stage(self, sandbox: Sandbox) -> Generator[Path]:
@@ -306,6 +329,10 @@ class InPlaceCheckouts(InPlaceFolders):
 def _rules(repository: Repository) -> Path:
     """Where the user says what is ignored and filtered besides the working tree's own rules."""
     return repository.common_dir / "info"
+
+
+def _in_git(sandbox: Sandbox, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{sandbox.path}/{_GIT}/{name}" for name in names)
 
 
 def _inside(changes: tuple[PathChange, ...]) -> tuple[PathChange, ...]:

@@ -46,7 +46,10 @@ def index_locked(index: Path, data: bytes | None, mtime_ns: int | None) -> Gener
                 with act("position.index"):
                     lock.rename(index) if data is not None else index.unlink(missing_ok=True)
             finally:
-                lock.unlink(missing_ok=True)
+                if _is_named(
+                    lock, file.fileno()
+                ):  # else it is the index by now, and a git command may have its own
+                    lock.unlink()
                 draft.unlink()
         _sync(index.parent)
     except FileExistsError as exc:
@@ -71,13 +74,21 @@ def clear_abandoned(index: Path) -> None:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return  # nobody of ours made that
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if lock.exists() and os.path.samestat(lock.lstat(), os.fstat(fd)):
+        if _is_named(lock, fd):
             lock.unlink()
         draft.unlink()
     except BlockingIOError:
         return  # its maker lives
     finally:
         os.close(fd)
+
+
+def _is_named(path: Path, fd: int) -> bool:
+    """Whether that is a name of an open file."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(fd))
+    except FileNotFoundError:
+        return False
 
 
 def _sync(path: Path) -> None:

@@ -7,11 +7,13 @@ import os
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.index_entries import same_entries
 from mulligan.adapters.sandboxes.git.index_lock import index_locked
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.staged import keep_staged
 from mulligan.boundaries import act
-from mulligan.errors import RestoreFailed
+from mulligan.domain.ids import PlanId
+from mulligan.errors import ChangedMeanwhile, RestoreFailed
 
 BRANCHES = "branches"  # where all of them stood: the one that HEAD is moved away from goes back as well
 STAGED = "staged.pack"  # what the index names and HEAD has not: no ref keeps it
@@ -23,9 +25,10 @@ _ON, _BACK = "mulligan", "mulligan: going back"  # in reflogs
 class Position:
     """The part of a user's git directory that goes back with the files."""
 
-    def __init__(self, git: Git, repository: Repository) -> None:
+    def __init__(self, git: Git, repository: Repository, plan_id: PlanId) -> None:
         """Read and write it through git, without hooks; the index as git's own protocol has it."""
         self._repository = repository
+        self._plan_id = plan_id
         self._seen: tuple[str | None, str | None] = (None, None)
         self._there = git.on(repository.top, GIT_DIR=repository.git_dir, GIT_COMMON_DIR=repository.common_dir)
 
@@ -42,7 +45,8 @@ class Position:
         index = self._repository.git_dir / "index"
         if index.is_file():
             st = index.stat()
-            (folder / "index").write_bytes(index.read_bytes())
+            (folder / "index").write_bytes(data := index.read_bytes())
+            self._seen_beside(folder).write_bytes(data)
             # Git tells files that changed right after the index was written by its time.
             os.utime(folder / "index", ns=(st.st_mtime_ns, st.st_mtime_ns))
             keep_staged(self._there, commit, folder / STAGED)
@@ -57,7 +61,10 @@ class Position:
         if (folder / STAGED).exists():
             self._write("unpack-objects", "-q", stdin=(folder / STAGED).read_bytes())
         data, mtime_ns = self._refreshed(folder / "index")
-        with index_locked(self._repository.git_dir / "index", data, mtime_ns):
+        index = self._repository.git_dir / "index"
+        with index_locked(index, data, mtime_ns):
+            if not same_entries(self._there, self._seen_beside(folder), index):
+                raise ChangedMeanwhile(plan_id=self._plan_id, paths=str(index))
             if left and left != name and left in noted_then:
                 self._write("update-ref", "-m", _BACK, left, noted_then[left])
             self._move_head(name, commit)
@@ -68,6 +75,10 @@ class Position:
         for needed in (standing_in(folder)[1], _branches(folder / BRANCHES).get(left or "")):
             if needed is not None:
                 self._require(needed)
+
+    def _seen_beside(self, folder: Path) -> Path:
+        """The index as it was when it was written down, beside what was: there it may be changed."""
+        return folder.with_name(f"{folder.name}-index")
 
     def _move_head(self, name: str | None, commit: str | None) -> None:
         """Let HEAD name a branch, and that one a commit; or a commit by itself."""
@@ -86,9 +97,8 @@ class Position:
         if before == commit:
             return
         if name == seen_name and before != seen:
-            raise RestoreFailed(
-                path=str(self._repository.top),
-                reason=f"the branch {name} was moved by someone else meanwhile",
+            raise ChangedMeanwhile(
+                plan_id=self._plan_id, paths=f"the branch {name} of {self._repository.top}"
             )
         if commit is None:
             self._write("update-ref", "-d", name, before or "")

@@ -14,6 +14,7 @@ from mulligan.adapters.sandboxes.git.private import git_dirs_under
 from mulligan.adapters.sandboxes.git.repositories import pins_of
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.starting import commit_start, make_anew
+from mulligan.boundaries import act
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Sandbox
@@ -41,7 +42,8 @@ class Rebuilding:
         """Make the repository with the commit that the sandbox started from."""
         pins = pins_of(self._sandbox.plan_id, self._sandbox.resource)
         lenders = (repository.git_dir, *git_dirs_under(repository.git_dir / "modules"))
-        make_anew(self._bare, repository, pins, lenders)
+        with act("git.remake"):
+            make_anew(self._bare, repository, pins, lenders)
         self._stand(self._sandbox.base)
         borrowed = pinned_trees(self._git, repository.git_dir, pins)
         commit_start(self._bare, repository, self._files.path, self._own.path / "index", borrowed)

@@ -1,0 +1,42 @@
+"""The settings of a project in the hands of a caller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mulligan.config import Entry, Source, parse_value, setting_named
+
+if TYPE_CHECKING:
+    from mulligan.bootstrap.services import Services
+
+
+class Configuration:
+    """The settings of a project."""
+
+    def __init__(self, *, services: Services) -> None:
+        """Change the project's own file."""
+        self._services = services
+
+    def list(self) -> Sequence[Entry]:
+        """Every setting with its value and where it comes from."""
+        return self._services.shown_settings()
+
+    def get(self, key: str) -> Entry:
+        """One setting."""
+        name = setting_named(key, Source.COMMAND_LINE).key
+        return next(entry for entry in self.list() if entry.key == name)
+
+    def set(self, key: str, value: str) -> Entry:
+        """Set a key for this project, if the value is one it can have."""
+        from mulligan.adapters.settings import set_setting
+
+        parsed = parse_value(key, value, Source.COMMAND_LINE)
+        set_setting(self._services.settings_file, Source.PROJECT_FILE, key, parsed)
+        return self.get(key)
+
+    def unset(self, key: str) -> bool:
+        """Forget a key of this project; tells whether it was set."""
+        from mulligan.adapters.settings import unset_setting
+
+        return unset_setting(self._services.settings_file, Source.PROJECT_FILE, key)
