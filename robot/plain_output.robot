@@ -42,7 +42,7 @@ Errors Go To Stderr With A Next Step
 The Rich Format Can Be Asked For
     FOR    ${line}    ${word}    IN
     ...    plan status tour    is execute/complete
-    ...    plan log tour    plan_created
+    ...    plan log tour    recorded as tour
     ...    plan tree tour    Which?
     ...    plan diff tour    new.txt
     ...    checkpoint list tour    post_execute
@@ -55,7 +55,7 @@ The Rich Format Can Be Asked For
     END
 
 A Reader That Went Away Is No Error
-    FOR    ${line}    IN    plan log    checkpoint list --format json    config list --format yaml
+    FOR    ${line}    IN    plan log    plan status --watch    checkpoint list --format json    config list --format yaml
         @{words}=    Split String    ${line}
         ${ended}=    Run For A Reader That Went Away    @{words}
         Should Be Empty    ${ended.stderr}

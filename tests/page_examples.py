@@ -47,8 +47,10 @@ _FENCE = re.compile(r"^```(?P<language>\w+)(?P<needs>[^\n]*)\n(?P<text>.*?)^```$
 _FLEETING = (
     (re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b"), "ID"),
     (re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{40})\b"), "HASH"),
-    (re.compile(r"\b\d{4}-\d\d-\d\d[ T][\d:.]+(\+[\d:]+|Z)?"), "TIME"),
-    (re.compile(r"\b\d+(\.\d+)?( ms\b| bytes\b| B\b)"), r"N\2"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d([ T][\d:.]+(\+[\d:]+|Z)?)?"), "TIME"),
+    (re.compile(r"\b\d\d:\d\d:\d\d\b"), "TIME"),
+    (re.compile(r"\b\d+(\.\d+)? m?s\b"), "LASTING"),
+    (re.compile(r"\b\d+(\.\d+)?( bytes\b| B\b)"), r"N\2"),
     (re.compile(r'("duration_ms": |size_bytes: )\d+'), r"\1N"),
     (re.compile(r" +"), " "),
 )

@@ -21,7 +21,7 @@ class Watcher:
     def event(self, event: Event) -> None:
         raise AssertionError("a store records no events")
 
-    def output(self, data: bytes) -> None:
+    def output(self, plan_id: str, data: bytes) -> None:
         raise AssertionError("a store prints nothing")
 
     def progress(self, what: str, done: int, total: int | None) -> None:

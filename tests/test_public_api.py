@@ -23,8 +23,8 @@ steps:
 
 NAMES = """
 Application CheckpointView Checkpoints Configuration Corrected Diagnosis Diff Event Execution ExportedFolder Listing
-MulliganError PlanLine PlanStatus Project Pruning Resource ResumePreview Rollback Session State StepContext SweepReport
-Tools TreeNode Verification directory errors git init open sqlite tool
+MulliganError PlanLine PlanProgress PlanStatus Project Pruning Resource ResumePreview Rollback Session State StepContext
+SweepReport Timeline Tools TreeNode Verification directory errors git init open sqlite tool
 """
 
 # What programs call, with the names they may give.
@@ -41,7 +41,10 @@ SIGNATURES = {
     "Project.session": "self name resources description config on_failure resume take_over",
     "Project.status": "self plan",
     "Project.plans": "self state limit",
-    "Project.log": "self plan limit",
+    "Project.log": "self plan limit after",
+    "Project.timeline": "self plan limit",
+    "Project.progress": "self plan",
+    "Project.changes": "self",
     "Project.tree": "self plan superseded",
     "Project.diff": "self plan old new binary",
     "Project.correct": "self decision guidance mode choose mended execute dry_run",

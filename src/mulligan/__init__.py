@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mulligan.application.listing import Listing
     from mulligan.application.plan_executor import Execution
     from mulligan.application.plan_resume_service import ResumePreview
+    from mulligan.application.progress_queries import PlanProgress
     from mulligan.application.prune_service import Pruning
     from mulligan.application.queries import PlanLine, PlanStatus
     from mulligan.application.rollback_service import Rollback
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from mulligan.domain.history_tree import TreeNode
     from mulligan.domain.plan import State
     from mulligan.domain.resource import Resource
+    from mulligan.domain.timeline import Timeline
     from mulligan.errors import MulliganError
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "Listing",
     "MulliganError",
     "PlanLine",
+    "PlanProgress",
     "PlanStatus",
     "Project",
     "Pruning",
@@ -65,6 +68,7 @@ __all__ = [
     "State",
     "StepContext",
     "SweepReport",
+    "Timeline",
     "Tools",
     "TreeNode",
     "Verification",
@@ -91,6 +95,7 @@ _HOMES = {
     "Listing": "mulligan.application.listing",
     "MulliganError": "mulligan.errors",
     "PlanLine": "mulligan.application.queries",
+    "PlanProgress": "mulligan.application.progress_queries",
     "PlanStatus": "mulligan.application.queries",
     "Project": "mulligan.bootstrap.project",
     "Pruning": "mulligan.application.prune_service",
@@ -101,6 +106,7 @@ _HOMES = {
     "State": "mulligan.domain.plan",
     "StepContext": "mulligan.adapters.tools.step_context",
     "SweepReport": "mulligan.application.sweep_service",
+    "Timeline": "mulligan.domain.timeline",
     "Tools": "mulligan.bootstrap.tools",
     "TreeNode": "mulligan.domain.history_tree",
     "Verification": "mulligan.application.checkpoint_library",

@@ -24,7 +24,7 @@ READING = {
     "checkpoint show written": ["written", "state_hash", "step_index: 1"],
     "checkpoint diff first written": ["+++ b/a.txt", "-old", "+new"],
     "plan list": ["tour", "execute/complete", "3/3"],
-    "plan log": ["plan_created", "question: Which?", "label: written"],
+    "plan log": ["recorded as tour", "decision Which? -> this", "checkpoint manual 'written'"],
     "plan tree": ["decision in step choose: Which? -> this", "checkpoint manual 'chosen' at step 3"],
     "plan diff": ["+++ b/a.txt", "-old", "+new"],
     "plan status": ["execute/complete", "write", "choose", "mark", "sandbox of workspace"],

@@ -1,5 +1,6 @@
 """What a newcomer stumbles over: words that count right, say which way a plan went, and know what was meant."""
 
+import re
 from contextlib import chdir
 from pathlib import Path
 
@@ -127,7 +128,12 @@ def test_no_word_is_cut_on_a_narrow_terminal(
         with chdir(project):
             assert run(["checkpoint", "list", "--format", "rich"]) == 0
         drawn = capfdbinary.readouterr().out.decode()
-        assert sorted(drawn.split()) == sorted(plain.split())
+        assert _words(drawn) == _words(plain)
+
+
+def _words(text: str) -> list[str]:
+    """The words of an answer but for times, which are told in another way where someone looks."""
+    return sorted(re.sub(r"\d{4}-\d\d-\d\d [\d:]{8}|\d+ \w+ ago|just now", "", text).split())
 
 
 def test_help_has_its_short_name_everywhere(shown) -> None:

@@ -25,7 +25,7 @@ class Watching:
         """Something was recorded."""
         self._act(event)
 
-    def output(self, data: bytes) -> None:
+    def output(self, plan_id: str, data: bytes) -> None:
         """A tool printed something."""
 
     def progress(self, what: str, done: int, total: int | None) -> None:

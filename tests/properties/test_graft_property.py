@@ -41,7 +41,7 @@ class _Quiet:
     def event(self, event: object) -> None:
         """Nothing."""
 
-    def output(self, data: bytes) -> None:
+    def output(self, plan_id: str, data: bytes) -> None:
         """Nothing."""
 
     def progress(self, what: str, done: int, total: int | None) -> None:

@@ -61,7 +61,7 @@ def test_a_second_claimant_is_told_who_and_since_when(tmp_path: Path) -> None:
         with pytest.raises(PlanBusy) as refusal, locks(tmp_path).hold(PLAN):
             pass
         assert refusal.value.facts["pid"] == process.pid
-        assert refusal.value.facts["since"] == SINCE.isoformat()
+        assert refusal.value.facts["since"] == SINCE
         holder = locks(tmp_path).holder(PLAN)
         assert holder is not None
         assert holder.pid == process.pid

@@ -70,7 +70,7 @@ class FilePlanLocks:
             return
         # In another container its number is someone else's; and this process may hold it, for a session.
         if holder.pid == os.getpid() or not self._is_ours_to_end(plan_id, holder):
-            raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
+            raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
         try:
             os.kill(holder.pid, signal.SIGTERM)
         except ProcessLookupError:
@@ -78,7 +78,7 @@ class FilePlanLocks:
         deadline = time.monotonic() + _STOP_PATIENCE
         while self.holder(plan_id) is not None:
             if time.monotonic() > deadline:
-                raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
+                raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
             time.sleep(_PAUSE)
 
     def take_over(self, plan_id: PlanId, children: Sequence[PlanId]) -> list[PlanId]:
@@ -91,7 +91,7 @@ class FilePlanLocks:
             return []
         if self._is_ours_to_end(plan_id, holder):
             if holder.pid == os.getpid():  # for a session that is open in another part of this program
-                raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
+                raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(holder.pid, signal.SIGKILL)
             deadline = time.monotonic() + _DEATH_PATIENCE
@@ -156,7 +156,7 @@ class FilePlanLocks:
 
     def _busy(self, plan_id: PlanId, fd: int) -> PlanBusy:
         holder = _read_holder(fd)
-        return PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since.isoformat())
+        return PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
 
 
 def _refuse_lost(plan_id: PlanId, fd: int) -> None:

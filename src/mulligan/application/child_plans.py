@@ -30,7 +30,7 @@ class ChildPlans:
         """Refuse to end children that somebody works on."""
         for child in children:
             if holder := self._locks.holder(child.plan_id):
-                raise PlanBusy(plan_id=child.plan_id, pid=holder.pid, since=holder.since.isoformat())
+                raise PlanBusy(plan_id=child.plan_id, pid=holder.pid, since=holder.since)
 
     def cancel(self, db: Transaction, children: Sequence[Child], reason: str, at: datetime) -> None:
         """End children in the transaction of their parent."""

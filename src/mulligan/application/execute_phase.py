@@ -288,7 +288,7 @@ class StepInProgress:
 
     def output(self, data: bytes) -> None:
         """Show what the tool printed, live."""
-        self._run.observer.output(data)
+        self._run.observer.output(self._run.plan.plan_id, data)
 
     def save_memory(self, memory: JsonObject) -> None:
         """Take over the tool's StepContext.state."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mulligan.domain.json_value import JsonObject
     from mulligan.domain.resource import Sandbox, Strategy
     from mulligan.domain.step import StepRecord
+    from mulligan.domain.timeline import Timeline
     from mulligan.ports import Database, PlanLocks, StoredTrees, Transaction
 
 
@@ -194,14 +195,19 @@ class Queries:
         ]
         return Listing(lines, older=older)
 
-    def log(self, plan_id: PlanId, limit: int | None) -> Listing[Event]:
-        """What happened to a plan, in order; of more than `limit` entries the newest."""
+    def log(self, plan_id: PlanId, limit: int | None, after: int) -> Listing[Event]:
+        """What happened to a plan after that sequence number, in order; of more than `limit` entries the newest."""
         from mulligan.application.listing import Listing
 
         with self._database.reading() as db:
-            found = db.events.list(plan_id, limit=limit)
-            older = 0 if limit is None else db.events.count(plan_id) - len(found)
+            found = db.events.list(plan_id, limit=limit, after=after)
+            older = 0 if limit is None else db.events.count(plan_id, after=after) - len(found)
         return Listing(found, older=older)
+
+    def timeline(self, plan_id: PlanId, limit: int | None) -> Timeline:
+        """The log of a plan with what was left behind beside it, and those of its child plans where they began."""
+        with self._database.reading() as db:
+            return _timeline(db, db.plans.get(plan_id), limit)
 
     def tree(self, plan_id: PlanId, *, superseded: bool) -> TreeNode:
         """A plan's decisions and checkpoints as a tree; with or without what was left behind."""
@@ -258,6 +264,15 @@ class Queries:
             recoverable=plan.definition.rollback_policy.enabled,
             hint=resume,
         )
+
+
+def _timeline(db: Transaction, plan: Plan, limit: int | None) -> Timeline:
+    from mulligan.domain.timeline import timeline
+
+    plan_id = plan.plan_id
+    children = {str(c.plan_id): _timeline(db, c.plan, limit) for c in db.children.list(plan_id)}
+    events = db.events.list(plan_id, limit=limit)
+    return timeline(plan, db.history.lines(plan_id), events, db.checkpoints.summaries(plan_id), children)
 
 
 def _tree(db: Transaction, plan: Plan, *, superseded: bool) -> TreeNode:

@@ -32,7 +32,7 @@ from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, Plan, PlanDefinition, PlanFailure, State
 from mulligan.domain.resource import Sandbox
 from mulligan.domain.rollback import Line, live_segments
-from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.step import reset_steps, steps_of_session
 from mulligan.domain.undoing import Undoing
 from mulligan.errors import (
     ChangedMeanwhile,
@@ -327,13 +327,13 @@ class ReturnService:
         )
         recorded = db.steps.list(plan_id)
         if plan.definition.session:
-            steps = _of_session(recorded, target.state.steps, failed=failure is not None)
+            steps = steps_of_session(recorded, target.state.steps, failed=failure is not None)
             db.steps.replace(plan_id, 0, steps)
         elif plan.definition != run.plan.definition:
             db.plans.redefine(plan)
             db.steps.replace(plan_id, 0, steps_at(plan.definition, recorded, target.step_index))
         else:
-            for step in _reset(recorded, target.step_index, failed=failure is not None):
+            for step in reset_steps(recorded, target.step_index, failed=failure is not None):
                 db.steps.save(plan_id, step)
         return plan
 
@@ -380,25 +380,3 @@ def _entry(intent: Intent, target: CheckpointGroup, changes: Changes, at: dateti
         },
         at=at,
     )
-
-
-def _reset(steps: Sequence[StepRecord], step_index: int, *, failed: bool) -> list[StepRecord]:
-    """The steps as they are when `step_index` of them are complete; one that failed stays visible as failed."""
-    reset: list[StepRecord] = []
-    for step in steps:
-        if step.index < step_index:
-            if step.status is not StepStatus.DONE:
-                reset.append(replace(step, status=StepStatus.DONE))
-        elif step.status is not StepStatus.PENDING and not (failed and step.status is StepStatus.FAILED):
-            reset.append(replace(step, status=StepStatus.PENDING, duration_ms=None))
-    return reset
-
-
-def _of_session(steps: Sequence[StepRecord], complete: Sequence[str], *, failed: bool) -> list[StepRecord]:
-    """The steps of a session when these are complete; nobody knows which come next, but one that failed is told."""
-    took = {(s.index, s.name): s.duration_ms for s in steps if s.status is StepStatus.DONE}
-    done = [
-        StepRecord(index=index, name=name, status=StepStatus.DONE, duration_ms=took.get((index, name)))
-        for index, name in enumerate(complete)
-    ]
-    return done + [s for s in steps if failed and s.index == len(done) and s.status is StepStatus.FAILED]

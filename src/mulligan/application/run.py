@@ -27,6 +27,12 @@ class Entry(Struct, frozen=True, kw_only=True):
     at: datetime
 
 
+def at_work(plan: Plan, now: datetime) -> Entry:
+    """What the log says when the steps of a plan are begun, or gone on with."""
+    data: JsonObject = {"state": plan.state.value, "steps": len(plan.definition.steps)}
+    return Entry(type=EventType.PLAN_STATE, data=data, at=now)
+
+
 Record: TypeAlias = Entry | ToolCall | StepRecord | Decision
 
 

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from mulligan.application.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.plan_resume_service import PlanResumeService
 from mulligan.application.recorder import Recorder
-from mulligan.application.run import Entry, Run
+from mulligan.application.run import Entry, Run, at_work
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import CheckpointType
@@ -62,8 +62,9 @@ class RunStages:
 
     def go_on(self, run: Run) -> None:
         """Bring the plan into `processing` as it stands."""
-        plan = replace(run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, self._clock.now()), failure=None)
-        self._recorder.record(run, plan, ())
+        now = self._clock.now()
+        plan = replace(run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now), failure=None)
+        self._recorder.record(run, plan, [at_work(plan, now)])
 
     def begin(self, run: Run) -> None:
         """Take the group before the first step, where there is none yet."""

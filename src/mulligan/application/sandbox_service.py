@@ -11,7 +11,7 @@ from mulligan.application.checkpoint_service import what_is_not_held
 from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.real_places import refuse_taken, refuse_under_way
 from mulligan.application.recorder import Recorder
-from mulligan.application.run import Entry, Record, Run
+from mulligan.application.run import Entry, Record, Run, at_work
 from mulligan.boundaries import act
 from mulligan.config import Settings
 from mulligan.domain.counting import counted
@@ -232,7 +232,7 @@ class SandboxService:
                 db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes name them now
                 db.plans.save(plan)
                 db.intents.close(intent.intent_id)
-                events = self._recorder.write(db, plan, [*run.pending, *records])
+                events = self._recorder.write(db, plan, [*run.pending, at_work(plan, now), *records])
         run.plan = plan
         run.pending = []
         run.sandboxes = tuple(sandbox for sandbox, _ in made)

@@ -130,7 +130,7 @@ class _Undoing:
 
     def output(self, data: bytes) -> None:
         """Show what the tool printed, live."""
-        self._run.observer.output(data)
+        self._run.observer.output(self._run.plan.plan_id, data)
 
     def save_memory(self, memory: JsonObject) -> None:
         """Leave the plan's memory as it is: it comes back with the group."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mulligan.application.listing import Listing
     from mulligan.application.plan_executor import Execution
     from mulligan.application.plan_resume_service import ResumePreview
+    from mulligan.application.progress_queries import PlanProgress
     from mulligan.application.queries import PlanLine, PlanStatus
     from mulligan.application.rollback_service import Rollback
     from mulligan.application.sweep_service import SweepReport
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from mulligan.domain.plan import PlanDefinition, State
     from mulligan.domain.resource import Resource
     from mulligan.domain.step import ChildPlan
+    from mulligan.domain.timeline import Timeline
     from mulligan.ports import Observer
 
 _LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
@@ -187,9 +189,21 @@ class Project:
         """The plans, oldest first; of more than `limit` the newest."""
         return self._services.queries.plans(state, limit)
 
-    def log(self, plan: str, *, limit: int | None = None) -> Listing[Event]:
-        """What happened to a plan, in order; of more than `limit` entries the newest."""
-        return self._services.queries.log(self._plan_id(plan), limit)
+    def log(self, plan: str, *, limit: int | None = None, after: int = 0) -> Listing[Event]:
+        """What happened to a plan after that sequence number, in order; of more than `limit` entries the newest."""
+        return self._services.queries.log(self._plan_id(plan), limit, after)
+
+    def timeline(self, plan: str, *, limit: int | None = None) -> Timeline:
+        """The log of a plan and its child plans, with what is live and what was left behind beside it."""
+        return self._services.queries.timeline(self._plan_id(plan), limit)
+
+    def progress(self, plan: str) -> PlanProgress:
+        """How far a plan that someone works on is, with its child plans: what is looked at again and again."""
+        return self._services.progress.of(self._plan_id(plan))
+
+    def changes(self) -> int:
+        """A number that is another one after another process recorded something; cheap to ask for often."""
+        return self._services.database.changes()
 
     def tree(self, plan: str, *, superseded: bool = False) -> TreeNode:
         """A plan's decisions and checkpoints as a tree; superseded ones on request."""

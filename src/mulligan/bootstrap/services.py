@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mulligan.application.plan_executor import PlanExecutor
     from mulligan.application.plan_service import PlanService
     from mulligan.application.plan_unapply_service import PlanUnapplyService
+    from mulligan.application.progress_queries import ProgressQueries
     from mulligan.application.prune_service import PruneService
     from mulligan.application.resolve_service import ResolveService
     from mulligan.application.rollback_service import RollbackService
@@ -45,6 +46,13 @@ class Services(Machinery):
     def queries(self) -> Queries:
         """What screens show."""
         return Queries(database=self.database, locks=self._locks, trees=self._trees)
+
+    @cached_property
+    def progress(self) -> ProgressQueries:
+        """What is looked at again and again while someone works on a plan."""
+        from mulligan.application.progress_queries import ProgressQueries
+
+        return ProgressQueries(database=self.database, locks=self._locks)
 
     @cached_property
     def checkpoint_queries(self) -> CheckpointQueries:

@@ -37,6 +37,27 @@ class Table(Struct, frozen=True):
     rows: tuple[tuple[str, ...], ...]
 
 
+class Span(Struct, frozen=True):
+    """Some words of a row, and how they look where the terminal can: words of a rich style."""
+
+    text: str
+    style: str = ""
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One row of a drawing: what is drawn before it, its words, and what is drawn before those that need a new line."""
+
+    lead: tuple[Span, ...]
+    words: tuple[Span, ...]
+    rest: str
+
+
+class Drawing(Struct, frozen=True):
+    """Rows with lines and branches before them."""
+
+    rows: tuple[Row, ...]
+
+
 class Patch(Struct, frozen=True):
     """A patch: for programs byte by byte and nothing else, on a terminal in colours and with a summary."""
 
@@ -44,7 +65,7 @@ class Patch(Struct, frozen=True):
     summary: tuple[Line | Table, ...]
 
 
-Block: TypeAlias = Line | Table | Patch
+Block: TypeAlias = Line | Table | Drawing | Patch
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mulligan.cli.answer import Answer, Line, Table
+from mulligan.cli.answer import Answer, Format, Line, Table
 from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.encode import encode
 from mulligan.cli.groups import SuggestingGroup
-from mulligan.cli.times import local_time
+from mulligan.cli.times import ago, local_time
 from mulligan.domain.counting import counted
 from mulligan.errors import SnapshotDamaged
 
@@ -44,7 +45,7 @@ def list_checkpoints(invocation: Invocation, plan: str, superseded: bool, limit:
     views = invocation.project().checkpoints.list(plan, superseded=superseded, limit=limit)
     return Answer(
         data={"checkpoints": views},
-        blocks=[_table(views)] if views else [Line("no checkpoints yet")],
+        blocks=[_table(invocation, views)] if views else [Line("no checkpoints yet")],
         messages=not_shown(views.older, "group"),
     )
 
@@ -54,7 +55,9 @@ def list_checkpoints(invocation: Invocation, plan: str, superseded: bool, limit:
 def show(invocation: Invocation, checkpoint: str) -> Answer:
     """Show one checkpoint, or those of a group, in full."""
     views = invocation.project().checkpoints.show(checkpoint)
-    return Answer(data=_one_or_all(views), blocks=[line for view in views for line in _in_full(view)])
+    return Answer(
+        data=_one_or_all(views), blocks=[line for view in views for line in _in_full(invocation, view)]
+    )
 
 
 @command(group, "diff", example="mulligan checkpoint diff draft latest | git apply", codes=(0, 1, 2, 3))
@@ -79,7 +82,7 @@ def diff(invocation: Invocation, old: str, new: str, binary: bool) -> Answer:
 def create(invocation: Invocation, plan: str, label: str) -> Answer:
     """Take a labelled checkpoint of a plan that nothing works on."""
     views, messages = invocation.project().checkpoints.take(plan, label)
-    return Answer(data=_one_or_all(views), blocks=[_table(views)], messages=messages)
+    return Answer(data=_one_or_all(views), blocks=[_table(invocation, views)], messages=messages)
 
 
 @command(group, "verify", example="mulligan checkpoint verify --quick", codes=(0, 1, 2, 3))
@@ -156,7 +159,7 @@ def _freed(result: Pruning) -> list[Line]:
     return [] if result.bytes_freed is None else [Line(f"{counted(result.bytes_freed, 'byte')} freed")]
 
 
-def _table(views: Sequence[CheckpointView]) -> Table:
+def _table(invocation: Invocation, views: Sequence[CheckpointView]) -> Table:
     rows = tuple(
         (
             v.checkpoint_id,
@@ -165,21 +168,24 @@ def _table(views: Sequence[CheckpointView]) -> Table:
             v.label or "",
             str(v.step_index),
             f"{v.size_bytes} B" if v.modified else "-",
-            local_time(v.created_at),
+            invocation.when(v.created_at),
         )
         for v in views
     )
     return Table(("CHECKPOINT", "RESOURCE", "TYPE", "LABEL", "STEP", "ADDED", "TIME"), rows)
 
 
-def _in_full(view: CheckpointView) -> list[Line]:
+def _in_full(invocation: Invocation, view: CheckpointView) -> list[Line]:
     names = [f for f in view.__struct_fields__ if f != "checkpoint_id"]
     lines = [Line(f"checkpoint {view.checkpoint_id}", title=True)]
-    return lines + [Line(f"  {name}: {_told(getattr(view, name))}") for name in names]
+    return lines + [Line(f"  {name}: {_told(invocation, getattr(view, name))}") for name in names]
 
 
-def _told(value: object) -> str:
-    """A value as documents have it; none at all as a dash."""
+def _told(invocation: Invocation, value: object) -> str:
+    """A value as documents have it, but for times; none at all as a dash."""
+    if isinstance(value, datetime):
+        seen_from_now = f" ({ago(value, invocation.now)})" if invocation.format is Format.RICH else ""
+        return local_time(value) + seen_from_now
     plain = encode(value)
     return (
         "-" if plain is None else plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)

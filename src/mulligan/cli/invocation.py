@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -47,8 +48,22 @@ class Invocation(Struct, kw_only=True, dict=True):
 
             return Silent()
         from mulligan.cli.live import Live
+        from mulligan.cli.screen import Screen, can_draw
 
-        return Live(terminal=sys.stderr.isatty(), monotonic=time.monotonic)
+        terminal = can_draw(sys.stderr) and self._configured_format() != Format.PLAIN
+        return Live(screen=Screen(sys.stderr, terminal=terminal), terminal=terminal, monotonic=time.monotonic)
+
+    @cached_property
+    def now(self) -> datetime:
+        """The moment that all times of one answer are seen from."""
+        return datetime.now(UTC)
+
+    def when(self, moment: datetime) -> str:
+        """A moment for people: on a terminal how long ago while that is less than a day, else by their own clock."""
+        from mulligan.cli.times import ago, local_time
+
+        recent = self.now - moment < timedelta(days=1)
+        return ago(moment, self.now) if recent and self.format is Format.RICH else local_time(moment)
 
     def project(self) -> "Project":
         """The project the command works in, or a refusal."""
@@ -85,6 +100,7 @@ class Invocation(Struct, kw_only=True, dict=True):
         from mulligan.cli.render import draw_blocks
 
         if not self.format.is_document:
+            self.live.close()
             draw_blocks(preview, self.format)
 
     @property
@@ -96,6 +112,7 @@ class Invocation(Struct, kw_only=True, dict=True):
         """Ask on the terminal; without one, or without a yes, refuse, and say what to do `otherwise`."""
         if not self.can_ask:
             raise ConfirmationMissing(hint=otherwise)
+        self.live.close()
         sys.stderr.write(f"{question} [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):

@@ -1,104 +1,306 @@
-"""What people see while an operation goes on: steps, output, checkpoints, progress. All of it on stderr."""
+"""What people see while an operation goes on: steps, output, checkpoints, child plans, progress. All of it on stderr.
 
-import sys
+Elsewhere than on a terminal everything is a line. On a terminal the steps that run stand at its lower end with their
+running time, and above them scrolls what is over; a clock of its own keeps that in motion, so that whoever works
+only notes what happened.
+"""
+
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
+from msgspec import Struct
+
+from mulligan.cli import glyphs
+from mulligan.cli.answer import Span
 from mulligan.cli.encode import harmless_lines
-from mulligan.cli.streams import lead_nowhere
+from mulligan.cli.screen import Screen
+from mulligan.cli.times import lasting, running
+from mulligan.domain.checkpoint import CheckpointType
+from mulligan.domain.counting import counted
 from mulligan.domain.event import Event, EventType
+from mulligan.domain.ids import PlanId
 
-_PATIENCE = 0.5  # seconds: shorter work needs no progress line
-_PACE = 0.1
+_PATIENCE = 0.5  # seconds: shorter work needs no area, and what is counted for less no progress
+_PACE = 0.1  # seconds: more often nobody can read what changes
+_ENOUGH = 1 << 16  # bytes: so much output does not wait for its turn
+# Those that come by themselves while all goes well: each is shown until the next, and the log has them all.
+_USUAL = frozenset(
+    {
+        CheckpointType.BEFORE_STEP.value,
+        CheckpointType.AFTER_STEP.value,
+        CheckpointType.ON_TOOL_WRITE.value,
+        CheckpointType.ON_TOOL_WRITE_COMPLETE.value,
+        CheckpointType.ON_SUBPLAN_SPAWN.value,
+        CheckpointType.AFTER_SUBPLAN.value,
+        CheckpointType.PRE_EXECUTE.value,
+        CheckpointType.POST_EXECUTE.value,
+        CheckpointType.DECISION.value,
+    }
+)
+
+
+class _Doing(Struct, kw_only=True):
+    """How far one plan is."""
+
+    name: str | None  # of a child
+    parent: PlanId | None
+    steps: int = 0
+    index: int = 0
+    step: str | None = None
+    since: float = 0.0
+    titled: bool = False  # the step's name stands above its output
+    begun_line: bytes = b""  # of a child: output that is no whole line yet
+
+
+class _Counted(Struct, frozen=True):
+    """Long work that counts."""
+
+    what: str
+    since: float
+    done: int
+    total: int | None
 
 
 class Live:
     """Draws on stderr as things happen."""
 
-    def __init__(self, *, terminal: bool, monotonic: Callable[[], float]) -> None:
-        """On a terminal long work has a line that counts."""
+    def __init__(self, *, screen: Screen, terminal: bool, monotonic: Callable[[], float]) -> None:
+        """On a terminal with an area for what goes on."""
+        self._screen = screen
         self._terminal = terminal
         self._monotonic = monotonic
-        self._counting: tuple[str, float] | None = None
-        self._drawn = 0.0
+        self._plans: dict[PlanId, _Doing] = {}
+        self._checkpoint: Event | None = None
+        self._counted: _Counted | None = None
+        self._above = b""  # what is to be written
+        self._area: Sequence[Sequence[Span]] = ()
         self._at_line_start = True
-        self._children: dict[str, str] = {}  # names by id
+        self._written = -_PACE
+        self._begun: float | None = None
+        self._ticking: threading.Thread | None = None
+        self._over = threading.Event()
         self._lock = threading.Lock()  # child plans tell from threads of their own
 
     def event(self, event: Event) -> None:
         """Something was recorded."""
         with self._lock:
-            if event.type is EventType.SUBPLAN_SPAWNED:
-                self._children[str(event.data["plan_id"])] = str(event.data["name"])
-            text = _told(event)
-            if text is not None:
-                child = self._children.get(event.plan_id)
-                self._clear()
-                self._line(text if child is None else f"[{child}] {text}")
+            self._begin()
+            self._counted = None
+            doing = self._doing(event.plan_id)
+            lines = list(_terminal_lines(event) if self._terminal else _plain_lines(event))
+            if event.type in (EventType.STEP_DONE, EventType.STEP_FAILED, EventType.PLAN_STATE):
+                self._finish_output(doing)
+            self._note(event, doing)
+            for line in lines:
+                self._line(doing, line)
+            if not self._terminal:  # there what belongs together comes at once, when the clock ticks
+                self._flush()
 
-    def output(self, data: bytes) -> None:
-        """A tool printed something: shown as it came."""
+    def output(self, plan_id: PlanId, data: bytes) -> None:
+        """A tool printed something: shown as it came, that of a child line by line with its name."""
         with self._lock:
-            self._clear()
-            self._raw(data)
+            self._begin()
+            self._counted = None
+            doing = self._doing(plan_id)
+            if self._terminal and doing.step is not None and not doing.titled:
+                doing.titled = True
+                self._line(doing, (Span(f"{glyphs.RUNS} ", "yellow"), Span(doing.step, "bold")))
+            if doing.name is None:
+                self._add(data)
+            else:
+                *lines, doing.begun_line = (doing.begun_line + data).split(b"\n")
+                for line in lines:
+                    self._line(doing, line)
+            if (
+                self._monotonic() - self._written >= _PACE
+                or len(self._above) >= _ENOUGH
+                or not self._terminal
+            ):
+                self._flush()
 
     def progress(self, what: str, done: int, total: int | None) -> None:
         """Long work went on."""
         if not self._terminal:
             return
-        now = self._monotonic()
-        if self._counting is None or self._counting[0] != what:
-            self._counting = (what, now)
-        if now - self._counting[1] < _PATIENCE or now - self._drawn < _PACE:
-            return
-        self._drawn = now
-        of = f" of {total}" if total is not None else ""
-        self._raw(f"\r\x1b[K{done}{of} {what}".encode())
-        self._at_line_start = False
+        count = self._counted
+        since = count.since if count is not None and count.what == what else self._monotonic()
+        self._counted = _Counted(what, since, done, total)
+        if self._ticking is None:
+            with self._lock:
+                self._begin()
+
+    def tick(self) -> None:
+        """Draw what changed, be it only the time."""
+        with self._lock:
+            self._flush()
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
-        self._clear()
-        if not self._at_line_start:
-            self._raw(b"\n")
+        """Leave the terminal as it was, until something happens again."""
+        if self._ticking is not None:
+            self._over.set()
+            self._ticking.join()
+            self._ticking = None
+        with self._lock:
+            for doing in self._plans.values():
+                self._finish_output(doing)
+            if not self._at_line_start:
+                self._add(b"\n")
+            self._begun = None  # no area
+            self._flush()
+            self._plans.clear()
 
-    def _clear(self) -> None:
-        if self._drawn:
-            self._raw(b"\r\x1b[K")
-            self._drawn = 0.0
-            self._at_line_start = True
+    # --- what goes on --------------------------------------------------------------------------------------
 
-    def _line(self, text: str) -> None:
+    def _doing(self, plan_id: PlanId) -> _Doing:
+        return self._plans.setdefault(plan_id, _Doing(name=None, parent=None))
+
+    def _note(self, event: Event, doing: _Doing) -> None:
+        data = event.data
+        match event.type:
+            case EventType.STEP_STARTED:
+                doing.step, doing.since, doing.titled = str(data["step"]), self._monotonic(), False
+                doing.index = int(str(data.get("index", 0)))
+            case EventType.STEP_DONE | EventType.STEP_FAILED:
+                doing.step = None
+            case EventType.PLAN_STATE:
+                doing.step, doing.steps = None, int(str(data.get("steps", doing.steps)))
+            case EventType.SUBPLAN_SPAWNED:
+                child = _Doing(name=str(data["name"]), parent=event.plan_id)
+                self._plans[PlanId(str(data["plan_id"]))] = child
+            case EventType.CHECKPOINT:
+                self._checkpoint = event
+            case _:
+                pass
+
+    def _rows(self, parent: PlanId | None, indent: str) -> Iterator[tuple[Span, ...]]:
+        """The steps that run, those of child plans below."""
+        for plan_id, doing in self._plans.items():
+            if doing.parent == parent:
+                if doing.step is not None:
+                    took = running(self._monotonic() - doing.since)
+                    of = f"  step {doing.index + 1} of {doing.steps}" if doing.steps else ""
+                    yield (
+                        Span(f"{indent}{glyphs.RUNS} ", "yellow"),
+                        Span(f"{doing.name}: " if doing.name else ""),
+                        Span(doing.step, "bold"),
+                        Span(f"  {took}", "yellow"),
+                        Span(of, "dim"),
+                    )
+                yield from self._rows(plan_id, indent + "  ")
+
+    def _present(self) -> Sequence[tuple[Span, ...]]:
+        """The area as it should be now."""
+        now = self._monotonic()
+        if self._begun is None or now - self._begun < _PATIENCE:
+            return ()
+        rows = list(self._rows(None, ""))
+        if rows and self._checkpoint is not None:
+            rows.append((Span(f"  {glyphs.CHECKPOINT} {_checkpoint(self._checkpoint)}", "dim"),))
+        count = self._counted
+        if count is not None and now - count.since >= _PATIENCE:
+            of = f" of {count.total:,}" if count.total is not None else ""
+            rows.append((Span(f"  {count.done:,}{of} {count.what}"),))
+        return rows
+
+    # --- writing -------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        if self._begun is None:
+            self._begun = self._monotonic()
+        if self._terminal and self._ticking is None:
+            self._over.clear()
+            self._ticking = threading.Thread(target=self._tick_on, name="screen", daemon=True)
+            self._ticking.start()
+            if threading.current_thread() is threading.main_thread():
+                # It was stopped with Ctrl-Z, and the shell has written where the area was.
+                signal.signal(signal.SIGCONT, self._continued)
+
+    def _continued(self, _signal: int, _frame: object) -> None:
+        self._screen.forget()
+
+    def _tick_on(self) -> None:
+        while not self._over.wait(_PACE):
+            self.tick()
+
+    def _finish_output(self, doing: _Doing) -> None:
+        if doing.begun_line:
+            line, doing.begun_line = doing.begun_line, b""
+            self._line(doing, line)
+
+    def _line(self, doing: _Doing, line: Sequence[Span] | bytes) -> None:
         start = "" if self._at_line_start else "\n"
-        self._raw(f"{start}{harmless_lines(text)}\n".encode(errors="backslashreplace"))
+        whose = f"[{harmless_lines(doing.name)}] " if doing.name is not None else ""
+        data = (
+            line if isinstance(line, bytes) else self._screen.styled(line).encode(errors="backslashreplace")
+        )
+        self._add((start + whose).encode(errors="backslashreplace") + data + b"\n")
 
-    def _raw(self, data: bytes) -> None:
-        try:
-            sys.stderr.buffer.write(data)
-            sys.stderr.buffer.flush()
-        except OSError:  # nobody looks any more, or their disk is full; the operation itself goes on
-            lead_nowhere(sys.stderr)
-            return
+    def _add(self, data: bytes) -> None:
+        self._above += data
         self._at_line_start = data.endswith(b"\n")
 
+    def _flush(self) -> None:
+        """Write what is to be written, and the area where it is another one by now."""
+        area = self._present() if self._terminal else ()
+        if self._above or area != self._area:
+            self._screen.update(self._above, area)
+            self._above, self._area, self._written = b"", area, self._monotonic()
 
-def _told(event: Event) -> str | None:
+
+def _plain_lines(event: Event) -> Iterator[tuple[Span, ...]]:
+    """What is told of an event where every event is a line."""
     data = event.data
     match event.type:
         case EventType.STEP_STARTED:
-            return f"> {data['step']}"
+            yield (Span(f"> {data['step']}"),)
         case EventType.STEP_FAILED:
-            return f"! {data['step']}: {data['error']}"
+            yield from _lines_of(f"! {data['step']}: {data['error']}", "")
         case EventType.CHECKPOINT:
-            label = f" {data['label']!r}" if data["label"] else ""
-            return f"  checkpoint {data['checkpoint_id']} {data['checkpoint_type']}{label}"
-        case EventType.DECISION:
-            return f"  decision: {data['question']} {data['chosen']}"
-        case EventType.SUBPLAN_MERGED:
-            return f"  merged {data['name']}: {data['paths']} paths"
-        case EventType.TOOL_UNDONE if data["status"] == "done":
-            return f"  undone: {data['tool']} in step {data['step']!r}"
-        case EventType.MESSAGE | EventType.LOG:
-            return f"  {data['message']}"
+            yield (Span(f"  {_checkpoint(event)}"),)
         case _:
-            return None
+            yield from _other_lines(event)
+
+
+def _terminal_lines(event: Event) -> Iterator[tuple[Span, ...]]:
+    """What scrolls away above the area: what is over. A step is told when it ends."""
+    data = event.data
+    match event.type:
+        case EventType.STEP_STARTED:
+            return
+        case EventType.STEP_DONE:
+            took = lasting(int(str(data["duration_ms"])))
+            yield Span(f"{glyphs.DONE} ", "green"), Span(str(data["step"]), "bold"), Span(f"  {took}", "dim")
+        case EventType.STEP_FAILED:
+            first, *more = str(data["error"]).split("\n")
+            yield Span(f"{glyphs.FAILED} ", "red"), Span(str(data["step"]), "bold"), Span(f": {first}", "red")
+            yield from ((Span(line, "red"),) for line in more)
+        case EventType.CHECKPOINT:
+            if data["label"] or data["checkpoint_type"] not in _USUAL:
+                yield Span(f"  {glyphs.CHECKPOINT} ", "cyan"), Span(_checkpoint(event), "dim")
+        case _:
+            yield from _other_lines(event)
+
+
+def _other_lines(event: Event) -> Iterator[tuple[Span, ...]]:
+    data = event.data
+    match event.type:
+        case EventType.DECISION:
+            yield from _lines_of(f"  decision: {data['question']} {data['chosen']}", "magenta")
+        case EventType.SUBPLAN_MERGED:
+            yield (Span(f"  merged {data['name']}: {counted(int(str(data['paths'])), 'path')}"),)
+        case EventType.TOOL_UNDONE if data["status"] == "done":
+            yield (Span(f"  undone: {data['tool']} in step {data['step']!r}"),)
+        case EventType.MESSAGE | EventType.LOG:
+            yield from _lines_of(f"  {data['message']}", "")
+        case _:
+            return
+
+
+def _lines_of(text: str, style: str) -> Iterator[tuple[Span, ...]]:
+    return ((Span(line, style),) for line in text.split("\n"))
+
+
+def _checkpoint(event: Event) -> str:
+    label = f" {event.data['label']!r}" if event.data["label"] else ""
+    return f"checkpoint {event.data['checkpoint_id']} {event.data['checkpoint_type']}{label}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,15 +13,13 @@ from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
-from mulligan.cli.times import local_time
+from mulligan.cli.status_answer import status_answer
 from mulligan.cli.trusting import trusting
 from mulligan.domain.plan import State
-from mulligan.errors import MulliganError, UsageWrong
+from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
-    from mulligan.application.queries import PlanStatus
     from mulligan.cli.invocation import Invocation
-    from mulligan.domain.event import Event
 
 _READS = (0, 2, 3)
 
@@ -84,11 +81,22 @@ def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, me
     return replace(status_answer(status, execution.error, execution.messages), warn=execution.only_restored)
 
 
-@command(group, "status", example="mulligan plan status --format json", codes=_READS)
+@command(group, "status", example="mulligan plan status --watch", codes=(0, 2, 3, 130))
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
-def status(invocation: Invocation, plan: str) -> Answer:
-    """Show where a plan stands; the newest one unless named."""
-    return status_answer(invocation.project().status(plan), None)
+@click.option("--watch", is_flag=True, help="Show it again whenever it changes, until the plan ends.")
+def status(invocation: Invocation, plan: str, watch: bool) -> Answer:
+    """Show where a plan stands; the newest one unless named.
+
+    With --watch a terminal shows it in place: steps with their running time, child plans, the newest checkpoints.
+    Elsewhere each change is a line, and with json or yaml the document comes when the plan has ended. Ctrl-C leaves
+    the plan alone (exit code 130); however the plan ends, the exit code is 0.
+    """
+    project = invocation.project()
+    if watch:
+        from mulligan.cli.watching import watched  # here: a single look needs no screen
+
+        return watched(invocation, project, plan)
+    return status_answer(project.status(plan), None, when=invocation.when)
 
 
 @command(group, "list", example="mulligan plan list --state errored", codes=_READS)
@@ -103,7 +111,7 @@ def list_plans(invocation: Invocation, state: str | None, limit: int | None) -> 
             p.name if p.parent_plan_id is None else f"  {p.name}",
             f"{p.phase}/{p.state}",
             f"{p.steps_done}/{p.steps_total}",
-            local_time(p.updated_at),
+            invocation.when(p.updated_at),
         )
         for p in plans
     )
@@ -115,15 +123,20 @@ def list_plans(invocation: Invocation, state: str | None, limit: int | None) -> 
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
 @newest
 def log(invocation: Invocation, plan: str, limit: int | None) -> Answer:
-    """Show what happened to a plan, in order; the newest one unless named."""
-    events = invocation.project().log(plan, limit=limit)
-    rows = tuple((str(e.seq), local_time(e.created_at), e.type.value, _event_text(e)) for e in events)
+    """Show what happened to a plan, in order, with its child plans; the newest one unless named.
+
+    What a rollback, a correction or a failed step left behind stands on a branch beside the line.
+    """
+    project = invocation.project()
+    events = project.log(plan, limit=limit)
     shown = [{"seq": e.seq, "type": e.type, "created_at": e.created_at, "data": e.data} for e in events]
-    return Answer(
-        data={"events": shown},
-        blocks=[Table(("SEQ", "TIME", "EVENT", ""), rows)],
-        messages=not_shown(events.older, "entry", "entries"),
-    )
+    older = not_shown(events.older, "entry", "entries")
+    if invocation.format.is_document:
+        return Answer(data={"events": shown}, messages=older)
+    from mulligan.cli.timeline_blocks import timeline_blocks  # here: no other command shows a timeline
+
+    drawn = timeline_blocks(project.timeline(plan, limit=limit), invocation.when)
+    return Answer(data={"events": shown}, blocks=drawn, messages=older)
 
 
 @command(group, "tree", example="mulligan plan tree upgrade-api --show-superseded", codes=_READS)
@@ -335,42 +348,3 @@ def unapply(invocation: Invocation, plan: str, yes: bool, dry_run: bool) -> Answ
 def cancel(invocation: Invocation, plan: str, reason: str | None) -> Answer:
     """End a plan for good; a process that works on it is asked to stop first."""
     return status_answer(invocation.project().cancel(plan, reason), None)
-
-
-def status_answer(
-    status: PlanStatus,
-    error: MulliganError | None,
-    messages: Sequence[str] = (),
-    *,
-    went_on: str = "went on",
-) -> Answer:
-    """Where a plan stands, and what stopped it."""
-    attempt = f", attempt {status.attempt}" if status.attempt > 1 else ""
-    title = Line(
-        f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}{attempt}", title=True
-    )
-    rows = tuple(
-        (str(s.index), s.name, s.status.value, "" if s.duration_ms is None else f"{s.duration_ms} ms")
-        for s in status.steps
-    )
-    blocks: list[Line | Table] = [title, Table(("#", "STEP", "STATUS", "TOOK"), rows)]
-    blocks += [Line(f"sandbox of {s.resource}: {s.path}") for s in status.sandboxes]
-    blocks += [
-        Line(f"attempt {c.attempt} by correction {c.correction_id}: {c.guidance}") for c in status.corrections
-    ]
-    if status.last_checkpoint_id:
-        count = status.execution.checkpoints
-        blocks.append(Line(f"last checkpoint {status.last_checkpoint_id} of {count}"))
-    if status.resumed_from is not None:
-        resumed = status.resumed_from
-        kept = f"; what was there is kept in {resumed.discarded}" if resumed.discarded else ""
-        blocks.append(Line(f"{went_on} from {resumed.checkpoint_id} at step {resumed.step_index}{kept}"))
-    blocks += [Line(f"conflict in {c['resource']}: {c['path']} ({c['reason']})") for c in status.conflicts]
-    if error is None and status.error is not None:
-        blocks.append(Line(f"stopped: {status.error.message}"))
-        blocks.append(Line(f"next: {status.error.hint}"))
-    return Answer(data=status, blocks=blocks, messages=[*status.messages, *messages], error=error)
-
-
-def _event_text(event: Event) -> str:
-    return ", ".join(f"{key}: {value}" for key, value in event.data.items() if value not in (None, [], ""))

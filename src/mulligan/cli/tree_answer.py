@@ -1,23 +1,36 @@
-"""The tree of a plan for people: one line a node, set in under what it hangs on."""
+"""The tree of a plan for people: one row a node, on the branch that it hangs on."""
 
 from collections.abc import Iterator
 from typing import cast
 
-from mulligan.cli.answer import Answer, Line
+from mulligan.cli import glyphs
+from mulligan.cli.answer import Answer, Drawing, Row, Span
 from mulligan.domain.history_tree import NodeType, TreeNode
 from mulligan.domain.json_value import JsonObject
 
+_BRANCH, _END = f"{glyphs.FORK}{glyphs.DASH} ", f"{glyphs.LAST}{glyphs.DASH} "
+_STYLES = {NodeType.PLAN: "bold", NodeType.DECISION: "magenta", NodeType.CHECKPOINT: ""}
+
 
 def tree_answer(tree: TreeNode) -> Answer:
-    """The tree, nested in documents and set in for people."""
-    return Answer(data={"tree": tree.to_json()}, blocks=[*_lines(tree, 0)])
+    """The tree, nested in documents and drawn for people."""
+    return Answer(data={"tree": tree.to_json()}, blocks=[Drawing(tuple(_rows(tree, "", "")))])
 
 
-def _lines(node: TreeNode, depth: int) -> Iterator[Line]:
+def _rows(node: TreeNode, lead: str, below: str) -> Iterator[Row]:
+    """A node and all that hangs on it; `below` is drawn before what hangs on it."""
     left_behind = ", superseded" if node.superseded else ""
-    yield Line(f"{'  ' * depth}{_text(node)} ({node.id}{left_behind})", title=depth == 0)
+    dim = "dim " if node.superseded else ""
+    yield Row(
+        lead=(Span(lead, "dim"),),
+        words=(Span(_text(node), dim + _STYLES[node.type]), Span(f" ({node.id}{left_behind})", f"{dim}cyan")),
+        rest=below + (f"{glyphs.BAR}  " if node.children else "   "),
+    )
     for child in node.children:
-        yield from _lines(child, depth + 1)
+        last = child is node.children[-1]
+        yield from _rows(
+            child, below + (_END if last else _BRANCH), below + ("   " if last else f"{glyphs.BAR}  ")
+        )
 
 
 def _text(node: TreeNode) -> str:

@@ -1,10 +1,11 @@
 """Steps: the units of a plan."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.domain.decision import Choice
 from mulligan.domain.json_value import Json
@@ -91,3 +92,27 @@ class StepRecord(Struct, frozen=True, kw_only=True):
     name: str
     status: StepStatus
     duration_ms: int | None
+
+
+def reset_steps(steps: Sequence[StepRecord], step_index: int, *, failed: bool) -> list[StepRecord]:
+    """The steps as they are when `step_index` of them are complete; one that failed stays visible as failed."""
+    reset: list[StepRecord] = []
+    for step in steps:
+        if step.index < step_index:
+            if step.status is not StepStatus.DONE:
+                reset.append(replace(step, status=StepStatus.DONE))
+        elif step.status is not StepStatus.PENDING and not (failed and step.status is StepStatus.FAILED):
+            reset.append(replace(step, status=StepStatus.PENDING, duration_ms=None))
+    return reset
+
+
+def steps_of_session(
+    steps: Sequence[StepRecord], complete: Sequence[str], *, failed: bool
+) -> list[StepRecord]:
+    """The steps of a session when these are complete; nobody knows which come next, but one that failed is told."""
+    took = {(s.index, s.name): s.duration_ms for s in steps if s.status is StepStatus.DONE}
+    done = [
+        StepRecord(index=index, name=name, status=StepStatus.DONE, duration_ms=took.get((index, name)))
+        for index, name in enumerate(complete)
+    ]
+    return done + [s for s in steps if failed and s.index == len(done) and s.status is StepStatus.FAILED]

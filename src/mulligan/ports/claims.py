@@ -28,6 +28,10 @@ class Database(Protocol):
         """One consistent view; never waits for a writer."""
         ...
 
+    def changes(self) -> int:
+        """A number that is another one after others have recorded something; cheap to ask for again and again."""
+        ...
+
     def problems(self) -> Sequence[str]:
         """What is wrong with the rows as they are stored; DatabaseUnusable where they cannot be looked at."""
         ...

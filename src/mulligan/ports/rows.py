@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
     from mulligan.domain.correction import Correction
     from mulligan.domain.decision import Decision
-    from mulligan.domain.event import Event
+    from mulligan.domain.event import Event, EventType
     from mulligan.domain.ids import CallId, CheckpointId, GroupId, IntentId, PlanId
     from mulligan.domain.intent import Intent, IntentKind
     from mulligan.domain.plan import Plan, PlanDefinition, State
@@ -302,12 +302,16 @@ class EventRepository(Protocol):
         """Write one entry."""
         ...
 
-    def list(self, plan_id: PlanId, *, limit: int | None = None) -> Sequence[Event]:
-        """The plan's log in order; of more than `limit` entries the newest."""
+    def list(self, plan_id: PlanId, *, limit: int | None = None, after: int = 0) -> Sequence[Event]:
+        """The plan's log after that sequence number, in order; of more than `limit` entries the newest."""
         ...
 
-    def count(self, plan_id: PlanId) -> int:
-        """How many entries the plan's log has."""
+    def newest(self, plan_id: PlanId, type: EventType) -> Event | None:
+        """The newest entry of that type."""
+        ...
+
+    def count(self, plan_id: PlanId, *, after: int = 0) -> int:
+        """How many entries the plan's log has after that sequence number."""
         ...
 
 

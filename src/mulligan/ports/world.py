@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from mulligan.domain.event import Event
+    from mulligan.domain.ids import PlanId
 
 
 class Clock(Protocol):
@@ -35,8 +36,8 @@ class Observer(Protocol):
         """Something was recorded."""
         ...
 
-    def output(self, data: bytes) -> None:
-        """A tool printed something."""
+    def output(self, plan_id: PlanId, data: bytes) -> None:
+        """A tool of that plan printed something."""
         ...
 
     def progress(self, what: str, done: int, total: int | None) -> None:
@@ -50,8 +51,8 @@ class Unobserved:
     def event(self, event: Event) -> None:
         """Something was recorded."""
 
-    def output(self, data: bytes) -> None:
-        """A tool printed something."""
+    def output(self, plan_id: PlanId, data: bytes) -> None:
+        """A tool of that plan printed something."""
 
     def progress(self, what: str, done: int, total: int | None) -> None:
         """Long work went on."""

@@ -19,7 +19,7 @@ class Running:
         self.stopped: list[str] = []
 
     def __call__(self, plan_id: PlanId, retries: int, observer: Observer, stop: Stopping) -> Ended:
-        observer.output(b"begun")
+        observer.output(plan_id, b"begun")
         observer.progress("files", 1, 2)
         if plan_id == "wrong":
             raise RuntimeError("a mistake of ours")
@@ -41,7 +41,7 @@ class Told(Unobserved):
     def __init__(self) -> None:
         self.seen: list[object] = []
 
-    def output(self, data: bytes) -> None:
+    def output(self, plan_id: str, data: bytes) -> None:
         self.seen.append(data)
 
     def progress(self, what: str, done: int, total: int | None) -> None:

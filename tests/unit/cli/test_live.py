@@ -1,87 +1,209 @@
 """What people see while an operation goes on."""
 
+import io
+import threading
+from collections.abc import Callable
+
 import pytest
 
 from mulligan.cli.live import Live
+from mulligan.cli.screen import Screen
 from mulligan.cli.silent import Silent
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject
+from tests.terminal import Terminal
 from tests.unit.examples import NOON
 
+PLAN = PlanId("p")
 
-class Terminal:
-    """What was written to stderr so far."""
 
-    def __init__(self, capture: pytest.CaptureFixture[bytes]) -> None:
-        self._capture = capture
-        self._read = b""
+def event(type: EventType, whose: str = PLAN, /, **data: object) -> Event:
+    facts: JsonObject = data  # pyright: ignore[reportAssignmentType] - any JSON
+    return Event(plan_id=PlanId(whose), seq=1, type=type, data=facts, created_at=NOON)
+
+
+def started(step: str, index: int = 0, whose: str = PLAN) -> Event:
+    return event(EventType.STEP_STARTED, whose, index=index, step=step)
+
+
+def done(step: str, index: int = 0, whose: str = PLAN) -> Event:
+    return event(EventType.STEP_DONE, whose, index=index, step=step, duration_ms=1234)
+
+
+def checkpoint(type: str, label: str | None = None) -> Event:
+    return event(EventType.CHECKPOINT, checkpoint_id="01C", checkpoint_type=type, label=label)
+
+
+SPAWNED = event(EventType.SUBPLAN_SPAWNED, plan_id="c", name="docs", again=False)
+
+
+class Looking:
+    """A live view, what it wrote, and the time that it goes by."""
+
+    def __init__(self, *, terminal: bool) -> None:
+        self.written = io.BytesIO()
+        stream = io.TextIOWrapper(self.written, "utf-8", write_through=True)
+        self.now = 0.0
+        self.live = Live(
+            screen=Screen(stream, terminal=terminal), terminal=terminal, monotonic=lambda: self.now
+        )
+        self._stream = stream
+
+    def at(self, now: float) -> str:
+        """Let the time be that, and see what stands on the terminal when its clock has ticked."""
+        self.now = now
+        self.live.tick()
+        return self.shown
 
     @property
     def shown(self) -> str:
-        self._read += self._capture.readouterr().err
-        return self._read.decode()
+        return Terminal(80, 24).feed(self.written.getvalue().replace(b"\n", b"\r\n")).text
 
 
 @pytest.fixture
-def stderr(capfdbinary: pytest.CaptureFixture[bytes]) -> Terminal:
-    return Terminal(capfdbinary)
+def terminal(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setattr(threading.Thread, "start", lambda _: None)  # time passes when a test says so
+    monkeypatch.setattr(threading.Thread, "join", lambda _: None)
+    return Looking(terminal=True)
 
 
-def event(type: EventType, data: JsonObject) -> Event:
-    return Event(plan_id=PlanId("p"), seq=1, type=type, data=data, created_at=NOON)
-
-
-class Time:
-    """A clock that is told how late it is."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def test_events_are_lines_and_output_comes_as_it_is(stderr: Terminal) -> None:
-    live = Live(terminal=False, monotonic=Time())
-    live.event(event(EventType.STEP_STARTED, {"index": 0, "step": "build \x1b[31m"}))
-    live.output(b"half a line")
-    live.event(event(EventType.LOG, {"step": "build", "message": "hello"}))
-    live.event(
-        event(EventType.STEP_FAILED, {"index": 0, "step": "build", "error": "exit status 1:\nno flag \x07"})
-    )
-    live.event(event(EventType.PLAN_STATE, {"state": "errored"}))
+def test_elsewhere_than_on_a_terminal_events_are_lines_and_output_comes_as_it_is() -> None:
+    looking = Looking(terminal=False)
+    live = looking.live
+    live.event(started("build \x1b[31m"))
+    live.output(PLAN, b"half a line")
+    live.event(event(EventType.LOG, step="build", message="hello"))
+    live.event(checkpoint("manual", "draft"))
+    live.event(event(EventType.STEP_FAILED, index=0, step="build", error="exit status 1:\nno flag \x07"))
+    live.event(event(EventType.PLAN_STATE, state="errored"))
     live.progress("files copied", 1, 2)
     live.close()
-    assert stderr.shown == "> build \\x1b[31m\nhalf a line\n  hello\n! build: exit status 1:\nno flag \\x07\n"
+    assert looking.written.getvalue().decode() == (
+        "> build \\x1b[31m\nhalf a line\n  hello\n  checkpoint 01C manual 'draft'\n"
+        "! build: exit status 1:\nno flag \\x07\n"
+    )
 
 
-def test_long_work_on_a_terminal_counts_on_one_line_that_goes_away(stderr: Terminal) -> None:
-    time = Time()
-    live = Live(terminal=True, monotonic=time)
-    live.progress("files copied", 1, 200)
-    assert stderr.shown == "", "short work needs no line"
-    time.now = 0.6
-    live.progress("files copied", 100, 200)
-    time.now = 0.61
-    live.progress("files copied", 110, 200)
-    assert stderr.shown == "\r\x1b[K100 of 200 files copied", "not more often than anyone can read"
-    live.event(event(EventType.STEP_STARTED, {"index": 0, "step": "build"}))
+def test_lines_of_a_child_say_whose_they_are_and_none_is_torn() -> None:
+    looking = Looking(terminal=False)
+    live = looking.live
+    for each in (started("parts"), SPAWNED, started("write", 0, "c")):
+        live.event(each)
+    live.output(PlanId("c"), b"one\ntw")
+    live.output(PLAN, b"of the parent\n")
+    live.output(PlanId("c"), b"o\nthree")
+    live.event(done("write", 0, "c"))
+    live.event(event(EventType.SUBPLAN_MERGED, plan_id="c", name="docs", paths=2, conflicts=0))
+    live.event(event(EventType.TOOL_UNDONE, tool="publish", step="write", status="done"))
+    live.event(event(EventType.TOOL_UNDONE, tool="publish", step="write", status="failed"))
+    live.output(PlanId("c"), b"last words")
     live.close()
-    assert stderr.shown == "\r\x1b[K100 of 200 files copied\r\x1b[K> build\n"
+    assert looking.written.getvalue().decode() == (
+        "> parts\n[docs] > write\n[docs] one\nof the parent\n[docs] two\n[docs] three\n  merged docs: 2 paths\n"
+        "  undone: publish in step 'write'\n[docs] last words\n"
+    )
 
 
-def test_an_unfinished_line_is_finished_at_the_end(stderr: Terminal) -> None:
-    live = Live(terminal=False, monotonic=Time())
-    live.output(b"no line break")
+def test_a_terminal_shows_what_runs_below_what_is_over(terminal: Looking) -> None:
+    live = terminal.live
+    for each in (event(EventType.PLAN_STATE, state="processing", steps=2), started("bump"), done("bump")):
+        live.event(each)
+    live.event(checkpoint("before_step"))
+    live.event(started("parts", 1))
+    assert terminal.at(0.1) == "● bump  1.2 s", "short work needs no more"
+    for each in (
+        SPAWNED,
+        event(EventType.PLAN_STATE, "c", state="processing", steps=3),
+        started("write", 0, "c"),
+    ):
+        live.event(each)
+    assert terminal.at(61.5) == (
+        "● bump  1.2 s\n"
+        "▸ parts  1 min 1 s  step 2 of 2\n"
+        "  ▸ docs: write  1 min 1 s  step 1 of 3\n"
+        "  ○ checkpoint 01C before_step"
+    )
+    live.event(checkpoint("manual", "draft"))
+    live.event(event(EventType.STEP_FAILED, "c", index=0, step="write", error="exit status 1:\nno room"))
+    live.event(event(EventType.DECISION, question="Which?", chosen="this"))
+    assert terminal.at(62).startswith(
+        "● bump  1.2 s\n  ○ checkpoint 01C manual 'draft'\n[docs] × write: exit status 1:\n[docs] no room\n"
+        "  decision: Which? this\n▸ parts  1 min 2 s"
+    )
+    live.event(done("parts", 1))
     live.close()
-    assert stderr.shown == "no line break\n"
+    assert terminal.shown.endswith("decision: Which? this\n● parts  1.2 s")
 
 
-def test_a_document_is_accompanied_by_nothing(stderr: Terminal) -> None:
+def test_output_stands_below_the_name_of_its_step_and_nothing_of_it_is_lost(terminal: Looking) -> None:
+    live = terminal.live
+    live.event(started("build"))
+    assert terminal.at(1).startswith("▸ build  1 s")
+    for number in range(300):
+        live.output(PLAN, b"line %d\n" % number)
+    live.output(PLAN, b"how far? ")
+    lines = [f"line {number}" for number in range(300)]
+    assert terminal.at(2).split("\n") == ["▸ build", *lines, "how far?"], "an unfinished line stays as it is"
+    live.output(PLAN, b"done\n")
+    assert terminal.at(3).split("\n") == ["▸ build", *lines, "how far? done", "▸ build  3 s"]
+    live.output(PLAN, b"x" * 70_000)
+    assert b"x" * 70_000 in terminal.written.getvalue(), "much is not kept waiting"
+    live.close()
+    assert terminal.shown.endswith("xxx")
+
+
+def test_nothing_is_written_while_nothing_changes(terminal: Looking) -> None:
+    terminal.live.event(started("build"))
+    terminal.at(1.0)
+    before = terminal.written.getvalue()
+    terminal.at(1.4)
+    assert terminal.written.getvalue() == before
+    assert len(terminal.at(2.1).split("\n")) == 1
+
+
+def test_long_work_counts_in_one_row_that_goes_away(terminal: Looking) -> None:
+    terminal.live.progress("files copied", 1, 2000)
+    assert terminal.at(0.1) == "", "short work needs no row"
+    terminal.live.progress("files copied", 1000, 2000)
+    assert terminal.at(0.6) == "  1,000 of 2,000 files copied"
+    terminal.live.progress("objects looked at", 7, None)
+    assert terminal.at(1.2) == "  7 objects looked at"
+    terminal.live.event(event(EventType.MESSAGE, message="two\nlines"))
+    assert terminal.at(1.3) == "  two\nlines"
+
+
+def test_after_the_end_a_new_beginning_starts_anew(terminal: Looking) -> None:
+    terminal.live.event(started("build"))
+    terminal.at(1)
+    terminal.live.close()
+    assert terminal.shown == "", "the terminal is as it was"
+    terminal.live.event(started("again"))
+    assert terminal.at(1.2) == ""
+    assert terminal.at(6).startswith("▸ again  5 s")
+
+
+def test_a_clock_of_its_own_keeps_the_terminal_in_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    looking = Looking(terminal=True)
+    looking.now = 0.0
+    looking.live.event(started("build"))
+    looking.now = 2.0
+    assert _soon(lambda: "▸ build  2 s" in looking.shown)
+    looking.live.close()
+    assert looking.shown == ""
+
+
+def _soon(holds: Callable[[], bool]) -> bool:
+    waiting = threading.Event()
+    return any(holds() or waiting.wait(0.02) for _ in range(200))
+
+
+def test_a_document_is_accompanied_by_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     silent = Silent()
-    silent.event(event(EventType.STEP_STARTED, {"step": "build"}))
-    silent.output(b"words")
+    silent.event(started("build"))
+    silent.output(PLAN, b"words")
     silent.progress("files", 1, None)
     silent.close()
-    assert stderr.shown == ""
+    assert capfd.readouterr() == ("", "")

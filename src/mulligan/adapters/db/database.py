@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _COUNTER = "PRAGMA user_version"
 _COUNTED = 1 << 30
+_VERSION = "PRAGMA data_version"
 _CHECK = "PRAGMA integrity_check"
 _REFERENCES = "PRAGMA foreign_key_check"
 _FENCE = "SELECT fence FROM plans WHERE plan_id = ?"
@@ -135,6 +136,11 @@ class SqliteDatabase:
         """One consistent view; never waits for a writer."""
         with self._connection.transaction(write=False):
             yield SqlTransaction(self._connection)
+
+    def changes(self) -> int:
+        """A number that is another one after others have recorded something."""
+        row = self._connection.row(_VERSION)
+        return int(row[0]) if row else 0
 
     def settle(self) -> None:
         """Write something, over what a killed process may have left at the end of the log.

@@ -45,8 +45,9 @@ _INTENTS = "SELECT * FROM intents WHERE plan_id = ? ORDER BY seq"
 _ALL_INTENTS = "SELECT * FROM intents ORDER BY seq"
 
 _ADD_EVENT = "INSERT INTO events (plan_id, seq, type, data_json, created_at) VALUES (?, ?, ?, ?, ?)"
-_EVENTS = "SELECT * FROM events WHERE plan_id = ? ORDER BY seq DESC LIMIT ?"
-_COUNT_EVENTS = "SELECT COUNT(*) FROM events WHERE plan_id = ?"
+_EVENTS = "SELECT * FROM events WHERE plan_id = ? AND seq > ? ORDER BY seq DESC LIMIT ?"
+_NEWEST_EVENT = "SELECT * FROM events WHERE plan_id = ? AND type = ? ORDER BY seq DESC LIMIT 1"
+_COUNT_EVENTS = "SELECT COUNT(*) FROM events WHERE plan_id = ? AND seq > ?"
 
 
 class SqlHistoryRepository:
@@ -149,20 +150,27 @@ class SqlEventRepository:
             (event.plan_id, event.seq, event.type, json_text(event.data), time_text(event.created_at)),
         )
 
-    def list(self, plan_id: PlanId, *, limit: int | None = None) -> Sequence[Event]:
-        """The plan's log in order; of more than `limit` entries the newest."""
-        return [
-            Event(
-                plan_id=plan_id,
-                seq=row["seq"],
-                type=EventType(row["type"]),
-                data=json_object(row["data_json"]),
-                created_at=time_value(row["created_at"]),
-            )
-            for row in self._db.rows(_EVENTS, (plan_id, ALL if limit is None else limit))[::-1]
-        ]
+    def list(self, plan_id: PlanId, *, limit: int | None = None, after: int = 0) -> Sequence[Event]:
+        """The plan's log after that sequence number, in order; of more than `limit` entries the newest."""
+        rows = self._db.rows(_EVENTS, (plan_id, after, ALL if limit is None else limit))
+        return [_event(row) for row in rows[::-1]]
 
-    def count(self, plan_id: PlanId) -> int:
-        """How many entries the plan's log has."""
-        row = self._db.row(_COUNT_EVENTS, (plan_id,))
+    def newest(self, plan_id: PlanId, type: EventType) -> Event | None:
+        """The newest entry of that type."""
+        row = self._db.row(_NEWEST_EVENT, (plan_id, type))
+        return _event(row) if row else None
+
+    def count(self, plan_id: PlanId, *, after: int = 0) -> int:
+        """How many entries the plan's log has after that sequence number."""
+        row = self._db.row(_COUNT_EVENTS, (plan_id, after))
         return int(row[0]) if row else 0
+
+
+def _event(row: Row) -> Event:
+    return Event(
+        plan_id=PlanId(row["plan_id"]),
+        seq=row["seq"],
+        type=EventType(row["type"]),
+        data=json_object(row["data_json"]),
+        created_at=time_value(row["created_at"]),
+    )

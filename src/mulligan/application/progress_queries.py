@@ -1,0 +1,105 @@
+"""How far a plan is that someone works on: small enough to be read again whenever something was recorded."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from mulligan.domain.checkpoint import CheckpointType
+from mulligan.domain.event import EventType
+from mulligan.domain.ids import CheckpointId, PlanId
+from mulligan.domain.plan import Phase, Plan, State
+from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.ports import Database, PlanLocks, Transaction
+
+_NEWEST = 3  # checkpoints
+_AHEAD = ((Phase.STRATEGIZE, State.COMPLETE), (Phase.EXECUTE, State.QUEUED))  # someone may yet run it
+
+
+class NewCheckpoint(Struct, frozen=True, kw_only=True):
+    """One of the newest checkpoints of a plan."""
+
+    checkpoint_id: CheckpointId
+    checkpoint_type: CheckpointType
+    label: str | None
+    created_at: datetime
+
+
+class PlanProgress(Struct, frozen=True, kw_only=True):
+    """How far a plan is."""
+
+    plan_id: PlanId
+    name: str
+    phase: Phase
+    state: State
+    attempt: int
+    worked_on: bool  # by a process that lives
+    is_over: bool  # nobody works on it, and it is no plan that waits to be run
+    steps: tuple[StepRecord, ...]
+    running_since: datetime | None  # of the step that runs
+    checkpoints: tuple[NewCheckpoint, ...]  # the newest, oldest first
+    children: "tuple[PlanProgress, ...]"  # but those that were cancelled
+    updated_at: datetime
+
+    @property
+    def steps_done(self) -> int:
+        """How many steps are complete."""
+        return sum(step.status is StepStatus.DONE for step in self.steps)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all steps ran."""
+        return (self.phase, self.state) == (Phase.EXECUTE, State.COMPLETE)
+
+    @property
+    def running(self) -> StepRecord | None:
+        """The step that runs."""
+        return next((step for step in self.steps if step.status is StepStatus.RUNNING), None)
+
+
+class ProgressQueries:
+    """Reads how far plans are; never waits for who works on them."""
+
+    def __init__(self, *, database: Database, locks: PlanLocks) -> None:
+        """Read from these."""
+        self._database = database
+        self._locks = locks
+
+    def of(self, plan_id: PlanId) -> PlanProgress:
+        """How far a plan and its children are."""
+        worked_on = (
+            self._locks.holder(plan_id) is not None
+        )  # first: what it recorded as it ended is seen then
+        with self._database.reading() as db:
+            return self._of(db, db.plans.get(plan_id), worked_on=worked_on)
+
+    def _of(self, db: Transaction, plan: Plan, *, worked_on: bool) -> PlanProgress:
+        plan_id = plan.plan_id
+        steps = tuple(db.steps.list(plan_id))
+        runs = any(step.status is StepStatus.RUNNING for step in steps)
+        started = db.events.newest(plan_id, EventType.STEP_STARTED) if runs else None
+        return PlanProgress(
+            plan_id=plan_id,
+            name=plan.name,
+            phase=plan.phase,
+            state=plan.state,
+            attempt=plan.attempt,
+            worked_on=worked_on,
+            is_over=not worked_on and (plan.phase, plan.state) not in _AHEAD,
+            steps=steps,
+            running_since=started.created_at if started else None,
+            checkpoints=tuple(
+                NewCheckpoint(
+                    checkpoint_id=group.first_checkpoint_id,
+                    checkpoint_type=group.reason.type,
+                    label=group.reason.label,
+                    created_at=group.created_at,
+                )
+                for group in db.checkpoints.list(plan_id, superseded=False, limit=_NEWEST)
+            ),
+            children=tuple(
+                self._of(db, child.plan, worked_on=worked_on)
+                for child in db.children.list(plan_id)
+                if child.plan.state is not State.CANCELLED
+            ),
+            updated_at=plan.updated_at,
+        )

@@ -1,0 +1,53 @@
+"""Where a plan stands, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from mulligan.cli.answer import Answer, Line, Table
+from mulligan.cli.times import lasting
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mulligan.application.queries import PlanStatus
+    from mulligan.errors import MulliganError
+
+
+def status_answer(
+    status: PlanStatus,
+    error: MulliganError | None,
+    messages: Sequence[str] = (),
+    *,
+    when: Callable[[datetime], str] | None = None,
+    went_on: str = "went on",
+) -> Answer:
+    """Where a plan stands, and what stopped it; `when` tells times, for one that is only looked at."""
+    attempt = f", attempt {status.attempt}" if status.attempt > 1 else ""
+    title = f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}{attempt}"
+    rows = tuple(
+        (str(s.index), s.name, s.status.value, "" if s.duration_ms is None else lasting(s.duration_ms))
+        for s in status.steps
+    )
+    blocks: list[Line | Table] = [Line(title, title=True)]
+    if when is not None:
+        timing = status.timing
+        blocks.append(Line(f"recorded {when(timing.created_at)}, last changed {when(timing.updated_at)}"))
+    blocks.append(Table(("#", "STEP", "STATUS", "TOOK"), rows))
+    blocks += [Line(f"sandbox of {s.resource}: {s.path}") for s in status.sandboxes]
+    blocks += [
+        Line(f"attempt {c.attempt} by correction {c.correction_id}: {c.guidance}") for c in status.corrections
+    ]
+    if status.last_checkpoint_id:
+        count = status.execution.checkpoints
+        blocks.append(Line(f"last checkpoint {status.last_checkpoint_id} of {count}"))
+    if status.resumed_from is not None:
+        resumed = status.resumed_from
+        kept = f"; what was there is kept in {resumed.discarded}" if resumed.discarded else ""
+        blocks.append(Line(f"{went_on} from {resumed.checkpoint_id} at step {resumed.step_index}{kept}"))
+    blocks += [Line(f"conflict in {c['resource']}: {c['path']} ({c['reason']})") for c in status.conflicts]
+    if error is None and status.error is not None:
+        blocks.append(Line(f"stopped: {status.error.message}"))
+        blocks.append(Line(f"next: {status.error.hint}"))
+    return Answer(data=status, blocks=blocks, messages=[*status.messages, *messages], error=error)

@@ -1,0 +1,125 @@
+"""The log of a plan for people: a line through time, with what was left behind on branches beside it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from mulligan.cli import glyphs
+from mulligan.cli.answer import Block, Drawing, Line, Row, Span
+from mulligan.cli.event_text import told
+from mulligan.cli.times import clock_time, lasting, local_day
+from mulligan.domain.event import EventType
+from mulligan.domain.timeline import Moment, Timeline, is_return
+
+_MARKS = {
+    EventType.STEP_STARTED: (glyphs.DONE, ""),
+    EventType.STEP_DONE: (glyphs.DONE, "green"),
+    EventType.STEP_FAILED: (glyphs.FAILED, "red"),
+    EventType.CHECKPOINT: (glyphs.CHECKPOINT, "cyan"),
+    EventType.DECISION: (glyphs.DECISION, "magenta"),
+    EventType.SUBPLAN_SPAWNED: (glyphs.CHILD, "blue"),
+    EventType.SUBPLAN_MERGED: (glyphs.CHILD, "blue"),
+    EventType.PLAN_STATE: (glyphs.CHILD, "bold"),
+    EventType.APPLIED: (glyphs.CHILD, "bold green"),
+    EventType.UNAPPLIED: (glyphs.CHILD, "bold yellow"),
+    EventType.CORRECTION: (glyphs.DECISION, "yellow"),
+}
+
+
+def timeline_blocks(timeline: Timeline, when: Callable[[datetime], str]) -> list[Block]:
+    """The timeline, drawn; `when` tells times that stand in words."""
+    attempt = f", attempt {timeline.attempt}" if timeline.attempt > 1 else ""
+    state = f"{timeline.phase}/{timeline.state}{attempt}"
+    return [
+        Line(f"plan {timeline.name} ({timeline.plan_id}) is {state}", title=True),
+        Line(f"recorded {when(timeline.created_at)}, last changed {when(timeline.updated_at)}"),
+        Drawing(tuple(_dated(_rows(timeline, "", live=True)))),
+    ]
+
+
+def _dated(rows: Iterator[tuple[datetime, Row]]) -> Iterator[Row]:
+    """Rows with the time before each, and the day where a new one begins."""
+    day = ""
+    for moment, row in rows:
+        if (today := local_day(moment)) != day:
+            day = today
+            yield Row(lead=(), words=(Span(day, "bold"),), rest="")
+        time = f"{clock_time(moment)} "
+        yield Row(lead=(Span(time, "dim"), *row.lead), words=row.words, rest=" " * len(time) + row.rest)
+
+
+def _rows(timeline: Timeline, before: str, *, live: bool) -> Iterator[tuple[datetime, Row]]:
+    """The rows of a plan, and of its children where they began, each with `before` before it.
+
+    Nothing is `live` of a child plan that its parent left behind.
+    """
+    depth = 0
+    for moment in timeline.moments:
+        at, bars = moment.event.created_at, before + f"{glyphs.BAR} " * (moment.depth + 1)
+        dim = "" if live and moment.live else "dim "
+        lead = _lead(moment, depth, before, dim)
+        yield at, Row(lead=lead, words=_styled(_words(moment), dim), rest=bars)
+        if moment.end is not None and moment.end.type is EventType.STEP_FAILED:
+            for line in str(moment.end.data["error"]).splitlines():
+                failed = (Span(line, f"{dim}red"),)
+                yield moment.end.created_at, Row(lead=(Span(bars, "dim"),), words=failed, rest=bars)
+        if moment.child is not None:
+            yield from _rows(moment.child, bars, live=live and moment.live)
+        depth = moment.depth
+
+
+def _lead(moment: Moment, above: int, before: str, dim: str) -> tuple[Span, ...]:
+    """The lines that lead to a moment: to a branch of what was left behind, along it, or back from it."""
+    mark, style = _mark(moment)
+    style = dim + style
+    depth = moment.depth
+    if depth > above:
+        bars = f"{glyphs.BAR} " * above + f"{glyphs.FORK}{glyphs.DASH}"
+        bars += f"{glyphs.MORE}{glyphs.DASH}" * (depth - above - 1)
+        return Span(before + bars, "dim"), Span(mark, style), Span(" ")
+    after = " "
+    if depth < above:
+        after = f"{glyphs.DASH}{glyphs.ENDS}" * (above - depth - 1) + f"{glyphs.DASH}{glyphs.END} "
+    return Span(before + f"{glyphs.BAR} " * depth, "dim"), Span(mark, style), Span(after, "dim")
+
+
+def _mark(moment: Moment) -> tuple[str, str]:
+    if moment.under_way:
+        return glyphs.RUNS, "bold yellow"
+    if is_return(moment.event):
+        return glyphs.BACK, "yellow"
+    type = moment.event.type if moment.end is None else moment.end.type
+    return _MARKS.get(type, (glyphs.NOTE, ""))
+
+
+def _words(moment: Moment) -> Sequence[Span]:
+    event, end = moment.event, moment.end
+    match event.type:
+        case EventType.STEP_STARTED:
+            tool = [Span(f" {moment.call.data['tool']}", "dim")] if moment.call else []
+            return [Span("step "), Span(str(event.data["step"]), "bold"), *tool, _outcome(moment)]
+        case EventType.CHECKPOINT:
+            label = f" {event.data['label']!r}" if event.data["label"] else ""
+            gone = " (pruned)" if moment.pruned else ""
+            return [
+                Span(f"checkpoint {event.data['checkpoint_type']}"),
+                Span(label, "bold"),
+                Span(f" {event.data['checkpoint_id']}", "cyan"),
+                Span(gone, "dim"),
+            ]
+        case EventType.PLAN_STATE if moment.again:
+            return [Span("gone on with", "bold")]
+        case _:
+            return [Span(told(event), "bold" if is_return(event) or end else "")]
+
+
+def _outcome(moment: Moment) -> Span:
+    end = moment.end
+    if end is None:
+        return Span(" is running", "yellow") if moment.under_way else Span(" did not end", "yellow")
+    if end.type is EventType.STEP_FAILED:
+        return Span(" failed", "red")
+    return Span(f" {lasting(int(str(end.data['duration_ms'])))}", "green")
+
+
+def _styled(words: Sequence[Span], dim: str) -> tuple[Span, ...]:
+    return tuple(Span(word.text, dim + word.style) for word in words if word.text)

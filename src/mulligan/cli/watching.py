@@ -1,0 +1,190 @@
+"""Looks at a plan again and again while another process works on it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from mulligan.cli import glyphs
+from mulligan.cli.answer import Answer, Format, Line, Span
+from mulligan.cli.encode import harmless, harmless_lines
+from mulligan.cli.event_text import told
+from mulligan.cli.screen import Screen, can_draw
+from mulligan.cli.status_answer import status_answer
+from mulligan.cli.streams import lead_nowhere
+from mulligan.cli.times import ago, clock_time, lasting, running
+from mulligan.domain.event import EventType
+from mulligan.domain.step import StepStatus
+from mulligan.errors import Interrupted
+
+if TYPE_CHECKING:
+    from mulligan.application.progress_queries import PlanProgress
+    from mulligan.bootstrap.project import Project
+    from mulligan.cli.invocation import Invocation
+    from mulligan.domain.event import Event
+    from mulligan.domain.ids import PlanId
+    from mulligan.domain.step import StepRecord
+
+_PACE = 0.2  # seconds between two looks at whether something was recorded
+_LOOK = 1.0  # seconds after which one looks anyway: a process that is gone records nothing
+_LEAVES = "Ctrl-C leaves the plan running"
+_UNTOLD = (EventType.TOOL_CALLED, EventType.PRUNED)  # in a line of their own: the step that ended says it
+_MARKS = {
+    StepStatus.DONE: (glyphs.DONE, "green"),
+    StepStatus.FAILED: (glyphs.FAILED, "red"),
+    StepStatus.RUNNING: (glyphs.RUNS, "yellow"),
+    StepStatus.PENDING: (glyphs.WAITS, "dim"),
+}
+
+
+def watched(invocation: Invocation, project: Project, plan: str) -> Answer:
+    """Show a plan until it has ended, then where it stands; the document of that where one is asked for."""
+    plan_id = project.status(plan).plan_id
+    looks = _looks(project, plan_id)
+    try:
+        if invocation.format is Format.RICH and can_draw(sys.stdout):
+            _on_a_screen(looks)
+        elif invocation.format.is_document:
+            deque(looks, maxlen=0)  # only its end is told
+        else:
+            _in_lines(project, looks)
+    except KeyboardInterrupt:
+        if invocation.format.is_document:
+            raise Interrupted(hint="the plan goes on; `mulligan plan status` shows where it stands") from None
+        return Answer(data=None, blocks=[Line("no longer watched; the plan goes on")], exit_code=130)
+    except BrokenPipeError:
+        lead_nowhere(sys.stdout)  # as `mulligan … | head` ends
+        return Answer(data=None)
+    return status_answer(project.status(plan_id), None, when=invocation.when)
+
+
+def _looks(project: Project, plan_id: PlanId) -> Iterator[PlanProgress]:
+    """How far the plan is, again and again, until it is over; read anew only where something was recorded."""
+    seen = project.changes()
+    look, at = project.progress(plan_id), time.monotonic()
+    yield look
+    while not look.is_over:
+        time.sleep(_PACE)
+        changes = project.changes()
+        if changes != seen or time.monotonic() - at >= _LOOK:
+            seen, at = changes, time.monotonic()
+            look = project.progress(plan_id)
+        yield look
+
+
+def _on_a_screen(looks: Iterator[PlanProgress]) -> None:
+    screen = Screen(sys.stdout, terminal=True)
+    drawn: list[tuple[Span, ...]] = []
+    try:
+        for look in looks:
+            rows = frame(look, datetime.now(UTC), screen.size.lines - 1)
+            if rows != drawn:
+                screen.update(b"", rows)
+                drawn = rows
+    except KeyboardInterrupt:
+        screen.update(b"", drawn[:-1])  # all but how to leave
+        sys.stdout.write("\n")
+        raise
+    screen.update(b"", ())
+
+
+def frame(look: PlanProgress, now: datetime, lines: int) -> list[tuple[Span, ...]]:
+    """What a screen of so many lines shows of a plan; of many steps those around the one that runs."""
+    attempt = f", attempt {look.attempt}" if look.attempt > 1 else ""
+    state = f" is {look.phase}/{look.state}{attempt}"
+    counts = f"{look.steps_done} of {len(look.steps)} steps done, last changed {ago(look.updated_at, now)}"
+    if not look.worked_on:
+        counts += "; nobody works on it yet"
+    title = (Span(f"plan {look.name}", "bold"), Span(state), Span(f"  {look.plan_id}", "dim"))
+    head = [title, (Span(counts, "dim"),)]
+    children = [row for child in look.children for row in _child_rows(child, now, "    ")]
+    checkpoints = [
+        (
+            Span(f"  {glyphs.CHECKPOINT} ", "cyan"),
+            Span(f"{c.checkpoint_id} {c.checkpoint_type}{f' {c.label!r}' if c.label else ''}"),
+            Span(f"  {ago(c.created_at, now)}", "dim"),
+        )
+        for c in look.checkpoints
+    ]
+    foot = [*checkpoints, (Span(_LEAVES, "dim"),)]
+    room = max(3, lines - len(head) - len(foot) - len(children))
+    return [*head, *_step_rows(look, now, room, children), *foot]
+
+
+def _step_rows(
+    look: PlanProgress, now: datetime, room: int, children: Sequence[tuple[Span, ...]]
+) -> Iterator[tuple[Span, ...]]:
+    """As many steps as there is room for, with the child plans below the one that runs."""
+    steps, at = look.steps, look.running.index if look.running else look.steps_done
+    first = 0
+    if len(steps) > room:
+        room -= 2  # for how many are left out before and after
+        first = max(0, min(at - room // 2, len(steps) - room))
+    shown = steps[first : first + room]
+    after = len(steps) - first - len(shown)
+    if first:
+        yield (Span(f"  {first} before", "dim"),)
+    for step in shown:
+        yield _step_row(step, look, now)
+        if step.index == at:
+            yield from children
+    if at == len(steps):
+        yield from children
+    if after:
+        yield (Span(f"  {after} after", "dim"),)
+
+
+def _step_row(step: StepRecord, look: PlanProgress, now: datetime) -> tuple[Span, ...]:
+    mark, style = _MARKS[step.status]
+    took = "" if step.duration_ms is None else f"  {lasting(step.duration_ms)}"
+    if step.status is StepStatus.RUNNING and look.running_since is not None:
+        took = f"  {running((now - look.running_since).total_seconds())}"
+    name = "bold" if step.status is StepStatus.RUNNING else style if step.status is StepStatus.PENDING else ""
+    return Span(f"  {mark} ", style), Span(step.name, name), Span(took, "dim")
+
+
+def _child_rows(child: PlanProgress, now: datetime, indent: str) -> Iterator[tuple[Span, ...]]:
+    """A child plan in one row, and those below it."""
+    step = child.running
+    doing = f"  {child.phase}/{child.state}"
+    if step is not None and child.running_since is not None:
+        doing = f"  {step.name}  {running((now - child.running_since).total_seconds())}"
+    mark, style = _MARKS[
+        StepStatus.RUNNING if step else StepStatus.DONE if child.is_done else StepStatus.PENDING
+    ]
+    done = f"  {child.steps_done} of {len(child.steps)}"
+    yield Span(f"{indent}{mark} ", style), Span(child.name, "bold"), Span(doing), Span(done, "dim")
+    for below in child.children:
+        yield from _child_rows(below, now, indent + "  ")
+
+
+def _in_lines(project: Project, looks: Iterator[PlanProgress]) -> None:
+    """A line for each change, of the plan and its children, from now on."""
+    seen: dict[PlanId, int] = {}
+    before: PlanProgress | None = None
+    for look in looks:
+        if look is before:
+            continue
+        news = sorted(_news(project, look, "", seen), key=lambda each: each[0].created_at)
+        if before is None:
+            print(harmless(f"plan {look.name} ({look.plan_id}) is {look.phase}/{look.state}"), flush=True)
+        else:
+            for event, whose in news:
+                print(harmless_lines(f"{clock_time(event.created_at)} {whose}{told(event)}"), flush=True)
+        before = look
+
+
+def _news(
+    project: Project, look: PlanProgress, whose: str, seen: dict[PlanId, int]
+) -> Iterator[tuple[Event, str]]:
+    """What happened to a plan and its children since it was last asked, each with whose it is."""
+    events = project.log(look.plan_id, after=seen.get(look.plan_id, 0))
+    if events:
+        seen[look.plan_id] = events[-1].seq
+    yield from ((event, whose) for event in events if event.type not in _UNTOLD)
+    for child in look.children:
+        yield from _news(project, child, f"{whose}[{child.name}] ", seen)
