@@ -8,7 +8,7 @@ Suite Teardown      Remove Project Folder
 *** Test Cases ***
 Every Command Explains Itself
     FOR    ${line}    IN    run    undo    init    plan create    plan execute    plan status    plan list    plan log    plan resume    plan tree    plan diff
-    ...    plan rollback    plan correct    plan cancel    checkpoint list    checkpoint show    checkpoint diff
+    ...    plan rollback    plan correct    plan cancel    plan apply    plan unapply    plan resolve    completion    checkpoint list    checkpoint show    checkpoint diff
     ...    checkpoint create    checkpoint verify    checkpoint restore    checkpoint prune    checkpoint delete
     ...    gc    doctor    config list    config get    config set    config unset    tool list    tool show    tool trust
         @{words}=    Split String    ${line}

@@ -19,6 +19,7 @@ from pathlib import Path
 import click
 
 from mulligan import errors
+from mulligan.cli.commands import example_of
 from mulligan.cli.main import program
 from mulligan.errors import MulliganError
 from tests.api_page import the_api
@@ -72,11 +73,6 @@ def _leaves(group: click.Group, words: str) -> Iterator[tuple[str, click.Command
             yield from _leaves(command, f"{words}{name} ")
         else:
             yield words + name, command
-
-
-def example_of(command: click.Command) -> str:
-    """The example in a command's help."""
-    return (command.epilog or "").partition("Example:\n  ")[2].partition("\n")[0]
 
 
 def codes_of(command: click.Command) -> list[int]:

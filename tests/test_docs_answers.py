@@ -97,6 +97,7 @@ def publish(context, page: str):
 """
 # Every command at least once, one after the other in one project; those that must fail with their exit code.
 RUNS = """
+completion bash
 tool list
 tool trust --yes
 tool show publish

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -50,6 +51,12 @@ def data_of(folder: Path, *words: str) -> Any:
     answer = ask(folder, *words)
     assert answer["exit_code"] == 0, answer
     return answer["data"]
+
+
+def words_in(shown: str) -> list[str]:
+    """The words of an answer for people in any order, but for times, which are told in different ways."""
+    times = r"\(?(\d+ (s|min|h|days) ago|just now)\)?|\d{4}-\d\d-\d\d\s+\d\d:\d\d:\d\d"
+    return sorted(re.sub(times, "", shown).split())
 
 
 def project_with_plan(folder: Path, *, steps: int, limit: int) -> str:

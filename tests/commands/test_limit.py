@@ -76,8 +76,9 @@ def test_people_are_told_too(project: Path, capfdbinary: pytest.CaptureFixture[b
 
 
 def test_ten_thousand_checkpoints_are_listed_whole_or_the_newest_of_them(
-    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     plan_id = project_with_plan(tmp_path, steps=1, limit=50)
     database = SqliteDatabase(tmp_path / ".mulligan" / "mulligan.db")
     with database.writing() as db:

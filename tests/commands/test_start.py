@@ -51,6 +51,14 @@ NEEDLESS_FOR_STATUS = (
     "mulligan.ports.storage",
     "mulligan.ports.tooling",
 )
+# Whoever presses Tab waits for it; the project is not even opened.
+NEEDLESS_FOR_SHELLS = (
+    "mulligan.adapters.db.database",
+    "mulligan.application.queries",
+    "mulligan.bootstrap.foundation",
+    "mulligan.bootstrap.project",
+    "mulligan.cli.checkpoint_commands",
+)
 _LOADED_BY = """
 import json, sys
 from mulligan.cli.main import run
@@ -59,10 +67,10 @@ print(json.dumps({"code": code, "modules": sorted(sys.modules)}), file=sys.stder
 """
 
 
-def _loaded_by(folder: Path, *words: str) -> set[str]:
+def _loaded_by(folder: Path, *words: str, **variables: str) -> set[str]:
     # -S: what site and its .pth files load is not the command's doing.
     command = [sys.executable, "-S", "-c", _LOADED_BY, *words]
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables}
     for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
         environ.pop(name, None)
     done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=True)
@@ -78,7 +86,14 @@ def test_a_look_at_a_plan_loads_nothing_that_it_does_not_use(tmp_path: Path) -> 
     assert not loaded.intersection(NEEDLESS_FOR_STATUS)
 
 
-@pytest.mark.parametrize("name", NEEDLESS_FOR_STATUS)
+def test_a_shell_that_asks_for_plans_gets_them_from_few_modules(tmp_path: Path) -> None:
+    project_with_plan(tmp_path, steps=1, limit=10)
+    loaded = _loaded_by(tmp_path, _MULLIGAN_COMPLETE="bash", _MULLIGAN_LINE="mulligan plan status ")
+    assert "mulligan.adapters.db.known_words" in loaded
+    assert not loaded.intersection((*NEEDLESS_FOR_STATUS, *NEEDLESS_FOR_SHELLS))
+
+
+@pytest.mark.parametrize("name", [*NEEDLESS_FOR_STATUS, *NEEDLESS_FOR_SHELLS])
 def test_what_a_look_must_not_load_exists(name: str) -> None:
     """A module that was renamed would be guarded no more."""
     from importlib.util import find_spec

@@ -20,13 +20,16 @@ def find_project(start: Path) -> Path:
         if (folder / NAME).is_dir():
             _check_owner(folder / NAME)
             return folder
-    raise ProjectNotFound(path=str(start))
+    raise ProjectNotFound(path=str(start), searched=f"in {start} or any folder above it")
 
 
 def require_project(folder: Path) -> Path:
     """The folder itself, if it has a project home of this user."""
     if not (folder / NAME).is_dir():
-        raise ProjectNotFound(path=str(folder), hint=f"make one with `mulligan init {folder}`")
+        there = folder.is_dir()
+        hint = f"make one with `mulligan init {folder}`" if there else "name a folder that has one"
+        searched = f"in {folder}" if there else f"in {folder}: there is no such folder"
+        raise ProjectNotFound(path=str(folder), searched=searched, hint=hint)
     _check_owner(folder / NAME)
     return folder
 
@@ -34,6 +37,13 @@ def require_project(folder: Path) -> Path:
 def make_project(folder: Path) -> bool:
     """Make a project home; tells whether it is new. Only its owner can look into it."""
     home = folder / NAME
+    if not folder.is_dir():
+        there = os.path.lexists(folder)
+        raise ProjectUnusable(
+            path=str(home),
+            reason=f"{folder} {'is no folder' if there else 'does not exist'}",
+            hint="name a folder" if there else f"make the folder first: `mkdir -p {folder}`",
+        )
     try:
         str(folder).encode()
     except UnicodeEncodeError as exc:

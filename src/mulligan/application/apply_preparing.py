@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from mulligan.application.merge_service import Merged, MergeRules, MergeService, OnOverlap
 from mulligan.application.run import Run
+from mulligan.application.telling import one_by_one
 from mulligan.application.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.applying import RealChange
 from mulligan.domain.diff import FileDiff, FolderDiff
@@ -85,7 +86,7 @@ class ApplyPreparing:
 
     def prepare(self, run: Run, wanted: Sequence[Wanted], group_id: GroupId | None) -> Prepared:
         """Compute everything; whoever calls holds the store until rows name what was stored."""
-        merged = [self._merge(each) for each in wanted]
+        merged = [self._merge(each) for each in one_by_one(wanted, "resources merged", run.observer)]
         _refuse_unmatched(wanted, merged)
         conflicts = [
             Conflict(resource=each.real.resource, path=conflict.path, reason=conflict.reason)
@@ -97,8 +98,8 @@ class ApplyPreparing:
         files: list[FileDiff] = []
         folders: list[FolderDiff] = []
         notes: list[str] = []
-        for number, (each, result) in enumerate(zip(wanted, merged, strict=True)):
-            run.observer.progress("resources merged", number + 1, len(wanted))
+        pairs = list(zip(wanted, merged, strict=True))
+        for each, result in one_by_one(pairs, "resources prepared", run.observer):
             notes += [
                 f"{each.real.resource}: {path} is not applied: it is in a git directory; "
                 f"`--include {path}` takes it"

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from mulligan.application.run import Run
+from mulligan.application.telling import one_by_one
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.placement import lie_together, sidecars
@@ -57,7 +58,8 @@ class CheckpointManager:
         """Store every sandbox durably, in the plan's order; nothing is read where nothing can have changed."""
         if run.still is None or run.others_at_work:
             self.require(run.sandboxes)
-            run.still = tuple(self._kinds.of(s).capture(s, run.observer) for s in run.sandboxes)
+            sandboxes = one_by_one(run.sandboxes, "sandboxes captured", run.observer)
+            run.still = tuple(self._kinds.of(s).capture(s, run.observer) for s in sandboxes)
         return run.still
 
     def publish(
@@ -76,7 +78,8 @@ class CheckpointManager:
         self.require(run.sandboxes)
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
         leaving: set[str] = set()
-        for sandbox in sorted(run.sandboxes, key=lambda s: s.type is not ResourceType.SQLITE):
+        in_order = sorted(run.sandboxes, key=lambda s: s.type is not ResourceType.SQLITE)
+        for sandbox in one_by_one(in_order, "resources compared", run.observer):
             snapshot = group.snapshot_of(sandbox.resource)
             inside = frozenset(
                 posixpath.relpath(path, sandbox.path) for path in leaving if lie_together(path, sandbox.path)
@@ -92,7 +95,7 @@ class CheckpointManager:
         self.require(run.sandboxes)
         run.still = None
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
-        for sandbox in self._in_order(run.sandboxes, group):
+        for sandbox in one_by_one(self._in_order(run.sandboxes, group), "resources restored", run.observer):
             snapshot = group.snapshot_of(sandbox.resource)
             changes[sandbox.resource] = self._kinds.of(sandbox).restore(sandbox, snapshot, run.observer)
         return changes

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
+from mulligan.application.telling import one_by_one
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, Reason, state_hash
 from mulligan.domain.event import EventType
@@ -129,7 +130,8 @@ class CheckpointService:
         )
 
     def _checkpoints(self, run: Run, captures: Sequence[Capture]) -> list[Checkpoint]:
-        return [self._checkpoint(run, s, c) for s, c in zip(run.sandboxes, captures, strict=True)]
+        pairs = list(zip(run.sandboxes, captures, strict=True))
+        return [self._checkpoint(run, s, c) for s, c in one_by_one(pairs, "checkpoints made", run.observer)]
 
     def _checkpoint(self, run: Run, sandbox: Sandbox, capture: Capture) -> Checkpoint:
         checkpoint_id, before = CheckpointId(self._ids.new()), run.latest.get(sandbox.resource)

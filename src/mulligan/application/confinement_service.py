@@ -76,7 +76,7 @@ class ConfinementService:
         )
         told = f"writing {path} was stopped: it lies outside of what the plan's tools may write"
         facts = {**error.facts, "reason": f"{error.facts['reason']}\n{told}; {remedy}", "stopped_write": path}
-        return ToolFailed(hint=f"{remedy}, then execute the plan again", **facts)
+        return ToolFailed(hint=f"{remedy}", **facts)
 
     def _refuse_opening(self, settings: Settings) -> None:
         for path in settings.writable:

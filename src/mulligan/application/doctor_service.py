@@ -1,11 +1,12 @@
 """Looks a project over: what is wrong, what of it could be mended at once, and what waits for its user."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from mulligan.application.sandbox_repairs import SandboxRepairs
 from mulligan.application.sweep_service import SweepService
+from mulligan.application.telling import one_by_one
 from mulligan.domain.ids import PlanId
 from mulligan.domain.plan import Plan, State
 from mulligan.domain.snapshot import Snapshot
@@ -67,12 +68,13 @@ class DoctorService:
                 plans = db.plans.list(None)
         except MulliganError as exc:
             return Diagnosis(findings=(_wrong("database", exc.text, exc.next_step),), waiting=())
-        for area, look in (
+        looks: Sequence[tuple[str, Callable[[], Iterable[Finding]]]] = (
             ("store", lambda: self._store_findings(observer)),
             ("sandboxes", lambda: self._sandbox_findings(plans, observer)),
             ("processes", lambda: self._process_findings(plans)),
             ("leftovers", self._leftover_findings),
-        ):
+        )
+        for area, look in one_by_one(looks, "parts looked at", observer):
             try:
                 findings += look()
             except MulliganError as exc:

@@ -10,10 +10,10 @@ from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.event import EventType
 from mulligan.domain.intent import IntentKind
 from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import OnFailure, Phase, PlanFailure, State
+from mulligan.domain.plan import OnFailure, Phase, Plan, PlanFailure, State
 from mulligan.domain.step import Step, StepRecord, StepStatus, ToolUse
 from mulligan.domain.trigger import Trigger
-from mulligan.errors import MulliganError, RollbackDisabled, StepFailed
+from mulligan.errors import MulliganError, RollbackDisabled, StepFailed, ToolFailed
 from mulligan.ports import Clock, Database
 
 _HANDED_ON = ("errno", "exit_status", "stopped_write")  # facts of a call that are facts of its step
@@ -77,10 +77,7 @@ class FailureService:
             "checkpoint": failure.checkpoint,
         }
         facts |= {name: error.facts[name] for name in _HANDED_ON if name in error.facts}
-        if not run.plan.definition.rollback_policy.enabled:
-            facts["hint"] = (
-                "what the step left is in the sandbox; without checkpoints only a new plan goes on from here"
-            )
+        facts["hint"] = _next_step(run.plan, error)
         return StepFailed(**facts)
 
     def try_again(self, run: Run, step: Step, error: MulliganError) -> None:
@@ -131,3 +128,14 @@ class FailureService:
             if policy.on_failure is OnFailure.FIRST_CHECKPOINT:
                 return db.checkpoints.first(run.plan.plan_id)
             return db.checkpoints.newest_between_steps(run.plan.plan_id)
+
+
+def _next_step(plan: Plan, error: MulliganError) -> str:
+    """What helps against the error itself, where that is known, and how to go on then."""
+    if plan.definition.session:
+        return error.next_step
+    again = StepFailed.hint.format(plan_id=plan.plan_id)
+    if not plan.definition.rollback_policy.enabled:
+        again = "what the step left is in the sandbox; without checkpoints only a new plan goes on from here"
+    known = error.next_step and error.next_step != ToolFailed.hint
+    return f"{error.next_step}; then {again}" if known else again

@@ -164,6 +164,12 @@ def _message(plan: Plan) -> str:
 
 
 def _refuse_unapplied(plan: Plan) -> None:
+    if plan.phase is Phase.APPLY and plan.state is State.CANCELLED:
+        raise NothingApplied(
+            plan_id=plan.plan_id,
+            reason="it is apply/cancelled, and nothing of it is in the real resources any more",
+            hint=PlanCancelled.hint,
+        )
     if plan.state is State.CANCELLED:
         raise PlanCancelled(plan_id=plan.plan_id)
     if (plan.phase, plan.state) != (Phase.APPLY, State.APPLIED):

@@ -262,8 +262,13 @@ class Queries:
             tool=plan.failure.tool,
             checkpoint=plan.failure.checkpoint,
             recoverable=plan.definition.rollback_policy.enabled,
-            hint=resume,
+            hint=f"{resume}{self._mended(plan)}",
         )
+
+    def _mended(self, plan: Plan) -> str:
+        """How a plan file that made a step fail is replaced."""
+        of_file = plan.phase is Phase.EXECUTE and not plan.definition.session and not plan.conflicts
+        return " (with a mended plan file: `--plan FILE`)" if of_file else ""
 
 
 def _timeline(db: Transaction, plan: Plan, limit: int | None) -> Timeline:

@@ -12,6 +12,7 @@ from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.real_places import refuse_taken, refuse_under_way
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run, at_work
+from mulligan.application.telling import one_by_one
 from mulligan.boundaries import act
 from mulligan.config import Settings
 from mulligan.domain.counting import counted
@@ -123,8 +124,8 @@ class SandboxService:
         """Copy every resource into its sandbox and start the plan: intent first, rows last."""
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
         for order in orders:
-            survey = self._kind(order.resource, run.plan.definition, run.settings).survey(order, run.observer)
-            run.pending.append(self._sizes(order.resource, survey))
+            kind = self._kind(order.resource, run.plan.definition, run.settings)
+            run.pending.append(self._sizes(order.resource, kind, kind.survey(order, run.observer)))
         self._carry_out(run, orders, lambda kind, order: kind.create(order, run.observer))
 
     def fork(self, run: Run, parent_plan_id: PlanId) -> None:
@@ -166,7 +167,7 @@ class SandboxService:
 
     def remove(self, run: Run) -> None:
         """Remove working copies that no row names any more: a crash leaves a folder, never a row without one."""
-        for sandbox in run.sandboxes:
+        for sandbox in one_by_one(run.sandboxes, "sandboxes removed", run.observer):
             self._kinds.of(sandbox).remove(sandbox)
         run.sandboxes = ()
 
@@ -180,7 +181,8 @@ class SandboxService:
     ) -> list[tuple[Sandbox, Capture]]:
         """Make every sandbox, folders before the databases that stand inside them; in the plan's order."""
         made: dict[str, tuple[Sandbox, Capture]] = {}
-        for order in sorted(orders, key=lambda o: o.resource.type is ResourceType.SQLITE):
+        in_order = sorted(orders, key=lambda o: o.resource.type is ResourceType.SQLITE)
+        for order in one_by_one(in_order, "sandboxes made", run.observer):
             kind = self._kind(order.resource, run.plan.definition, run.settings)
             try:
                 made[order.resource.name] = make(kind, order)
@@ -249,10 +251,10 @@ class SandboxService:
                 f"`mulligan --project {other.project} plan cancel {other.plan_id}`, then try again",
             )
 
-    def _sizes(self, resource: Resource, survey: Survey) -> Entry:
-        text = (
-            f"{resource.name}: {counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')} to copy"
-        )
+    def _sizes(self, resource: Resource, kind: SandboxKind, survey: Survey) -> Entry:
+        size = f"{counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')}"
+        done = "to read, and to work on in place" if kind.strategy is Strategy.IN_PLACE else "to copy"
+        text = f"{resource.name}: {size} {done}"
         return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
 
     def _kind(self, resource: Resource, definition: PlanDefinition, settings: Settings) -> SandboxKind:

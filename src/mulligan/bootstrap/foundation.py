@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from mulligan.adapters import home
 from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.adapters.locks import FilePlanLocks
+from mulligan.bootstrap.database_place import SQLITE, database_in
 from mulligan.bootstrap.layered_settings import LayeredSettings
 from mulligan.bootstrap.surroundings import boot_id
 from mulligan.bootstrap.world import SystemClock, UlidSource
 from mulligan.domain.resource import Resource, ResourceType
-from mulligan.errors import DatabaseUnusable, NotBuiltYet, SettingInvalid
+from mulligan.errors import DatabaseUnusable
 
 if TYPE_CHECKING:
     from mulligan.adapters.engine.threads import Stopping
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from mulligan.config import Entry
     from mulligan.domain.tool import ToolDeclaration
     from mulligan.ports import Confinement
-
-_SQLITE = "sqlite:///"
 
 
 class Foundation:
@@ -56,18 +55,7 @@ class Foundation:
     @cached_property
     def database_path(self) -> Path:
         """The file of the database."""
-        url = self.settings.of_project().database_url
-        if url is None:
-            return self.home / "mulligan.db"
-        if not url.startswith(_SQLITE):
-            raise NotBuiltYet(
-                feature=f"a database other than SQLite (core.database.url: {url})",
-                hint="use `sqlite:///PATH`, or unset it with `mulligan config unset core.database.url`",
-            )
-        path = url.removeprefix(_SQLITE)
-        if not path:
-            raise SettingInvalid(key="core.database.url", reason="names no file", allowed="sqlite:///PATH")
-        return self.folder / path
+        return database_in(self.home, self.settings.of_project())
 
     @cached_property
     def database(self) -> SqliteDatabase:
@@ -109,7 +97,7 @@ class Foundation:
 
     def shown_settings(self) -> list[Entry]:
         """Every setting of the project; the database's address is shown as it is used."""
-        url = f"{_SQLITE}{self.home / 'mulligan.db'}"
+        url = f"{SQLITE}{self.home / 'mulligan.db'}"
         return [
             replace(entry, value=url) if entry.key == "core.database.url" and entry.value is None else entry
             for entry in self.settings.of_project().entries

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     from mulligan.domain.step import ChildPlan
     from mulligan.domain.timeline import Timeline
     from mulligan.ports import Observer
-
-_LARGEST_PLAN_FILE = 1024 * 1024  # bytes; the reader refuses more, with a place
 
 
 class Project:
@@ -98,6 +95,8 @@ class Project:
 
     def run(self, plan: str | Path) -> tuple[PlanStatus, Execution]:
         """As `execute`, with what stopped the plan, if something did."""
+        from mulligan.bootstrap.plan_files import names_a_file
+
         plan_id = self._create(Path(plan)) if names_a_file(plan) else self._plan_id(str(plan))
         return self._execute(plan_id, None)
 
@@ -285,10 +284,11 @@ class Project:
     def _read_appended(
         self, file: Path, definition: PlanDefinition, outputs: Mapping[str, Json]
     ) -> ChildPlan:
+        from mulligan.bootstrap.plan_files import read_bytes
         from mulligan.planfile import read_appended
 
         return read_appended(
-            _content(file),
+            read_bytes(file),
             file=str(file),
             definition=definition,
             outputs=outputs,
@@ -358,30 +358,13 @@ class Project:
         return self._services.plans.create(self._read(file))
 
     def _read(self, file: Path) -> PlanDefinition:
+        from mulligan.bootstrap.plan_files import read_bytes
         from mulligan.planfile import read_plan_file  # here: only plan files need a YAML parser
 
         return read_plan_file(
-            _content(file),
+            read_bytes(file),
             file=str(file),
             project=self.folder,
             declarations=self._services.known_tools,
             default_resource=self._services.default_resource,
         )
-
-
-def _content(file: Path) -> bytes:
-    """What a plan file holds."""
-    try:
-        with file.open("rb") as stream:
-            return stream.read(_LARGEST_PLAN_FILE + 1)
-    except OSError as exc:
-        raise UsageWrong(
-            reason=f"{file}: {exc.strerror or exc}", hint="name a plan file that can be read"
-        ) from exc
-
-
-def names_a_file(plan: str | Path) -> bool:
-    """Whether a word means a plan file rather than a recorded plan: it looks like a path, or a file is there."""
-    if isinstance(plan, Path):
-        return True
-    return "/" in plan or plan.endswith((".yaml", ".yml")) or os.path.isfile(plan)  # noqa: PTH113 - never raises

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from mulligan.adapters import home
+from mulligan.errors import SystemFailed
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
@@ -28,7 +29,18 @@ def surroundings(options: Mapping[str, str]) -> Surroundings:
 
         arm(environ)
     settings = user_folder(environ) / "config.toml"
-    return Surroundings(environ=environ, folder=Path.cwd(), user_settings=settings, options=options)
+    return Surroundings(environ=environ, folder=_current_folder(), user_settings=settings, options=options)
+
+
+def _current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError as exc:
+        raise SystemFailed(
+            path="the current folder",
+            reason="it was removed, or moved to where it cannot be reached",
+            hint="change to a folder that exists (`cd`), then try again",
+        ) from exc
 
 
 def user_folder(environ: Mapping[str, str]) -> Path:

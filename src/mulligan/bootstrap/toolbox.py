@@ -8,7 +8,7 @@ from mulligan.adapters.tools.packages import installed_tools
 from mulligan.adapters.tools.project_toolbox import ProjectToolbox
 from mulligan.adapters.tools.toolbox import LocalToolbox
 
-_MACHINE_FILES = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
+MACHINE_FILES = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
 def build_toolbox(
@@ -19,7 +19,7 @@ def build_toolbox(
     return ProjectToolbox(
         built_in=built_in,
         home=home,
-        machine=machine_name(_MACHINE_FILES),
+        machine=machine_name(MACHINE_FILES),
         python=sys.executable,
         base_environment=environ,
         installed=installed_tools,

@@ -5,8 +5,8 @@ from msgspec import Struct
 from mulligan.adapters.tools.own_tool import OwnTool
 from mulligan.adapters.tools.own_tools import FileStanding
 from mulligan.adapters.tools.project_toolbox import ProjectToolbox
-from mulligan.domain.tool import Argument, ToolDeclaration
-from mulligan.errors import NotFound, ToolUnknown
+from mulligan.domain.tool import Argument, ToolDeclaration, tool_unknown
+from mulligan.errors import NotFound
 
 BUILT_IN = "built in"
 
@@ -66,7 +66,7 @@ class Tools:
                 return view
         found = self._toolbox.own.find(name)
         if found is None:
-            raise ToolUnknown(tool=name, known=", ".join(self._toolbox.declarations()))
+            raise tool_unknown(name, self._toolbox.declarations())
         return _own_view(found)
 
     def standing(self) -> FileStanding:

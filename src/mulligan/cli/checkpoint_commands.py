@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mulligan.application.prune_service import Pruning
     from mulligan.cli.invocation import Invocation
 
-_READS = (0, 2, 3)
+_READS = (0, 1, 2, 3)
 
 
 @click.group(cls=SuggestingGroup, name="checkpoint")
@@ -75,7 +75,10 @@ def diff(invocation: Invocation, old: str, new: str, binary: bool) -> Answer:
 
 
 @command(
-    group, "create", example='mulligan checkpoint create upgrade-api --label "tests pass"', codes=(0, 1, 2, 3)
+    group,
+    "create",
+    example='mulligan checkpoint create upgrade-api --label "tests pass"',
+    codes=(0, 1, 2, 3, 130),
 )
 @click.argument("plan", metavar="PLAN_ID")
 @click.option("--label", required=True, help="The name to find it by.")
@@ -85,7 +88,7 @@ def create(invocation: Invocation, plan: str, label: str) -> Answer:
     return Answer(data=_one_or_all(views), blocks=[_table(invocation, views)], messages=messages)
 
 
-@command(group, "verify", example="mulligan checkpoint verify --quick", codes=(0, 1, 2, 3))
+@command(group, "verify", example="mulligan checkpoint verify --quick", codes=(0, 1, 2, 3, 130))
 @click.argument("checkpoint", required=False, metavar="[ID]")
 @click.option("--quick", is_flag=True, help="Look at presence and structure only.")
 def verify(invocation: Invocation, checkpoint: str | None, quick: bool) -> Answer:
@@ -107,7 +110,7 @@ def verify(invocation: Invocation, checkpoint: str | None, quick: bool) -> Answe
     return Answer(data=result, blocks=lines, error=error)
 
 
-@command(group, "restore", example="mulligan checkpoint restore latest --to ../look", codes=(0, 1, 2, 3))
+@command(group, "restore", example="mulligan checkpoint restore latest --to ../look", codes=(0, 1, 2, 3, 130))
 @click.argument("checkpoint", metavar="ID")
 @click.option(
     "--to", "target", required=True, type=click.Path(path_type=Path), metavar="DIR", help="A new folder."

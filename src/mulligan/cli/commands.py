@@ -1,7 +1,7 @@
 """How commands are declared: the options all of them take, and help with example and exit codes."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -9,11 +9,14 @@ from mulligan.cli.answer import Answer, Format
 from mulligan.cli.invocation import Invocation, option_pair
 from mulligan.domain.counting import counted
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
 
 _CODES = {
     0: "done",
-    1: "failed: a step failed, a store is damaged",
+    1: "failed: a step failed, something is damaged, the system refused something",
     2: "wrong usage, plan file or setting",
     3: "refused: a guard, an unknown or ambiguous name, a declined question",
     4: "conflict",
@@ -28,13 +31,64 @@ def command(
     """Declare a command of a group; its docstring is its help."""
 
     def declare(function: _Function) -> click.Command:
-        epilog = "\b\nExample:\n  " + example + "\n\n\b\nExit codes:\n"
-        epilog += "\n".join(f"  {code:<4}{_CODES[code]}" for code in codes)
+        epilog = closing_words([example], codes)
         made = click.command(name, epilog=epilog)(everywhere(pass_invocation(function)))
+        _let_complete(made)
         group.add_command(made)
         return made
 
     return declare
+
+
+def closing_words(examples: Sequence[str], codes: Sequence[int]) -> str:
+    """What stands at the end of a help: how it is used, and what it ends with."""
+    shown = "\n".join(f"  {example}" for example in examples)
+    listed = "\n".join(f"  {code:<4}{_CODES[code]}" for code in codes)
+    return f"\b\nExample:\n{shown}\n\n\b\nExit codes:\n{listed}"
+
+
+def example_of(command: click.Command) -> str:
+    """The example in a command's help; empty of what has none."""
+    return (command.epilog or "").partition("Example:\n  ")[2].partition("\n")[0]
+
+
+# What a word names, by what its parameter is called: the shell can complete it.
+_NAMED = {
+    "checkpoint": "checkpoint",
+    "correction": "correction",
+    "decision": "decision",
+    "key": "key",
+    "new": "checkpoint",
+    "old": "checkpoint",
+    "path": "dir",
+    "paths": "conflict",
+    "plan": "plan",
+    "plan_or_file": "plan or file",
+    "project": "dir",
+    "resource": "dir",
+    "settings": "setting",
+    "tool": "tool",
+    "value": "value",
+    "words": "file",
+}
+
+
+class _Named(click.types.StringParamType):
+    """A text that names something."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem[str]]":
+        from mulligan.cli.completing import named_words
+
+        return named_words(_NAMED[param.name or ""], ctx, incomplete)
+
+
+def _let_complete(made: click.Command) -> None:
+    named = _Named()
+    for parameter in made.params:
+        if parameter.type is click.STRING and parameter.name in _NAMED:
+            parameter.type = named
 
 
 def newest(function: Any) -> Any:
@@ -64,6 +118,7 @@ def everywhere(function: Any) -> Any:
         ),
         click.option(
             "--project",
+            type=_Named(),
             metavar="PATH",
             callback=_take_project,
             expose_value=False,
@@ -72,6 +127,7 @@ def everywhere(function: Any) -> Any:
         click.option(
             "-c",
             "settings",
+            type=_Named(),
             metavar="KEY=VALUE",
             multiple=True,
             callback=_take_settings,

@@ -8,7 +8,7 @@ from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.config import Entry
 
-_CODES = (0, 2, 3)
+_CODES = (0, 1, 2, 3)
 
 
 @click.group(cls=SuggestingGroup, name="config")

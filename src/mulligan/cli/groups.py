@@ -1,4 +1,6 @@
-"""Groups of commands that name the nearest one when a command is misspelt."""
+"""Groups of commands that name the nearest one when a command is misspelt, or is one of another group."""
+
+from collections.abc import Iterator
 
 import click
 
@@ -15,8 +17,43 @@ class SuggestingGroup(click.Group):
         """Find the command; for a misspelt one name the nearest."""
         found = self.get_command(ctx, args[0])
         if found is None:
-            near = nearest_word(args[0], self.list_commands(ctx), at_least=0.7)
-            word = f"{ctx.command_path} {near}" if near else f"{ctx.command_path} --help"
-            hint = f"did you mean `{word}`?" if near else f"see `{word}`"
+            meant = " or ".join(f"`{words}`" for words in self._meant(ctx, args[0]))
+            hint = f"did you mean {meant}?" if meant else f"see `{ctx.command_path} --help`"
             raise UsageWrong(reason=f"there is no command {args[0]!r}", hint=hint)
         return found.name, found, args[1:]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, each with all of the sentence that says what it does."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, _first_sentence(command)) for name, command in commands if command is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def _meant(self, ctx: click.Context, word: str) -> list[str]:
+        """The commands that may have been meant: those that are called so elsewhere, or the nearest here or there."""
+        root = ctx.find_root()
+        everywhere = list(_all_commands(root))
+        elsewhere = [words for words in everywhere if words.split()[-1] == word]
+        if elsewhere:
+            return elsewhere
+        if near := nearest_word(word, self.list_commands(ctx), at_least=0.7):
+            return [f"{ctx.command_path} {near}"]
+        by_name = {words.split()[-1]: words for words in reversed(everywhere)}
+        near = nearest_word(word, by_name, at_least=0.7)
+        return [by_name[near]] if near else []
+
+
+def _first_sentence(command: click.Command) -> str:
+    return " ".join((command.help or "").partition("\n\n")[0].split())
+
+
+def _all_commands(root: click.Context) -> Iterator[str]:
+    """The words of every command of the program."""
+    program = root.command
+    assert isinstance(program, click.Group)
+    for name in program.list_commands(root):
+        command = program.get_command(root, name)
+        if isinstance(command, click.Group):
+            yield from (f"{root.command_path} {name} {below}" for below in command.list_commands(root))
+        else:
+            yield f"{root.command_path} {name}"

@@ -167,5 +167,8 @@ def option_pair(text: str) -> tuple[str, str]:
     """KEY=VALUE from the command line."""
     key, separator, value = text.partition("=")
     if not separator or not key:
-        raise UsageWrong(reason=f"-c {text!r}: give a setting as KEY=VALUE", hint="`mulligan config list`")
+        raise UsageWrong(
+            reason=f"-c {text!r}: give a setting as KEY=VALUE",
+            hint="`mulligan config list` shows the settings",
+        )
     return key, value

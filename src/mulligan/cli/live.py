@@ -231,10 +231,11 @@ class Live:
     def _line(self, doing: _Doing, line: Sequence[Span] | bytes) -> None:
         start = "" if self._at_line_start else "\n"
         whose = f"[{harmless_lines(doing.name)}] " if doing.name is not None else ""
-        data = (
-            line if isinstance(line, bytes) else self._screen.styled(line).encode(errors="backslashreplace")
-        )
-        self._add((start + whose).encode(errors="backslashreplace") + data + b"\n")
+        data = line if isinstance(line, bytes) else self._encoded(self._screen.styled(line))
+        self._add(self._encoded(start + whose) + data + b"\n")
+
+    def _encoded(self, text: str) -> bytes:
+        return text.encode(self._screen.encoding, "backslashreplace")
 
     def _add(self, data: bytes) -> None:
         self._above += data

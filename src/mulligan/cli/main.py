@@ -1,6 +1,7 @@
 """The program: finds the command, runs it, and turns every error into an answer and an exit code."""
 
 import importlib
+import os
 import signal
 import time
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from mulligan.cli.answer import Answer, Format, Line
-from mulligan.cli.commands import command, everywhere
+from mulligan.cli.commands import closing_words, command, everywhere
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.render import render
@@ -30,7 +31,11 @@ _GROUPS = {
     "tool": ("mulligan.cli.tool_commands", "List, show and trust tools."),
 }
 # Commands that stand by themselves, each in the group of a module of its own.
-_COMMANDS = {"run": "mulligan.cli.run_command", "undo": "mulligan.cli.undo_command"}
+_COMMANDS = {
+    "completion": "mulligan.cli.completion_command",
+    "run": "mulligan.cli.run_command",
+    "undo": "mulligan.cli.undo_command",
+}
 _WITH_VALUE = (
     "--format",
     "--project",
@@ -61,6 +66,10 @@ class _Program(SuggestingGroup):
     name="mulligan",
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},  # all below it take them from here
+    epilog=closing_words(
+        ["mulligan run -- sed -i s/v1/v2/ api.txt", "mulligan plan diff", "mulligan plan apply latest"],
+        (0, 1, 2, 3, 4, 130),
+    ),
 )
 @everywhere
 @click.version_option(package_name="mulligan")
@@ -132,6 +141,11 @@ def doctor(invocation: Invocation) -> Answer:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; gives the exit code."""
+    if "_MULLIGAN_COMPLETE" in os.environ:
+        from mulligan.cli.completing import answer_shell  # here: only shells ask
+
+        answer_shell(program, os.environ)
+        return 0
     started, clock = datetime.now(UTC), time.monotonic()
     invocation = Invocation(format_option=_format_in(arguments))
     signal.signal(signal.SIGTERM, _interrupt)
@@ -147,9 +161,9 @@ def run(arguments: Sequence[str]) -> int:
         if not invocation.format.is_document:
             click.echo(exc.ctx.get_help() if exc.ctx else "")
             return UsageWrong.exit_code
-        answer = Answer(data=None, error=_usage_error(click.UsageError("Missing command.", exc.ctx)))
+        answer = Answer(data=None, error=_misused(click.UsageError("a command is missing", exc.ctx), name))
     except click.ClickException as exc:
-        answer = Answer(data=None, error=_usage_error(exc))
+        answer = Answer(data=None, error=_misused(exc, name))
     except (KeyboardInterrupt, click.Abort):
         answer = Answer(data=None, error=Interrupted())
     except OSError as exc:  # a name too long for the system, for one; work is translated where it is done
@@ -186,15 +200,16 @@ def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
     return InternalError(reason=f"{type(exc).__name__}: {exc}")
 
 
+def _misused(exc: click.ClickException, command: str) -> UsageWrong:
+    from mulligan.cli.usage import usage_error  # here: only a mistake needs it
+
+    return usage_error(exc, command)
+
+
 def _system_error(exc: OSError) -> SystemFailed:
-    where = exc.filename if isinstance(exc.filename, str) else "the system"
-    return SystemFailed(path=where, reason=exc.strerror or str(exc))
-
-
-def _usage_error(exc: click.ClickException) -> UsageWrong:
-    context = exc.ctx if isinstance(exc, click.UsageError) else None
-    hint = f"see `{context.command_path} --help`" if context else "see `mulligan --help`"
-    return UsageWrong(reason=exc.format_message(), hint=hint)
+    if isinstance(exc.filename, str):
+        return SystemFailed(path=exc.filename, reason=exc.strerror or str(exc))
+    return SystemFailed(path="the system", reason=exc.strerror or str(exc), hint=SystemFailed.hint)
 
 
 def _format_in(arguments: Sequence[str]) -> str | None:

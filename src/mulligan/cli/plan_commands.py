@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from mulligan.bootstrap.project import names_a_file
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.commands import command, everywhere, newest, not_shown
 from mulligan.cli.diff_answer import diff_answer
@@ -16,12 +15,13 @@ from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.status_answer import status_answer
 from mulligan.cli.trusting import trusting
 from mulligan.domain.plan import State
-from mulligan.errors import UsageWrong
+from mulligan.errors import PlanNotFound, ProjectNotFound, UsageWrong
 
 if TYPE_CHECKING:
+    from mulligan.bootstrap.project import Project
     from mulligan.cli.invocation import Invocation
 
-_READS = (0, 2, 3)
+_READS = (0, 1, 2, 3)
 
 
 @click.group(cls=SuggestingGroup, name="plan")
@@ -34,18 +34,29 @@ def group() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def create(invocation: Invocation, file: Path) -> Answer:
     """Read, check and record the plan in FILE; nothing runs."""
-    project = invocation.project_or_new()
+    project = _project_for(invocation, file)
     return status_answer(trusting(invocation, project, lambda: project.create(file)), None)
 
 
 @command(group, "execute", example="mulligan plan execute upgrade.yaml", codes=(0, 1, 2, 3, 4, 130))
-@click.argument("plan", metavar="FILE|PLAN_ID")
-def execute(invocation: Invocation, plan: str) -> Answer:
+@click.argument("plan_or_file", metavar="FILE|PLAN_ID")
+def execute(invocation: Invocation, plan_or_file: str) -> Answer:
     """Run the plan in FILE, or run on with a recorded one, in its sandboxes."""
-    is_file = names_a_file(plan)
-    project = invocation.project_or_new() if is_file else invocation.project()
-    wanted = Path(plan) if is_file else plan
-    status, execution = trusting(invocation, project, lambda: project.run(wanted))
+    from mulligan.bootstrap.plan_files import names_a_file, nearest_file
+
+    wanted: str | Path = plan_or_file
+    try:
+        if names_a_file(plan_or_file):
+            wanted = Path(plan_or_file)
+            project = _project_for(invocation, wanted)
+        else:
+            project = invocation.project()
+        status, execution = trusting(invocation, project, lambda: project.run(wanted))
+    except (PlanNotFound, ProjectNotFound) as exc:
+        near = nearest_file(Path(plan_or_file))
+        if near is None:
+            raise
+        raise type(exc)(hint=f"did you mean the file `{near}`? {exc.next_step}", **exc.facts) from exc
     return replace(status_answer(status, execution.error, execution.messages), warn=execution.only_restored)
 
 
@@ -81,7 +92,7 @@ def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, me
     return replace(status_answer(status, execution.error, execution.messages), warn=execution.only_restored)
 
 
-@command(group, "status", example="mulligan plan status --watch", codes=(0, 2, 3, 130))
+@command(group, "status", example="mulligan plan status --watch", codes=(0, 1, 2, 3, 130))
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
 @click.option("--watch", is_flag=True, help="Show it again whenever it changes, until the plan ends.")
 def status(invocation: Invocation, plan: str, watch: bool) -> Answer:
@@ -179,7 +190,7 @@ def diff(
     group,
     "rollback",
     example='mulligan plan rollback --dry-run upgrade-api "before release"',
-    codes=(0, 1, 2, 3),
+    codes=(0, 1, 2, 3, 130),
 )
 @click.argument("plan", metavar="PLAN_ID")
 @click.argument("checkpoint", metavar="CHECKPOINT_ID")
@@ -348,3 +359,11 @@ def unapply(invocation: Invocation, plan: str, yes: bool, dry_run: bool) -> Answ
 def cancel(invocation: Invocation, plan: str, reason: str | None) -> Answer:
     """End a plan for good; a process that works on it is asked to stop first."""
     return status_answer(invocation.project().cancel(plan, reason), None)
+
+
+def _project_for(invocation: Invocation, file: Path) -> Project:
+    """The project to run a plan file in; for one that cannot be read none is made."""
+    from mulligan.bootstrap.plan_files import read_bytes
+
+    read_bytes(file)
+    return invocation.project_or_new()

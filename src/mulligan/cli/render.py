@@ -15,6 +15,7 @@ from mulligan.cli.encode import encode, harmless, harmless_lines
 from mulligan.cli.glyphs import has_signs, plain_signs
 from mulligan.cli.patch_colours import styled_lines
 from mulligan.cli.streams import lead_nowhere
+from mulligan.cli.tables import table_text
 from mulligan.cli.times import local_time
 from mulligan.domain.json_value import Json, JsonObject
 
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
 
     from mulligan.errors import MulliganError
 
-_GAP = 2  # columns between those of a table
-_SHORT = 16  # columns: in less nothing is broken
 _NARROW = 20  # columns: with less room the terminal breaks lines itself
-_MANY = 1000  # rows; rich measures and breaks every cell, which of ten thousand takes seconds
+_MANY = 1000  # rows; rich measures and breaks every one, which of ten thousand takes seconds
 
 
 def render(answer: Answer, command: str, format: Format, started: datetime, took: timedelta) -> None:
@@ -95,17 +94,22 @@ def _envelope(answer: Answer, command: str, started: datetime, took: timedelta) 
 def _as_yaml(document: Json) -> str:
     import yaml
 
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    # What the locale cannot write is spelled inside quotes: spelled afterwards it would be another text.
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=_writes_anything(sys.stdout))
+
+
+def _writes_anything(stream: TextIO) -> bool:
+    return _encoding(stream).lower().replace("-", "") == "utf8"
+
+
+def _encoding(stream: TextIO) -> str:
+    return stream.encoding or "utf-8"
 
 
 def _plain(block: Line | Table) -> str:
     if isinstance(block, Line):
         return harmless(block.text) + "\n"
-    rows = [block.columns, *block.rows]
-    cells = [[harmless(cell) for cell in row] for row in rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(block.columns))]
-    lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in cells)
-    return "\n".join(lines) + "\n"
+    return "".join(table_text(block, width=None, encoding=_encoding(sys.stdout)))
 
 
 def _plain_rows(block: Drawing) -> str:
@@ -129,7 +133,6 @@ def _patch(block: Patch) -> bytes | str:
 
 def _drawn(answer: Answer) -> str:
     from rich.console import Console
-    from rich.table import Table as RichTable
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
@@ -148,41 +151,10 @@ def _drawn(answer: Answer) -> str:
                 else:
                     _draw_rows(console, block.rows)
                 continue
-            # A word that is torn or cut cannot be searched for, nor an id or path copied: the terminal breaks lines.
-            widths = _widths(block, console.width) if len(block.rows) <= _MANY else None
-            if widths is None:
-                header, _, rows = _plain(block).partition("\n")
-                console.print(Text(header, style="bold"))
-                console.out(rows, end="", highlight=False)
-                continue
-            table = RichTable(box=None, pad_edge=False, header_style="bold")
-            for column, width in zip(block.columns, widths, strict=True):
-                table.add_column(column, width=width)
-            for row in block.rows:
-                table.add_row(*(Text(harmless(cell)) for cell in row))
-            console.print(table, soft_wrap=False)
+            header, rows = table_text(block, width=console.width, encoding=_encoding(sys.stdout))
+            console.print(Text(header, style="bold"), end="")
+            console.out(rows, end="", highlight=False)
     return drawn.get()
-
-
-def _widths(table: Table, room: int) -> list[int] | None:
-    """How wide each column is where all of them have room; None: they have none without cutting words.
-
-    What is short, and the first column, is never broken into lines. The widest of the others gives way first.
-    """
-    from rich.cells import cell_len
-
-    columns = [[harmless(cell) for cell in cells] for cells in zip(table.columns, *table.rows, strict=True)]
-    widths = [max(map(cell_len, cells)) for cells in columns]
-    least = [
-        width if not n or width <= _SHORT else max(cell_len(word) for cell in cells for word in cell.split())
-        for n, (width, cells) in enumerate(zip(widths, columns, strict=True))
-    ]
-    while (over := sum(widths) + _GAP * (len(widths) - 1) - room) > 0:
-        broadest = max(range(len(widths)), key=lambda n: (widths[n] > least[n], widths[n]))
-        if widths[broadest] == least[broadest]:
-            return None
-        widths[broadest] = max(least[broadest], widths[broadest] - over)
-    return widths
 
 
 def _draw_rows(console: Console, rows: Sequence[Row]) -> None:
@@ -227,7 +199,7 @@ def write(stream: TextIO, text: str | bytes) -> None:
 
     A reader that went away is no error of ours; an answer that is lost is.
     """
-    data = text if isinstance(text, bytes) else text.encode(stream.encoding or "utf-8", "backslashreplace")
+    data = text if isinstance(text, bytes) else text.encode(_encoding(stream), "backslashreplace")
     try:
         stream.buffer.write(data)
         stream.buffer.flush()

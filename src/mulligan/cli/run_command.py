@@ -114,15 +114,25 @@ def _with_next(error: MulliganError, words: Sequence[str], plan_id: str) -> Mull
     if not isinstance(error, StepFailed):
         return error
     if error.facts.get("errno") == errno.ENOENT:
-        line = shlex.quote(" ".join(words))
-        hint = (
-            f"COMMAND is a program and its words; a line of shell needs one: `mulligan run -- sh -c {line}`"
-        )
+        hint = _not_started(words)
     else:
         hint = f"`mulligan plan resume {plan_id}` runs it again"
         if kept := error.facts.get("checkpoint"):
             hint = f"what it did was taken back; `mulligan plan diff {plan_id} --to {kept}` shows it, {hint}"
     return StepFailed(hint=hint, **error.facts)
+
+
+def _not_started(words: Sequence[str]) -> str:
+    """What to do about a program that is not there: a line of shell has no program of its own."""
+    line = " ".join(words)
+    if shlex.quote(words[0]) == words[0] and not set(line) & set("|&;<>$`"):
+        return (
+            f"is {words[0]} the right name? COMMAND is looked for in PATH, or give its path (`./{words[0]}`)"
+        )
+    return (
+        "COMMAND is a program and its words; a line of shell needs one: "
+        f"`mulligan run -- sh -c {shlex.quote(line)}`"
+    )
 
 
 def _interrupted(exc: Interrupted) -> Interrupted:

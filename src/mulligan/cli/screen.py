@@ -43,6 +43,11 @@ class Screen:
         return size if size.columns and size.lines else _USUAL  # some do not know
 
     @property
+    def encoding(self) -> str:
+        """What characters are written in."""
+        return self._stream.encoding or "utf-8"
+
+    @property
     def at_line_start(self) -> bool:
         """Whether what was written last was a whole line."""
         return self._at_line_start
@@ -61,7 +66,7 @@ class Screen:
         if above:
             self._at_line_start = above.endswith(b"\n")
         rows, widths = self._fitted(area) if area and self._at_line_start else ([], [])
-        text += "\r\n".join(rows).encode(self._stream.encoding or "utf-8", "backslashreplace")
+        text += "\r\n".join(rows).encode(self.encoding, "backslashreplace")
         if not above and (self._area or rows):
             text += b"\x1b[J"
         self._area = widths

@@ -37,10 +37,10 @@ def list_tools(invocation: Invocation) -> Answer:
 
 
 @command(group, "show", example="mulligan tool show write_file", codes=(0, 1, 2, 3))
-@click.argument("name")
-def show(invocation: Invocation, name: str) -> Answer:
+@click.argument("tool", metavar="NAME")
+def show(invocation: Invocation, tool: str) -> Answer:
     """Show what a tool takes and what it declares."""
-    view = invocation.project().tools.show(name)
+    view = invocation.project().tools.show(tool)
     lines = [Line(f"{view.name} ({view.origin})", title=True)]
     lines += [Line(f"  {text}" if text else "") for text in view.doc.splitlines()]
     lines += [

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mulligan.cli.invocation import Invocation
 
 _Result = TypeVar("_Result")
+_OTHERWISE = "read the file, then say that it may run with `mulligan tool trust --yes`"
 
 
 def trusting(invocation: "Invocation", project: "Project", act: Callable[[], _Result]) -> _Result:
@@ -36,5 +37,5 @@ def ask_for_trust(invocation: "Invocation", project: "Project", why: str) -> str
         Line("It is code that runs as you, when plans are checked and run. Read it first."),
     ]
     invocation.show(Answer(data=None, blocks=lines))
-    invocation.confirm("Trust this content?")
+    invocation.confirm("Trust this content?", otherwise=_OTHERWISE)
     return standing.sha256 or ""

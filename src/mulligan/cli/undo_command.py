@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 group = click.Group("mulligan")
 
 
-@command(group, "undo", example="mulligan undo --yes", codes=(0, 1, 2, 3))
+@command(group, "undo", example="mulligan undo --yes", codes=(0, 1, 2, 3, 130))
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def undo(invocation: Invocation, plan: str, yes: bool) -> Answer:

@@ -155,11 +155,17 @@ def setting_named(key: str, origin: str) -> Setting:
     setting = _BY_KEY.get(SHORT_NAMES.get(key, key))
     if setting is None:
         nearest = nearest_word(key, (*_BY_KEY, *SHORT_NAMES))
-        if nearest is None:
-            raise SettingUnknown(key=key, origin=origin)
-        hint = f"did you mean `{nearest}`? {SettingUnknown.hint}"
-        raise SettingUnknown(key=key, origin=origin, nearest=nearest, hint=hint)
+        meant = f"did you mean `{nearest}`? " if nearest else ""
+        # Where a file is wrong no command can list the settings.
+        known = f"correct or remove it there; known: {', '.join(_BY_KEY)}" if _in_a_file(origin) else None
+        facts = {"nearest": nearest} if nearest else {}
+        raise SettingUnknown(key=key, origin=origin, hint=f"{meant}{known or SettingUnknown.hint}", **facts)
     return setting
+
+
+def _in_a_file(origin: str) -> bool:
+    """Whether a value stands in a file of settings, by how messages call that."""
+    return " file /" in origin
 
 
 def check_value(key: str, value: object, origin: str) -> Json:
@@ -186,6 +192,6 @@ def _canonical(setting: Setting, read: Callable[[], Json], origin: str) -> Json:
             reason=unfit.reason,
             origin=origin,
             allowed=allowed if isinstance(allowed, str) else list(allowed),
-            hint=f"{meant}allowed: {words}",
+            hint=f"{meant}allowed: {words}{'; correct it in that file' if _in_a_file(origin) else ''}",
             **({"nearest": unfit.nearest} if unfit.nearest else {}),
         ) from None

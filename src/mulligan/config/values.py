@@ -166,4 +166,4 @@ class DatabaseUrl(Struct, frozen=True):
 def shown(value: object) -> str:
     """The value as messages quote it."""
     text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,6 +1,6 @@
 """Tools: what a step can call, what it declares to do, and the record of one call."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -8,7 +8,9 @@ from msgspec import Struct
 
 from mulligan.domain.ids import CallId, PlanId
 from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.naming import nearest_word
 from mulligan.domain.resource import ResourceType
+from mulligan.errors import ToolUnknown
 
 
 class ArgumentType(StrEnum):
@@ -76,6 +78,15 @@ class Undo(StrEnum):
     IMPOSSIBLE = "impossible"  # it has effects outside, and its tool has no `undo`
     DONE = "done"
     FAILED = "failed"  # the `undo` was called and did not succeed
+
+
+def tool_unknown(name: str, known: Iterable[str]) -> ToolUnknown:
+    """The error of a name that no tool has, with the nearest that one has."""
+    words = list(known)
+    near = nearest_word(name, words)
+    listed = ", ".join(words)
+    meant = {"hint": f"did you mean `{near}`? known tools: {listed}"} if near else {}
+    return ToolUnknown(tool=name, known=listed, **meant)
 
 
 class CallStatus(StrEnum):

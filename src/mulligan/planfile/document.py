@@ -68,7 +68,7 @@ def child_path(path: str, step: str | int) -> str:
 def shorten(value: object) -> str:
     """The value as messages quote it."""
     quoted = repr(value)
-    return quoted if len(quoted) <= 60 else f"{quoted[:57]}…"
+    return quoted if len(quoted) <= 60 else f"{quoted[:57]}..."
 
 
 def read_document(data: bytes, file: str, loader: YamlLoader = FASTEST_LOADER) -> Node:

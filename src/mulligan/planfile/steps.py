@@ -230,5 +230,5 @@ def _refuse_cycle(
         TopologicalSorter(depends_on).prepare()
     except CycleError as error:
         cycle: list[str] = error.args[1]
-        around = " → ".join(reversed(cycle))
+        around = " -> ".join(reversed(cycle))
         raise named[cycle[0]]["depends_on"].wrong(f"the plans depend on each other: {around}") from None

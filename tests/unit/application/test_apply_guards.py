@@ -64,7 +64,7 @@ def test_after_it_the_plan_is_at_its_end(site: Applying) -> None:
             refused()
         assert "plan unapply" in said.value.next_step
     site.unapplied()
-    with pytest.raises(PlanCancelled):
+    with pytest.raises(NothingApplied, match="nothing of it is in the real resources any more"):
         site.project.unapply("p")
     with pytest.raises(PlanCancelled):
         site.apply()

@@ -154,7 +154,7 @@ def test_a_byte_order_mark_is_ignored(document: Reading) -> None:
 
 def test_an_error_inside_odd_keys_has_a_readable_path(document: Reading) -> None:
     assert fault(document, "a b: {'\\n': 1, c: {\"x]\": [*y]}}\n")[2] == "['a b'].c['x]'][0]"
-    assert fault(document, f"{'k' * 120}: [*y]\n")[2] == f"['{'k' * 56}…][0]"
+    assert fault(document, f"{'k' * 120}: [*y]\n")[2] == f"['{'k' * 56}...][0]"
 
 
 @pytest.mark.parametrize("text", ["---\n", "[]", "just text", "42"])

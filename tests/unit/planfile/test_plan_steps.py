@@ -343,6 +343,6 @@ def test_a_cycle_is_named_from_plan_to_plan() -> None:
     plans = f"[{{name: a, depends_on: [b], {TIDY}}}, {{name: b, depends_on: [a], {TIDY}}}]"
     error = refused(with_step(f"{{subplans: {{{ORDERED} {plans}}}}}"))
     assert error.facts["reason"] in (
-        "the plans depend on each other: a → b → a",
-        "the plans depend on each other: b → a → b",
+        "the plans depend on each other: a -> b -> a",
+        "the plans depend on each other: b -> a -> b",
     )

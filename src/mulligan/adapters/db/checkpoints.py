@@ -294,18 +294,32 @@ class SqlCheckpointRepository:
     def _not_found(self, word: str, plan_id: PlanId | None) -> CheckpointNotFound:
         """A label means live groups: of one that was left behind the id is told, of a misspelt one the nearest."""
         if plan_id is not None and not self.count(plan_id, superseded=True):
-            hint = f"plan {plan_id} has none yet: execute it with `mulligan plan execute {plan_id}`"
-            return CheckpointNotFound(wanted=word, hint=hint)
+            return CheckpointNotFound(wanted=word, hint=self._why_none(plan_id))
         rows = self._db.rows(_LEFT_BEHIND, (word, plan_id, plan_id))
         if not rows:
+            from mulligan.adapters.db.other_kinds import hint_of_other_kind
+
             labels = (row["label"] for row in self._db.rows(_LABELS, (plan_id, plan_id)))
             near = nearest_word(word, (known for known in (*_WORDS, *labels) if known != word))
-            meant = {"hint": f"did you mean {near!r}? {CheckpointNotFound.hint}"} if near else {}
-            return CheckpointNotFound(wanted=word, **meant)
+            shown = f"`mulligan checkpoint list {plan_id} --all` shows all of the plan" if plan_id else None
+            hint = shown or CheckpointNotFound.hint
+            if near:
+                return CheckpointNotFound(wanted=word, hint=f"did you mean {near!r}? {hint}")
+            return CheckpointNotFound(wanted=word, **({"hint": hint} | hint_of_other_kind(self._db, word)))
         ids = ", ".join(row["group_id"] for row in rows)
         return CheckpointNotFound(
             wanted=word, hint=f"that label was left behind by a rollback: name it by its id, {ids}"
         )
+
+    def _why_none(self, plan_id: PlanId) -> str:
+        from mulligan.adapters.db.plans import SqlPlanRepository
+
+        if not SqlPlanRepository(self._db).get(plan_id).definition.rollback_policy.enabled:
+            return (
+                f"plan {plan_id} takes none, its rollback_policy is disabled; "
+                "`mulligan checkpoint list PLAN_ID` shows those of another plan"
+            )
+        return f"plan {plan_id} has none yet: execute it with `mulligan plan execute {plan_id}`"
 
     def _one(self, statement: str, plan_id: PlanId, *more: int) -> CheckpointGroup | None:
         row = self._db.row(statement, (plan_id, *more))

@@ -14,6 +14,7 @@ Row: TypeAlias = sqlite3.Row
 Value: TypeAlias = str | int | float | None
 
 _LITTLE_ROOM = 128 << 10  # bytes; to be opened the database needs 32 KiB beside it
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY_MS = 10_000  # writers wait this long for each other; readers never wait
 
 
@@ -126,7 +127,11 @@ class Connection:
         self._raw.close()
 
     def _unusable(self, exc: sqlite3.Error) -> DatabaseUnusable:
-        return DatabaseUnusable(database=str(self._path), reason=self._reason(exc))
+        facts = {"database": str(self._path), "reason": self._reason(exc)}
+        if getattr(exc, "sqlite_errorcode", None) in _DAMAGED:
+            hint = f"put back a copy of the file; to start anew instead, move {self._path.parent} away"
+            return DatabaseUnusable(hint=hint, **facts)
+        return DatabaseUnusable(**facts)
 
     def _reason(self, exc: sqlite3.Error) -> str:
         """What SQLite says; of a full disk it says "disk I/O error" where it could not make its own files."""

@@ -60,7 +60,9 @@ class SqlCorrectionRepository:
         prefix = as_id_prefix(word)
         rows = self._db.rows(_BY_PREFIX, (prefix + "%",)) if prefix else ()
         if not rows:
-            raise CorrectionNotFound(wanted=word)
+            from mulligan.adapters.db.other_kinds import hint_of_other_kind
+
+            raise CorrectionNotFound(wanted=word, **hint_of_other_kind(self._db, word))
         if len(rows) > 1:
             raise Ambiguous(
                 wanted=word,

@@ -20,7 +20,7 @@ from mulligan.adapters.db.states import state_from_text, state_to_text
 from mulligan.domain.ids import CheckpointId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.naming import nearest_word
 from mulligan.domain.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
-from mulligan.errors import Ambiguous, PlanNotFound
+from mulligan.errors import Ambiguous, NoPlansYet, PlanNotFound
 
 _ADD = """
 INSERT INTO plans (
@@ -152,11 +152,9 @@ class SqlPlanRepository:
         if not rows and prefix is not None:
             rows = self._db.rows(_BY_PREFIX, (prefix + "%",))
         if not rows and word == "latest":
-            raise PlanNotFound(
-                wanted=word, hint="there are no plans yet: start one with `mulligan plan execute FILE`"
-            )
+            raise NoPlansYet(wanted=word)
         if not rows:
-            raise PlanNotFound(wanted=word, **_nearest(word, [r["name"] for r in self._db.rows(_NAMES)]))
+            raise PlanNotFound(wanted=word, **self._meant(word))
         if len(rows) > 1:
             ids = [str(row["plan_id"]) for row in rows]
             raise Ambiguous(
@@ -166,6 +164,15 @@ class SqlPlanRepository:
                 hint="name one by its id (more characters of it), or the newest of all by `latest`",
             )
         return self._plan(rows[0])
+
+    def _meant(self, word: str) -> dict[str, str]:
+        """The hint for a word that names no plan."""
+        from mulligan.adapters.db.other_kinds import hint_of_other_kind
+
+        near = nearest_word(word, [row["name"] for row in self._db.rows(_NAMES)])
+        if near:
+            return {"hint": f"did you mean {near!r}? {PlanNotFound.hint}"}
+        return hint_of_other_kind(self._db, word)
 
     def list(self, state: State | None, *, limit: int | None = None) -> Sequence[Plan]:
         """The plans, oldest first; of more than `limit` the newest."""
@@ -240,8 +247,3 @@ def _failure(text: str | None) -> PlanFailure | None:
 
 def _conflicts(text: str) -> tuple[Conflict, ...]:
     return tuple(Conflict(**each) for each in cast("list[dict[str, str]]", json_value(text)))
-
-
-def _nearest(word: str, names: Sequence[str]) -> dict[str, str]:
-    near = nearest_word(word, names)
-    return {"hint": f"did you mean {near!r}? `mulligan plan list` shows all plans"} if near else {}

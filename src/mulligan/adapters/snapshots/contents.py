@@ -5,7 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from mulligan.adapters.snapshots.chunks import CHUNK, CHUNKED_ABOVE, pieces
 from mulligan.adapters.snapshots.objects import Sink
@@ -24,6 +24,9 @@ _FILE_FLAGS = (
 _NO_ATTRIBUTES = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
+Told: TypeAlias = Callable[[str, int, int], None]  # of a file: how many bytes of how many are done
+
+
 class Content(NamedTuple):
     """What was read of one file, and the stat that belongs to it."""
 
@@ -34,8 +37,8 @@ class Content(NamedTuple):
     sparse: bool
 
 
-def store_file(name: str, folder_fd: int, folder: Place, sink: Sink) -> Content:
-    """Read a file that holds still into objects.
+def store_file(name: str, folder_fd: int, folder: Place, sink: Sink, told: Told) -> Content:
+    """Read a file that holds still into objects; how far a large one is read is told.
 
     Gone where it is no file any more, TreeUnsteady where it never rests.
     """
@@ -48,7 +51,7 @@ def store_file(name: str, folder_fd: int, folder: Place, sink: Sink) -> Content:
             if not stat.S_ISREG(before.st_mode):
                 raise Gone(path_of(folder, name))
             seen = signature(before)
-            object_id = _store_bytes(fd, before.st_size, sink)
+            object_id = _store_bytes(name, fd, before.st_size, sink, told)
             content = Content(before, seen, object_id, read_attributes(fd), _has_holes(fd, before))
             if object_id and signature(os.fstat(fd)) == seen:
                 return content
@@ -66,7 +69,7 @@ def _open(name: str, folder_fd: int, folder: Place) -> int:
         raise
 
 
-def _store_bytes(fd: int, size: int, sink: Sink) -> bytes:
+def _store_bytes(name: str, fd: int, size: int, sink: Sink, told: Told) -> bytes:
     """The id of the content; empty when it is not as long as it was said to be."""
     if size <= CHUNKED_ABOVE:
         data = _read(fd, size + 1)
@@ -83,6 +86,7 @@ def _store_bytes(fd: int, size: int, sink: Sink) -> bytes:
         if len(data) != length:
             return b""
         ids.append(sink.add(Kind.BLOB, data))
+        told(name, start + length, size)
     return sink.add(Kind.CHUNK_LIST, b"".join(ids))
 
 
@@ -146,13 +150,17 @@ def write_attributes(fd: int, wanted: Attributes) -> None:
             os.setxattr(fd, key, value)
 
 
-def write_file(fd: int, entry: Entry, read: Callable[[bytes], bytes]) -> None:
-    """Write a stored file's bytes into an empty file, holes as holes."""
+def write_file(fd: int, entry: Entry, read: Callable[[bytes], bytes], told: Told) -> None:
+    """Write a stored file's bytes into an empty file, holes as holes; how far a large one is written is told."""
+    done = 0
     for data in pieces(entry, read):
         if entry.sparse:
             _write_with_holes(fd, data)
         else:
             _write_all(fd, data)
+        done += len(data)
+        if entry.size > CHUNKED_ABOVE:
+            told(entry.name, done, entry.size)
     if entry.sparse:
         os.ftruncate(fd, entry.size)
 

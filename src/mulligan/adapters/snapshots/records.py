@@ -13,7 +13,7 @@ from mulligan.adapters.snapshots.signatures import is_racy, signature
 from mulligan.adapters.snapshots.trees import NO_ID, Attributes, Entry, EntryKind, decode, encode
 from mulligan.ports import Observer
 
-_PROGRESS_EVERY = 500  # files
+_PROGRESS_EVERY = 50  # files
 
 
 class Records:
@@ -79,7 +79,7 @@ class Records:
         seen = self._seen.get(folder.stats[name])
         if seen is not None:
             return encode(decode(seen)._replace(name=name, group=group))
-        content = store_file(name, folders.fd(folder), folder, self.sink)
+        content = store_file(name, folders.fd(folder), folder, self.sink, self._told)
         self._learn(folder, name, content.stat, content.signature)
         self.files_read += 1
         self.bytes_read += content.stat.st_size
@@ -97,6 +97,9 @@ class Records:
         record = encode(entry)
         self._seen[content.signature] = record
         return record
+
+    def _told(self, name: str, done: int, size: int) -> None:
+        self._observer.progress(f"bytes of {name} read", done, size)
 
     def _learn(self, folder: Folder, name: str, st: os.stat_result, seen: bytes) -> None:
         """Keep the stat that belongs to what was read, which may be newer than the scan's."""

@@ -29,7 +29,7 @@ from mulligan.domain.placement import spare_name
 from mulligan.errors import RestoreFailed
 from mulligan.ports import Observer, WorkingTree
 
-_PROGRESS_EVERY = 500  # files
+_PROGRESS_EVERY = 50  # files
 _MANY = 500  # files
 _turn = Lock()
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -115,7 +115,7 @@ class Restoring:
             return
         fd = os.open(name, _NEW_FILE, 0o600, dir_fd=folder_fd)
         try:
-            write_file(fd, entry, self._objects.read)
+            write_file(fd, entry, self._objects.read, self._told)
             if entry.attributes:
                 write_attributes(fd, entry.attributes)
             os.fchmod(fd, entry.mode)  # after writing, which would take setuid away
@@ -123,15 +123,20 @@ class Restoring:
         finally:
             os.close(fd)
 
+    def _told(self, name: str, done: int, size: int) -> None:
+        self._observer.progress(f"bytes of {name} restored", done, size)
+
     # --- into the tree --------------------------------------------------------------------------------------
 
     def _change_tree(self, works: list[Work], room_fd: int) -> None:
         make_private_folder(self._tree.path.parent)
         with Folders(self._tree.path) as folders:
-            for work in works:
+            for number, work in enumerate(works):
                 self._remove(folders, work)
-            for work in works:
+                self._observer.progress("folders cleared", number, len(works))
+            for number, work in enumerate(works):
                 self._fill(folders, work, room_fd)
+                self._observer.progress("folders filled", number, len(works))
             for work in reversed(works):
                 with act("restore.finish"):
                     self._finish(folders, work)

@@ -10,7 +10,7 @@ from mulligan.domain.store_report import Damage
 from mulligan.errors import SnapshotDamaged
 from mulligan.ports import Observer
 
-_PROGRESS_EVERY = 500  # objects
+_PROGRESS_EVERY = 50  # objects
 _SOUND = frozenset[Damage]()
 
 

@@ -204,7 +204,7 @@ def launcher_lost(tool: str) -> ToolFailed:
     return ToolFailed(
         tool=tool,
         reason="its launcher was killed; the processes of the call were ended",
-        hint="see whether something ends processes of yours (memory limits do), then execute the plan again",
+        hint="see whether something ends processes of yours (memory limits do)",
     )
 
 

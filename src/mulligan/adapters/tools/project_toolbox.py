@@ -15,8 +15,8 @@ from mulligan.adapters.tools.worker_call import WorkerCalls
 from mulligan.adapters.tools.worker_process import Workers
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import Json
-from mulligan.domain.tool import ToolDeclaration
-from mulligan.errors import ToolsInvalid, ToolUnknown
+from mulligan.domain.tool import ToolDeclaration, tool_unknown
+from mulligan.errors import ToolsInvalid
 from mulligan.ports import StepHost, Tool, ToolRequest
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class ProjectToolbox:
             return self._built_in.tool(name)
         found = self.own.find(name)
         if found is None:
-            raise ToolUnknown(tool=name, known=", ".join(self.declarations()))
+            raise tool_unknown(name, self.declarations())
         return found
 
     def built_in(self) -> Mapping[str, ToolDeclaration]:
@@ -89,7 +89,7 @@ class ProjectToolbox:
         """Take back what a call of the tool did outside the sandboxes."""
         found = self.own.find(name)
         if found is None:
-            raise ToolUnknown(tool=name, known=", ".join(self.declarations()))
+            raise tool_unknown(name, self.declarations())
         found.undo(request, result, host)
 
     def forget_processes(self) -> None:

@@ -123,7 +123,7 @@ def _failure(outcome: Outcome, folder: Path) -> ToolFailed:
         stderr=stderr,
         folder=str(folder),
         leftovers=[leftover.content() for leftover in outcome.leftovers],
-        hint="correct the command or what it works on, then execute the plan again",
+        hint="correct the command or what it works on",
     )
 
 

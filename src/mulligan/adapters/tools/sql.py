@@ -136,5 +136,5 @@ def _failure(reason: str) -> ToolFailed:
     return ToolFailed(
         tool="sql",
         reason=reason,
-        hint="nothing of the step's statements was kept; correct them, then execute the plan again",
+        hint="nothing of the step's statements was kept; correct them",
     )

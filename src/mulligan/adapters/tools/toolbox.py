@@ -9,8 +9,7 @@ from mulligan.adapters.tools.processes import Launchers
 from mulligan.adapters.tools.survivors import end_marked
 from mulligan.adapters.tools.worker_process import Workers
 from mulligan.domain.ids import PlanId
-from mulligan.domain.tool import ToolDeclaration
-from mulligan.errors import ToolUnknown
+from mulligan.domain.tool import ToolDeclaration, tool_unknown
 from mulligan.ports import Tool
 
 
@@ -64,7 +63,7 @@ class LocalToolbox:
     def tool(self, name: str) -> Tool:
         """The tool of that name, or ToolUnknown."""
         if name not in self._tools:
-            raise ToolUnknown(tool=name, known=", ".join(sorted(self._tools)))
+            raise tool_unknown(name, sorted(self._tools))
         return self._tools[name]
 
     def forget_processes(self) -> None:

@@ -156,11 +156,14 @@ def _checked(what: str, value: Any) -> Any:
     return value
 
 
+_IMPORTING = ("<frozen importlib", importlib.__file__)  # whose frames say nothing to who wrote the function
+
+
 def _frames(exc: BaseException) -> list[str]:
     frames = [
         frame
         for frame in traceback.extract_tb(exc.__traceback__)
-        if frame.filename != _frames.__code__.co_filename
+        if frame.filename != _frames.__code__.co_filename and not frame.filename.startswith(_IMPORTING)
     ]
     return [f"{frame.filename}:{frame.lineno} in {frame.name}: {frame.line}" for frame in frames[-FRAMES:]]
 

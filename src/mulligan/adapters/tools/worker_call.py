@@ -100,7 +100,7 @@ def _result(tool: str, reply: JsonObject, leftovers: tuple[Leftover, ...]) -> To
             tool=tool,
             reason=_reason(reply),
             traceback=reply["traceback"],
-            hint="correct the function or the step's args, then execute the plan again",
+            hint="correct the function or the step's args",
             **detail,
         )
     return ToolResult(output=reply["done"], detail=detail, messages=tuple(messages))

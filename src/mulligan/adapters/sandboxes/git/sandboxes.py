@@ -27,6 +27,7 @@ from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import Observer, Publication, SandboxOrder, SnapshotStore, WorkingTree
 
 _GIT = ".git"
+_MADE = "parts of the git directory made"
 
 
 class GitSandboxes(DirectorySandboxes):
@@ -79,6 +80,7 @@ class GitSandboxes(DirectorySandboxes):
                 real_tree(order.location, frozenset({_GIT, *sandbox.excluded})), observer
             )
             self._store.restore(found.snapshot, _files(sandbox), observer)
+            observer.progress(_MADE, 0, 3)
             with _time_kept(order.path):
                 changed = making.copy()
         else:
@@ -86,8 +88,11 @@ class GitSandboxes(DirectorySandboxes):
             self._store.forget_tree(_files(sandbox))
             making.check_out(revision, self._commit_of(order.resource, repository, revision))
             changed = True
+        observer.progress(_MADE, 1, 3)
         making.keep_borrowed()
+        observer.progress(_MADE, 2, 3)
         making.begin()
+        observer.progress(_MADE, 3, 3)
         if changed or found is None:
             found = _with_size_of(self._store.capture(_files(sandbox), observer), found)
         capture = _joined(found, self._store.capture(_git_directory(sandbox), observer))

@@ -1,0 +1,110 @@
+"""The words that name plans, checkpoints, decisions and corrections, for someone who is typing one.
+
+Whoever presses Tab waits for no lock, makes no database and brings none up to date: where the rows cannot be read
+at once and as they are, sqlite3 raises, and nothing is known.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import quote
+
+from mulligan.domain.ids import as_id_prefix
+
+Word: TypeAlias = tuple[str, str]  # what can be typed, and what it is
+
+_MOST = 300  # a longer list helps nobody
+_PATIENCE = 0.1  # seconds
+_READ_ONLY = "PRAGMA query_only = ON"
+_PLANS = """
+SELECT plan_id, name, phase, state,
+    (SELECT COUNT(*) FROM plans AS other WHERE other.name = plans.name) AS namesakes
+FROM plans ORDER BY ordinal DESC LIMIT ?
+"""
+_LATEST = "SELECT plan_id FROM plans WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
+_PLAN = "SELECT plan_id FROM plans WHERE name = ? OR plan_id LIKE ? ORDER BY ordinal DESC LIMIT 1"
+_LABELS = """
+SELECT label, MIN(step_index) AS step_index FROM checkpoint_groups
+WHERE label IS NOT NULL AND superseded = 0 AND (? IS NULL OR plan_id = ?)
+GROUP BY label HAVING COUNT(*) = 1 ORDER BY MAX(seq) DESC
+"""
+_CHECKPOINTS = """
+SELECT checkpoint_id, checkpoint_type, resource, step_index FROM checkpoints
+WHERE (? IS NULL OR plan_id = ?) ORDER BY rowid DESC LIMIT ?
+"""
+_DECISIONS = """
+SELECT decision_id, question, chosen FROM decisions WHERE superseded = 0 ORDER BY rowid DESC LIMIT ?
+"""
+_CORRECTIONS = "SELECT correction_id, attempt, guidance FROM corrections ORDER BY rowid DESC LIMIT ?"
+_CONFLICTS = "SELECT conflicts_json FROM plans WHERE plan_id = ?"
+
+
+class KnownWords:
+    """What stands in a database, read and never written."""
+
+    def __init__(self, path: Path) -> None:
+        """Look at this file; none is made."""
+        # A database that cannot be written would get files beside it that cannot be either.
+        if not os.access(path, os.W_OK):
+            raise sqlite3.OperationalError("cannot be opened")
+        address = f"file:{quote(os.fsencode(path))}?mode=rw"
+        self._db = sqlite3.connect(address, uri=True, timeout=_PATIENCE)
+        self._db.row_factory = sqlite3.Row
+        self._db.execute(_READ_ONLY)
+
+    def plans(self, typed: str) -> Iterator[Word]:
+        """Names; ids where a plan has no name of its own, or something is typed that may be one."""
+        yield "latest", "the newest plan"
+        for row in self._rows(_PLANS, _MOST):
+            about = f"{row['phase']}/{row['state']}"
+            if row["namesakes"] == 1:
+                yield row["name"], about
+            if typed or row["namesakes"] > 1:
+                yield row["plan_id"], f"{row['name']}, {about}"
+
+    def checkpoints(self, plan: str | None, typed: str) -> Iterator[Word]:
+        """Labels and the two words, of a plan or of all; ids where something is typed that may be one."""
+        plan_id = None if plan is None else self._plan_id(plan)
+        yield "latest", "the newest checkpoint"
+        yield "first", "the oldest checkpoint"
+        for row in self._rows(_LABELS, plan_id, plan_id):
+            yield row["label"], f"at step {row['step_index']}"
+        if typed:
+            for row in self._rows(_CHECKPOINTS, plan_id, plan_id, _MOST):
+                kind = f"{row['checkpoint_type']} of {row['resource']}"
+                yield row["checkpoint_id"], f"{kind} at step {row['step_index']}"
+
+    def decisions(self) -> Iterator[Word]:
+        """Decisions that stand."""
+        for row in self._rows(_DECISIONS, _MOST):
+            yield row["decision_id"], f"{row['question']} {row['chosen']}"
+
+    def corrections(self) -> Iterator[Word]:
+        """Corrections."""
+        for row in self._rows(_CORRECTIONS, _MOST):
+            yield row["correction_id"], f"attempt {row['attempt']}: {row['guidance']}"
+
+    def conflicts(self, plan: str) -> Iterator[Word]:
+        """The paths in which a plan has conflicts."""
+        for row in self._rows(_CONFLICTS, self._plan_id(plan)):
+            for conflict in json.loads(row["conflicts_json"]):
+                yield conflict["path"], conflict["reason"]
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._db.close()
+
+    def _plan_id(self, word: str) -> str | None:
+        prefix = as_id_prefix(word)
+        rows = (
+            self._rows(_LATEST)
+            if word == "latest"
+            else self._rows(_PLAN, word, f"{prefix}%" if prefix else None)
+        )
+        return rows[0]["plan_id"] if rows else None
+
+    def _rows(self, statement: str, *values: str | int | None) -> Sequence[Any]:
+        return self._db.execute(statement, values).fetchall()

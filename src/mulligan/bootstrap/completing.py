@@ -1,0 +1,44 @@
+"""What the shell can complete from a project: the words its rows, settings and tools know."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mulligan.adapters import home
+from mulligan.bootstrap.surroundings import locate
+
+if TYPE_CHECKING:
+    from mulligan.adapters.db.known_words import KnownWords, Word
+    from mulligan.bootstrap.surroundings import Surroundings
+
+
+@contextmanager
+def known_words(around: Surroundings, named: str | None) -> Generator[KnownWords]:
+    """The words of the project's database; where there is none, or it cannot be read, that is raised."""
+    from mulligan.adapters.db.known_words import KnownWords
+    from mulligan.bootstrap.database_place import database_in
+    from mulligan.bootstrap.layered_settings import LayeredSettings
+
+    own = locate(around, named) / home.NAME
+    settings = LayeredSettings(around=around, project_file=own / "config.toml").of_project()
+    words = KnownWords(database_in(own, settings))
+    try:
+        yield words
+    finally:
+        words.close()
+
+
+def tool_words(around: Surroundings, named: str | None) -> Iterator[Word]:
+    """The built-in tools, and those that a trusted tools.py declared; no code of the user's is run."""
+    from mulligan.adapters.tools.tools_file import NAME, TrustRecord, read_tools_file
+    from mulligan.bootstrap.toolbox import MACHINE_FILES, build_toolbox, machine_name
+
+    own = locate(around, named) / home.NAME
+    for name, declared in build_toolbox(own / "scratch", own, around.environ, None).built_in().items():
+        yield name, declared.summary
+    file = read_tools_file(own / NAME)
+    if file is not None:
+        for tool in TrustRecord(own, machine_name(MACHINE_FILES)).declared(file) or ():
+            yield str(tool["name"]), "of tools.py"

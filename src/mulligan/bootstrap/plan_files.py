@@ -1,0 +1,39 @@
+"""Plan files as users name them: what means one, how it is read, and which may have been meant."""
+
+import os
+from pathlib import Path
+
+from mulligan.domain.naming import nearest_word
+from mulligan.errors import UsageWrong
+
+_ENDINGS = (".yaml", ".yml")
+_LARGEST = 1024 * 1024  # bytes; the reader refuses more, with a place
+
+
+def names_a_file(plan: str | Path) -> bool:
+    """Whether a word means a plan file rather than a recorded plan: it looks like a path, or a file is there."""
+    if isinstance(plan, Path):
+        return True
+    return "/" in plan or plan.endswith(_ENDINGS) or os.path.isfile(plan)  # noqa: PTH113 - never raises
+
+
+def read_bytes(file: Path) -> bytes:
+    """What stands in a plan file; as much of it as one may hold, and a byte more."""
+    try:
+        with file.open("rb") as stream:
+            return stream.read(_LARGEST + 1)
+    except OSError as exc:
+        near = nearest_file(file)
+        hint = f"did you mean `{near}`?" if near else "name a plan file that can be read"
+        raise UsageWrong(reason=f"{file}: {exc.strerror or exc}", hint=hint) from exc
+
+
+def nearest_file(wanted: Path) -> Path | None:
+    """The plan file beside the wanted one, or beside where it should be, that was probably meant."""
+    try:
+        beside = [name for name in os.listdir(wanted.parent) if name.endswith(_ENDINGS)]  # noqa: PTH208 - names
+    except OSError:
+        return None
+    by_word = {word: name for name in beside if name != wanted.name for word in (Path(name).stem, name)}
+    near = nearest_word(wanted.name, by_word)
+    return wanted.with_name(by_word[near]) if near else None

@@ -1,0 +1,121 @@
+"""Answers a shell that asks how a word may go on; says nothing at all where that cannot be known.
+
+The shell's script (`completion_scripts`) hands over the line up to the cursor, and gets back lines of a kind, a word
+and what the word is, with tabs between them. The kinds `file` and `dir` have no word: the shell knows its files.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from click.shell_completion import CompletionItem, ShellComplete, split_arg_string
+
+from mulligan.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    import click
+
+    from mulligan.adapters.db.known_words import Word
+    from mulligan.config import Setting
+
+ASKED = "_MULLIGAN_COMPLETE"  # the variable in which a shell says that it asks
+LINE = "_MULLIGAN_LINE"
+
+_LONGEST_ABOUT = 60  # characters
+
+
+def answer_shell(program: click.Command, environ: Mapping[str, str]) -> None:
+    """Write how the word at the end of the line may go on."""
+    try:
+        found = list(_items(program, environ.get(LINE, "")))
+    except Exception:  # noqa: BLE001 - someone is typing: whatever is wrong is told when the command runs
+        return
+    sys.stdout.buffer.write("".join(map(_told, found)).encode("utf-8", "replace"))
+
+
+def _items(program: click.Command, line: str) -> Iterator[CompletionItem[str]]:
+    # What stands at the end of the line shows where the last word ends, also after a space or in quotes.
+    *words, last = split_arg_string(f"{line}.")
+    typed = last[:-1]
+    option, equals, _ = typed.partition("=")
+    lead = f"{option}=" if equals and option.startswith("--") else ""
+    asked = ShellComplete(program, {"obj": Invocation()}, "mulligan", ASKED)
+    for item in asked.get_completions(words[1:], typed):
+        if item.type == "plain":
+            item.value = lead + item.value
+        yield item
+
+
+def _told(item: CompletionItem[str]) -> str:
+    about = " ".join((item.help or "").split())
+    short = about if len(about) <= _LONGEST_ABOUT else f"{about[: _LONGEST_ABOUT - 3]}..."
+    fields = (item.type, item.value or "", short)
+    return "\t".join(fields) + "\n" if all(field.isprintable() for field in fields) else ""
+
+
+def named_words(kind: str, context: click.Context, typed: str) -> list[CompletionItem[str]]:
+    """How a word that names something of this kind may go on."""
+    if kind in ("dir", "file"):
+        return [CompletionItem("", kind)]
+    files = [CompletionItem("", "file")] if kind == "plan or file" else []
+    found = _words(kind, context, typed)
+    return [CompletionItem(word, help=about) for word, about in found if word.startswith(typed)] + files
+
+
+def _words(kind: str, context: click.Context, typed: str) -> Iterable[Word]:
+    invocation = context.ensure_object(Invocation)
+    around, named = invocation.around, invocation.project_option
+    plan = context.params.get("plan")
+    match kind:
+        case "key":
+            return _keys()
+        case "value":
+            return _values(str(context.params.get("key")), typed)
+        case "setting":
+            key, equals, value = typed.partition("=")
+            if not equals:
+                return [(f"{key}=", about) for key, about in _keys()]
+            return [(f"{key}={word}", about) for word, about in _values(key, value)]
+        case "tool":
+            from mulligan.bootstrap.completing import tool_words
+
+            return tool_words(around, named)
+        case _:
+            from mulligan.bootstrap.completing import known_words
+
+            with known_words(around, named) as known:
+                match kind:
+                    case "plan" | "plan or file":
+                        return list(known.plans(typed))
+                    case "checkpoint":
+                        return list(known.checkpoints(plan, typed))
+                    case "decision":
+                        return list(known.decisions())
+                    case "correction":
+                        return list(known.corrections())
+                    case _:
+                        return list(known.conflicts(str(plan)))
+
+
+def _keys() -> Iterable[Word]:
+    from mulligan.config import SETTINGS
+
+    return [(setting.key, setting.meaning) for setting in SETTINGS]
+
+
+def _values(key: str, typed: str) -> Iterable[Word]:
+    """The words a setting may be set to; of a list, one more after those that stand there."""
+    from mulligan.config import setting_named
+    from mulligan.config.values import ListOf
+
+    setting: Setting = setting_named(key, "")
+    allowed = setting.type.allowed
+    if isinstance(allowed, str):
+        return []
+    if not isinstance(setting.type, ListOf):
+        return [(word, "") for word in allowed]
+    before, separator, _ = typed.rpartition(setting.type.separator)
+    there = before.split(setting.type.separator)
+    return [(f"{before}{separator}{word}", "") for word in allowed if word not in there]

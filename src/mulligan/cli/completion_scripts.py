@@ -1,0 +1,78 @@
+"""What makes a shell ask the program how a word may go on; see `completing` for what it is answered."""
+
+BASH = r"""
+_mulligan_completion() {
+    local line=${COMP_LINE:0:COMP_POINT} word=${COMP_WORDS[COMP_CWORD]} lead= files= kind value about
+    # Bash takes the word apart at = and :, and replaces only what comes after the last of them.
+    [[ $word == [=:] ]] && word=
+    [[ ${line%"$word"} == *[=:] ]] && lead=${line%"$word"} && lead=${lead##*[[:space:]]}
+    COMPREPLY=()
+    while IFS=$'\t' read -r kind value about; do
+        case $kind in
+            file) files=-f ;;
+            dir) files=-d ;;
+            plain)
+                [[ $value == *= ]] && compopt -o nospace
+                COMPREPLY+=("${value#"$lead"}") ;;
+        esac
+    done < <(_MULLIGAN_COMPLETE=bash _MULLIGAN_LINE=$line "$1" 2>/dev/null)
+    if [[ $files ]]; then
+        compopt -o filenames
+        while IFS= read -r value; do COMPREPLY+=("$value"); done < <(compgen $files -- "$word")
+    elif [[ $word != [\"\']* ]]; then
+        for kind in "${!COMPREPLY[@]}"; do
+            printf -v value %q "${COMPREPLY[kind]}"
+            COMPREPLY[kind]=${value//\\,/,}
+        done
+    fi
+}
+complete -o nosort -F _mulligan_completion mulligan
+"""
+
+ZSH = r"""
+#compdef mulligan
+_mulligan_completion() {
+    local line kind value
+    local -a described begun
+    for line in "${(@f)$(_MULLIGAN_COMPLETE=zsh _MULLIGAN_LINE="${words[1,CURRENT]}" ${~words[1]} 2>/dev/null)}"; do
+        kind=${line%%$'\t'*} line=${line#*$'\t'}
+        value=${line%%$'\t'*} line=${line#*$'\t'}
+        case $kind in
+            file|dir)
+                [[ $PREFIX == --*=* ]] && compset -P '*='
+                [[ $kind == dir ]] && _files -/ || _files ;;
+            plain)
+                if [[ $value == *= ]]; then begun+=("$value")
+                else described+=("${value//:/\\:}${line:+:$line}"); fi ;;
+        esac
+    done
+    (( $#described )) && _describe -V word described
+    (( $#begun )) && compadd -S '' -a begun
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    _mulligan_completion "$@"
+else
+    compdef _mulligan_completion mulligan
+fi
+"""
+
+FISH = r"""
+function __mulligan_completion
+    set -lx _MULLIGAN_COMPLETE fish
+    set -lx _MULLIGAN_LINE (commandline -cp | string collect)
+    for line in (command mulligan 2>/dev/null)
+        set -l field (string split -m 2 \t -- $line)
+        switch $field[1]
+            case file
+                __fish_complete_path (commandline -ct)
+            case dir
+                __fish_complete_directories (commandline -ct) ''
+            case plain
+                printf '%s\t%s\n' $field[2] "$field[3]"
+        end
+    end
+end
+complete --no-files --keep-order --command mulligan --arguments '(__mulligan_completion)'
+"""
+
+SCRIPTS = {"bash": BASH.strip(), "zsh": ZSH.strip(), "fish": FISH.strip()}

@@ -1,0 +1,60 @@
+"""Tables as text: in columns, and folded between cells where the terminal is too narrow for a row."""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from mulligan.cli.answer import Table
+from mulligan.cli.encode import harmless
+
+_GAP = "  "
+
+
+def table_text(table: Table, *, width: int | None, encoding: str) -> tuple[str, str]:
+    """Header and rows; what finds no room beside the cells before it goes on below, set in.
+
+    A cell is never broken: a word that is torn or cut cannot be searched for, nor an id or path copied.
+    """
+    cells = [[_spelled(cell, encoding) for cell in row] for row in (table.columns, *table.rows)]
+    widths = [_width([_columns(row[i]) for row in cells], width) for i in range(len(table.columns))]
+    header, *rows = ["".join(_lines(row, widths, width)) for row in cells]
+    return header, "".join(rows)
+
+
+def _width(cells: Sequence[int], room: int | None) -> int:
+    """How wide a column is; single cells that take more than half of the room do not widen it."""
+    header, *rows = cells
+    usual = [taken for taken in rows if room is None or taken <= room // 2]
+    return max(header, *(usual if any(usual) else rows), 0)
+
+
+def _lines(row: Sequence[str], widths: Sequence[int], width: int | None) -> Iterator[str]:
+    """A row as lines, most often one."""
+    line, used = "", 0
+    for cell, wanted in zip(row, widths, strict=True):
+        taken = _columns(cell)
+        room = max(wanted, taken)
+        if used and width is not None and used + len(_GAP) + room > width:
+            if line.strip():
+                yield f"{line.rstrip()}\n"
+            line, used = _GAP, 0
+        elif used:
+            line, used = line + _GAP, used + len(_GAP)
+        line += cell + " " * (room - taken)
+        used += room + (len(_GAP) if line.startswith(_GAP) and not used else 0)
+    if line.strip():
+        yield f"{line.rstrip()}\n"
+
+
+def _spelled(text: str, encoding: str) -> str:
+    """The text as it will be written, so that what the locale does not have is counted as it is spelled."""
+    shown = harmless(text)
+    return shown if shown.isascii() else shown.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes: some characters take two, marks on others none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )

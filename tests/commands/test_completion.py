@@ -1,0 +1,251 @@
+"""What the shell is told when Tab is pressed: what the project knows, quickly, and never a complaint."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import chdir
+from pathlib import Path
+
+import click
+import pytest
+
+from mulligan.cli.main import program, run
+from tests.commands.program import ask, data_of
+from tests.reference_pages import commands
+
+PLAN = """
+name: tour
+steps:
+  - {name: one, tool: write_file, args: {path: a.txt, content: "one\\n"}, checkpoint: draft}
+  - {name: choose, decision: {question: Which?, chosen: this}}
+  - {name: two, tool: write_file, args: {path: a.txt, content: "two\\n"}, checkpoint: before release}
+"""
+CLASH = """
+name: clash
+steps:
+  - name: parts
+    subplans:
+      plans:
+        - {name: mine, steps: [{tool: write_file, args: {path: a.txt, content: mine}}]}
+        - {name: yours, steps: [{tool: write_file, args: {path: a.txt, content: yours}}]}
+"""
+TOOLS = "import mulligan\n@mulligan.tool\ndef deploy(context): ...\n"
+# Texts that no project knows: someone has to think of them.
+FREE = {"choose", "guidance", "include", "label", "message", "name", "reason"}
+
+Complete = Callable[[str], dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "a.txt").write_text("old\n")
+    (folder / "tour.yaml").write_text(PLAN)
+    (folder / "clash.yaml").write_text(CLASH)
+    assert ask(folder, "plan", "execute", "clash.yaml")["exit_code"] == 4
+    data_of(folder, "plan", "execute", "tour.yaml")
+    return folder
+
+
+@pytest.fixture
+def complete(project: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]):
+    """How the last word of a line may go on, in the project or elsewhere; what each word is."""
+
+    def lines(line: str, folder: Path = project) -> dict[str, str]:
+        monkeypatch.setenv("_MULLIGAN_COMPLETE", "zsh")
+        monkeypatch.setenv("_MULLIGAN_LINE", line)
+        with chdir(folder):
+            assert run([]) == 0
+        monkeypatch.delenv("_MULLIGAN_COMPLETE")
+        printed = capfdbinary.readouterr()
+        assert printed.err == b""
+        fields = [line.split("\t") for line in printed.out.decode().splitlines()]
+        return {word or f"<{kind}>": about for kind, word, about in fields}
+
+    return lines
+
+
+def test_commands_options_and_choices(complete: Complete) -> None:
+    assert {"plan", "checkpoint", "config", "tool", "run", "undo", "init", "gc", "doctor"} <= set(
+        complete("mulligan ")
+    )
+    assert list(complete("mulligan plan stat")) == ["status"]
+    assert list(complete("mulligan plan rollback --dr")) == ["--dry-run"]
+    assert list(complete("mulligan plan status --format ")) == ["rich", "plain", "json", "yaml"]
+    assert list(complete("mulligan --format=j")) == ["--format=json"]
+    assert "errored" in complete("mulligan plan list --state ")
+    assert list(complete("mulligan completion z")) == ["zsh"]
+
+
+def test_plans_by_name_and_by_id_once_one_is_begun(project: Path, complete: Complete) -> None:
+    plan_id = data_of(project, "plan", "status", "tour")["plan_id"]
+    words = complete("mulligan plan status ")
+    assert words["tour"] == "execute/complete"
+    assert words["clash"] == "execute/constrained"
+    assert "latest" in words
+    assert plan_id not in words
+    assert complete(f"mulligan plan apply --dry-run {plan_id[:25]}")[plan_id] == "tour, execute/complete"
+    assert "<file>" in complete("mulligan plan execute ")
+    assert list(complete("mulligan plan execute to")) == ["tour", "<file>"]
+
+
+def test_checkpoints_of_the_plan_that_is_named(project: Path, complete: Complete) -> None:
+    assert set(complete("mulligan plan rollback tour ")) == {"latest", "first", "draft", "before release"}
+    for typed in ("before\\ r", "'before r", '"before'):
+        assert complete(f"mulligan plan rollback tour {typed}") == {"before release": "at step 3"}
+    assert "draft" not in complete("mulligan plan rollback clash ")
+    assert "draft" in complete("mulligan checkpoint show ")
+    assert list(complete("mulligan plan diff latest --from=dr")) == ["--from=draft"]
+    checkpoint = data_of(project, "checkpoint", "show", "draft")
+    told = complete(f"mulligan checkpoint show {checkpoint['checkpoint_id'][:25]}")
+    assert told[checkpoint["checkpoint_id"]] == "manual of workspace at step 1"
+    plan_id = checkpoint["plan_id"]
+    assert "draft" in complete(f"mulligan plan rollback {plan_id} ")
+
+
+def test_decisions_corrections_and_conflicts(project: Path, complete: Complete) -> None:
+    ((decision, about),) = complete("mulligan plan correct --mode revert ").items()
+    assert about == "Which? this"
+    words = ("plan", "correct", "--mode", "revert", "--guidance", "go on", "--yes", decision)
+    correction = data_of(project, *words)["correction"]["correction_id"]
+    assert complete("mulligan plan diff --correction ") == {correction: "attempt 2: go on"}
+    assert list(complete("mulligan plan resolve clash ")) == ["a.txt"]
+
+
+def test_settings_and_their_values(complete: Complete) -> None:
+    assert "plan.max-parallel" in complete("mulligan config get ")
+    assert list(complete("mulligan config set sandbox.isolate ")) == ["auto", "required", "off"]
+    triggers = complete("mulligan config set sandbox.checkpoint.auto-create-on on_error,on_t")
+    assert list(triggers) == ["on_error,on_tool_write", "on_error,on_tool_write_complete"]
+    assert complete("mulligan config set plan.max-parallel ") == {}
+    assert complete("mulligan config set nonsense ") == {}
+    assert list(complete("mulligan -c sandbox.isol")) == ["sandbox.isolate="]
+    assert list(complete("mulligan plan -c sandbox.isolate=o")) == ["sandbox.isolate=off"]
+
+
+def test_tools_and_those_of_a_file_once_it_is_trusted(project: Path, complete: Complete) -> None:
+    assert list(complete("mulligan tool show write")) == ["write_file"]
+    file = project / ".mulligan" / "tools.py"
+    file.write_text(TOOLS)
+    file.chmod(0o600)
+    assert list(complete("mulligan tool show de")) == ["delete_file"]
+    data_of(project, "tool", "trust", "--yes")
+    assert complete("mulligan tool show dep") == {"deploy": "of tools.py"}
+    file.unlink()
+
+
+def test_files_and_folders_are_left_to_the_shell(complete: Complete) -> None:
+    assert list(complete("mulligan plan create ")) == ["<file>"]
+    assert list(complete("mulligan init ")) == ["<dir>"]
+    assert list(complete("mulligan run --resource ")) == ["<dir>"]
+    assert list(complete("mulligan run -- ")) == ["<file>"]
+
+
+def test_another_project_can_be_named(project: Path, complete: Complete, tmp_path: Path) -> None:
+    assert "tour" in complete(f"mulligan --project {project} plan status ", tmp_path)
+    assert "tour" in complete(f"mulligan plan status --project {project} ", tmp_path)
+
+
+def test_nothing_is_said_and_nothing_made_where_nothing_is_known(
+    project: Path, complete: Complete, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert complete("mulligan plan status ", elsewhere) == {}
+    assert list(elsewhere.iterdir()) == []
+    (elsewhere / ".mulligan").mkdir()
+    assert complete("mulligan plan status ", elsewhere) == {}
+    assert list((elsewhere / ".mulligan").iterdir()) == []
+    database = elsewhere / ".mulligan" / "mulligan.db"
+    database.write_bytes(b"no database" * 1000)
+    assert complete("mulligan plan status ", elsewhere) == {}
+    (elsewhere / ".mulligan" / "config.toml").write_text("[[[")
+    assert complete("mulligan plan status ", elsewhere) == {}
+    for line in (
+        "mulligan nonsense ",
+        "mulligan plan nonsense ",
+        "mulligan plan --nonsense ",
+        "",
+        "mulligan",
+    ):
+        complete(line)
+    assert "plan" in complete("mulligan ", elsewhere)
+
+
+def test_a_database_is_never_changed(complete: Complete, project: Path, tmp_path: Path) -> None:
+    shutil.copytree(project / ".mulligan", tmp_path / ".mulligan")
+    database = tmp_path / ".mulligan" / "mulligan.db"
+    with sqlite3.connect(database) as db:
+        db.execute("UPDATE schema_version SET version = 1")
+    db.close()
+    before = database.read_bytes()
+    assert "tour" in complete("mulligan plan status ", tmp_path)
+    assert database.read_bytes() == before
+    assert not database.with_name("mulligan.db-wal").exists()
+    with sqlite3.connect(database) as db:
+        db.execute("ALTER TABLE plans RENAME COLUMN name TO called")
+    db.close()
+    assert complete("mulligan plan status ", tmp_path) == {}
+
+
+def test_every_word_that_names_something_can_be_completed() -> None:
+    for words, command in {"": program, **commands()}.items():
+        for parameter in command.params:
+            if type(parameter.type) is type(click.STRING):
+                assert parameter.name in FREE, (words, parameter.name)
+
+
+def test_bash_itself_completes(project: Path, tmp_path: Path) -> None:
+    """The words as bash takes them apart: at = too, with quotes as they are typed."""
+    (tmp_path / "mulligan").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mulligan "$@"\n')
+    (tmp_path / "mulligan").chmod(0o755)
+    script = """
+        eval "$(mulligan completion bash)"
+        compopt() { :; }  # needs someone who types
+        complete -p mulligan
+        asked() {
+            COMP_LINE=$1 COMP_POINT=${#1}; shift
+            COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+            _mulligan_completion mulligan
+            printf '<%s>' "${COMPREPLY[@]}"; echo
+        }
+        asked 'mulligan plan rollback tour b' mulligan plan rollback tour b
+        asked 'mulligan plan rollback tour "b' mulligan plan rollback tour '"b'
+        asked 'mulligan -c sandbox.isolate=o' mulligan -c sandbox.isolate = o
+        asked 'mulligan config set sandbox.checkpoint.auto-create-on before_step,on_e' \
+            mulligan config set sandbox.checkpoint.auto-create-on before_step,on_e
+        asked 'mulligan plan create tou' mulligan plan create tou
+    """
+    environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script], cwd=project, env=environ, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "complete -o nosort -F _mulligan_completion mulligan",
+        "<before\\ release>",
+        "<before release>",
+        "<off>",
+        "<before_step,on_error>",
+        "<tour.yaml>",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shell", "registers"),
+    [
+        ("bash", "complete -o nosort -F _mulligan_completion mulligan"),
+        ("zsh", "compdef _mulligan_completion mulligan"),
+        ("fish", "complete --no-files --keep-order --command mulligan"),
+    ],
+)
+def test_the_script_is_printed_as_it_is(
+    shell: str, registers: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert run(["completion", shell]) == 0
+    printed = capfdbinary.readouterr().out.decode()
+    assert registers in printed
+    assert printed == data_of(tmp_path, "completion", shell)["script"]
