@@ -97,6 +97,16 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session
+def report(session: nox.Session) -> None:
+    """The report of a plan in a real browser, with pictures in build/report; installs Chromium on Debian, as root."""
+    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
+        if os.geteuid() != 0 or shutil.which("apt-get") is None:
+            session.error("this needs Chromium: install it, on Debian with `apt-get install chromium`")
+        session.run("apt-get", "install", "-y", "--no-install-recommends", "chromium", external=True)
+    python(session, "pytest", "tests/report/in_a_browser.py", *session.posargs)
+
+
+@nox.session
 def chaos(session: nox.Session) -> None:
     """Kill plans at random moments, for as long as `-- --minutes N` says; not run by default."""
     python(session, "tests.faults.chaos", *session.posargs)

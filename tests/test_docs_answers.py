@@ -124,6 +124,8 @@ plan correct --mode revert --guidance "use ply" --choose ply --dry-run {decision
 plan correct --mode revert --guidance "use ply" --choose ply --yes {decision}
 plan correct --mode revert --guidance again --yes {decision}   # 3
 plan diff --correction {correction}
+plan report --html report.html
+plan report --html report.html                              # 3
 plan tree
 plan execute several.yaml
 plan diff several

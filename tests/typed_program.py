@@ -19,6 +19,7 @@ def plans(project: mulligan.Project) -> None:
     assert_type(project.progress("upgrade"), mulligan.PlanProgress)
     assert_type(project.tree("upgrade"), mulligan.TreeNode)
     assert_type(project.diff("upgrade", old="first"), mulligan.Diff)
+    assert_type(project.report("upgrade"), str)
     assert_type(project.rollback("upgrade", "first", dry_run=True), mulligan.Rollback)
     assert_type(project.correct("01J", guidance="better"), tuple[mulligan.PlanStatus, mulligan.Corrected])
     assert_type(project.resolve("upgrade", ["a.txt"]), mulligan.PlanStatus)

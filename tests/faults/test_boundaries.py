@@ -29,6 +29,8 @@ OUTSIDE = {
     "adapters/sandboxes/removal.py exchange": "inside of `sandbox.renew`, which its caller names",
     "adapters/sandboxes/removal.py _empty": "moves inside of what is thrown away",
     "adapters/snapshots/durable.py sync_filesystem": "the call itself: whoever calls it stands in an act",
+    "cli/report_answer.py _write": "a page that can be made again; it is whole or not there",
+    "cli/report_answer.py _linked": "likewise",
     "adapters/tools/contents.py replace": "inside of `call.run`, in a process of its own",
     "adapters/tools/files.py call": "inside of `call.run`, in a process of its own",
     "adapters/tools/sql_process.py run": "inside of `call.run`, in a process of its own",

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mulligan.application.tree_diff import DiffOptions, diff_trees
+from mulligan.application.tree_diff import LARGEST_TEXT, DiffOptions, diff_trees
 from mulligan.domain.diff import FileDiff, FileStatus, TreeDiff
 from tests.long_run import LONGER
 from tests.snapshot_world import new_store, take
@@ -140,7 +140,8 @@ def _diff(home: Path, old: Tree, new: Tree, *, binary: bool) -> TreeDiff:
     _write(home / "new", new)
     store = new_store(home / "store")
     differences = store.difference(take(store, home / "old").roots[0], take(store, home / "new").roots[0])
-    return diff_trees(differences, store.read, DiffOptions(resource="r", prefix="", binary=binary))
+    options = DiffOptions(resource="r", prefix="", binary=binary, largest_text=LARGEST_TEXT)
+    return diff_trees(differences, store.read, options)
 
 
 def _git(cwd: Path, *arguments: str, stdin: bytes = b"", codes: tuple[int, ...] = (0,)) -> bytes:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mulligan.application.merge_service import Merged, MergeRules, MergeService, OnOverlap
 from mulligan.application.run import Run
 from mulligan.application.telling import one_by_one
-from mulligan.application.tree_diff import DiffOptions, diff_trees
+from mulligan.application.tree_diff import LARGEST_TEXT, DiffOptions, diff_trees
 from mulligan.domain.applying import RealChange
 from mulligan.domain.diff import FileDiff, FolderDiff
 from mulligan.domain.ids import GroupId, PlanId
@@ -109,7 +109,9 @@ class ApplyPreparing:
                 continue  # nothing will be written
             composed = self._compose(each, result)
             notes += [f"{each.real.resource}: {note}" for note in composed.notes]
-            options = DiffOptions(resource=each.real.resource, prefix="", binary=False)
+            options = DiffOptions(
+                resource=each.real.resource, prefix="", binary=False, largest_text=LARGEST_TEXT
+            )
             pair = each.ours.roots[0], composed.snapshot.roots[0]
             diff = diff_trees(self._store.difference(*pair), self._store.read, options)
             files += diff.files

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mulligan.application.tree_diff import DiffOptions, diff_trees
+from mulligan.application.tree_diff import LARGEST_TEXT, DiffOptions, diff_trees
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.correction import Correction, CorrectionMode
 from mulligan.domain.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
@@ -66,7 +66,9 @@ class DiffService:
         for old, new in pairs:
             differences = self._trees.difference(old.snapshot.roots[0], new.snapshot.roots[0])
             prefix = f"{old.resource}/" if len(pairs) > 1 else ""
-            options = DiffOptions(resource=old.resource, prefix=prefix, binary=binary)
+            options = DiffOptions(
+                resource=old.resource, prefix=prefix, binary=binary, largest_text=LARGEST_TEXT
+            )
             diffs.append(diff_trees(differences, self._trees.read, options))
         files = tuple(file for diff in diffs for file in diff.files)
         folders = tuple(folder for diff in diffs for folder in diff.folders)

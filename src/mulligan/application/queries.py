@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
+from mulligan.domain.standing import ExecutionCounts, PlanErrorView
 from mulligan.errors import SnapshotDamaged, SystemFailed
 
 if TYPE_CHECKING:
@@ -36,27 +37,6 @@ class SandboxView(Struct, frozen=True, kw_only=True):
     path: str
     branch: str | None
     git_dir: str | None
-
-
-class ExecutionCounts(Struct, frozen=True, kw_only=True):
-    """How much happened on the live line."""
-
-    tool_calls: int
-    files_modified: int
-    child_plans: int
-    decisions: int
-    checkpoints: int
-
-
-class PlanErrorView(Struct, frozen=True, kw_only=True):
-    """Why a plan stands still."""
-
-    message: str
-    step: str | None
-    tool: str | None
-    checkpoint: str | None
-    recoverable: bool
-    hint: str
 
 
 class PlanTiming(Struct, frozen=True, kw_only=True):
@@ -135,17 +115,21 @@ class Queries:
     def status(self, plan_id: PlanId, resumed_from: ResumedFrom | None) -> PlanStatus:
         """Where a plan stands."""
         with self._database.reading() as db:
-            plan = db.plans.get(plan_id)
-            steps = tuple(db.steps.list(plan_id))
-            sandboxes = db.sandboxes.list(plan_id)
-            applied = db.real_changes.list(plan_id) if plan.state is State.APPLIED else ()
-            cut_off = plan.state is State.APPLIED and bool(db.intents.list(plan_id))
-            calls = db.tool_calls.count_done(plan_id)
-            decisions = db.decisions.count_live(plan_id)
-            checkpoints = db.checkpoints.count(plan_id, superseded=False)
-            children = db.plans.count_children(plan_id)
-            corrections = db.corrections.list(plan_id) if plan.attempt > 1 else ()
-            current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
+            return self.status_in(db, plan_id, resumed_from)
+
+    def status_in(self, db: Transaction, plan_id: PlanId, resumed_from: ResumedFrom | None) -> PlanStatus:
+        """The same in the view of someone who reads more."""
+        plan = db.plans.get(plan_id)
+        steps = tuple(db.steps.list(plan_id))
+        sandboxes = db.sandboxes.list(plan_id)
+        applied = db.real_changes.list(plan_id) if plan.state is State.APPLIED else ()
+        cut_off = plan.state is State.APPLIED and bool(db.intents.list(plan_id))
+        calls = db.tool_calls.count_done(plan_id)
+        decisions = db.decisions.count_live(plan_id)
+        checkpoints = db.checkpoints.count(plan_id, superseded=False)
+        children = db.plans.count_children(plan_id)
+        corrections = db.corrections.list(plan_id) if plan.attempt > 1 else ()
+        current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
         bases = sandboxes or [change.real for change in applied]  # the sandboxes of an applied plan are gone
         files_modified, hurt = self._files_modified(bases, current)
         return PlanStatus(

@@ -15,7 +15,7 @@ from mulligan.domain.tree_difference import (
     beyond_patch,
 )
 
-LARGEST_TEXT = 32 * 1024 * 1024  # bytes; a larger file is treated as binary, and not read
+LARGEST_TEXT = 32 * 1024 * 1024  # bytes of a file that is merged, or compared line by line
 _Read = Callable[[StoredContent], bytes]
 _Leaves = dict[str, TreeEntry]
 
@@ -26,6 +26,7 @@ class DiffOptions(Struct, frozen=True, kw_only=True):
     resource: str
     prefix: str  # before every path in the patch
     binary: bool  # the patch carries binary contents too
+    largest_text: int  # bytes; a larger file is treated as binary, and not read
 
 
 class _FileChange(Struct, frozen=True):
@@ -70,7 +71,7 @@ def diff_trees(differences: Sequence[TreeDifference], read: _Read, options: Diff
         files.append(_file_diff(change, patch, options.resource))
         parts.append(patch.text)
     folders = tuple(_folder_diff(d, options.resource) for d in differences if _is_about_folder(d))
-    return TreeDiff(files=tuple(files), folders=folders, patch=b"".join(parts), pairs_left_out=left_out)
+    return TreeDiff(files=tuple(files), folders=folders, patches=tuple(parts), pairs_left_out=left_out)
 
 
 def _file_changes(differences: Sequence[TreeDifference], read: _Read) -> tuple[list[_FileChange], int]:
@@ -100,16 +101,16 @@ def _patch(change: _FileChange, read: _Read, options: DiffOptions) -> FilePatch:
         if entry is None:
             versions.append(None)
             continue
-        data = b"" if same else _data(entry, read, whole=options.binary)
+        data = b"" if same else _data(entry, read, options)
         place = (options.prefix + path).encode("utf-8", "surrogateescape")
         versions.append(Version(place, entry.git_mode, data))
     return patch_of(versions[0], versions[1], change.similarity, literal=options.binary)
 
 
-def _data(entry: TreeEntry, read: _Read, *, whole: bool) -> bytes | None:
+def _data(entry: TreeEntry, read: _Read, options: DiffOptions) -> bytes | None:
     if entry.content is None:
         return entry.target
-    return read(entry.content) if whole or entry.content.size <= LARGEST_TEXT else None
+    return read(entry.content) if options.binary or entry.content.size <= options.largest_text else None
 
 
 def _file_diff(change: _FileChange, patch: FilePatch, resource: str) -> FileDiff:

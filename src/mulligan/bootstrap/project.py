@@ -214,6 +214,17 @@ class Project:
         """What differs between two checkpoints of a plan; unless told its first live group and its newest."""
         return self._services.diffs.of_plan(self._plan_id(plan), old, new, binary=binary)
 
+    def report(self, plan: str) -> str:
+        """The whole story of a plan as one HTML page that needs nothing but itself, to be sent to someone."""
+        return self.report_with_problems(plan)[0]
+
+    def report_with_problems(self, plan: str) -> tuple[str, Sequence[str]]:
+        """As `report`, with what keeps the page from being complete: a damaged store."""
+        from mulligan.adapters.report_page.page import page
+
+        report = self._services.reports.report(self._plan_id(plan))
+        return page(report), report.problems
+
     def diff_of_correction(self, correction: str, *, plan: str | None = None, binary: bool = False) -> Diff:
         """What differs between the attempt that a correction ended and the one that it began."""
         plan_id = None if plan is None else self._plan_id(plan)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mulligan.application.plan_unapply_service import PlanUnapplyService
     from mulligan.application.progress_queries import ProgressQueries
     from mulligan.application.prune_service import PruneService
+    from mulligan.application.report_service import ReportService
     from mulligan.application.resolve_service import ResolveService
     from mulligan.application.rollback_service import RollbackService
     from mulligan.application.session_service import SessionService
@@ -359,6 +360,15 @@ class Services(Machinery):
             ),
             toolbox=self.toolbox,
             sweeps=self.sweeps,
+        )
+
+    @cached_property
+    def reports(self) -> ReportService:
+        """Tells the whole story of a plan."""
+        from mulligan.application.report_service import ReportService
+
+        return ReportService(
+            database=self.database, trees=self._trees, queries=self.queries, clock=self._clock
         )
 
     @cached_property

@@ -65,7 +65,13 @@ class Patch(Struct, frozen=True):
     summary: tuple[Line | Table, ...]
 
 
-Block: TypeAlias = Line | Table | Drawing | Patch
+class Document(Struct, frozen=True):
+    """A document that was asked for on stdout: byte by byte, and nothing else."""
+
+    data: bytes
+
+
+Block: TypeAlias = Line | Table | Drawing | Patch | Document
 
 
 class Answer(Struct, frozen=True, kw_only=True):

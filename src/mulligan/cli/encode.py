@@ -9,6 +9,9 @@ from typing import cast
 from msgspec import Struct
 
 from mulligan.domain.json_value import Json
+from mulligan.domain.spelling import harmless, harmless_lines, spell
+
+__all__ = ["encode", "harmless", "harmless_lines", "spell"]
 
 
 def encode(value: object) -> Json:
@@ -33,29 +36,3 @@ def encode(value: object) -> Json:
             return [encode(item) for item in cast("Sequence[object]", value)]
         case _:
             return {name: encode(getattr(value, name)) for name in cast("Struct", value).__struct_fields__}
-
-
-def spell(text: str) -> str:
-    r"""Text that JSON can hold in any encoding: a byte that is not UTF-8 is `\xNN`, half a character `\uNNNN`."""
-    if text.isascii():
-        return text
-    try:
-        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "backslashreplace").decode()
-
-
-def harmless(text: str) -> str:
-    """Text that can be shown on a terminal: control characters, and with them escape sequences, are spelled."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else _spelled(c) for c in spell(text))
-
-
-def harmless_lines(text: str) -> str:
-    """The same for text of several lines."""
-    return "\n".join(harmless(line) for line in text.split("\n"))
-
-
-def _spelled(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

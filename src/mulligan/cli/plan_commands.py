@@ -160,6 +160,23 @@ def tree(invocation: Invocation, plan: str, superseded: bool) -> Answer:
     return tree_answer(invocation.project().tree(plan, superseded=superseded))
 
 
+@command(group, "report", example="mulligan plan report upgrade-api --html report.html", codes=(0, 1, 2, 3))
+@click.argument("plan", default="latest", metavar="[PLAN_ID]")
+@click.option(
+    "--html", "file", required=True, metavar="FILE", help="Where to write the page; `-`: to stdout."
+)
+@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
+def report(invocation: Invocation, plan: str, file: str, force: bool) -> Answer:
+    """Write the story of a plan as one HTML page to send to someone; of the newest plan unless named.
+
+    Its steps, tool calls with their output, decisions, checkpoints, and what differs between them. The page
+    needs no network and has no scripts.
+    """
+    from mulligan.cli.report_answer import report_answer  # here: no other command writes a page
+
+    return report_answer(invocation, plan, file, force=force)
+
+
 @command(group, "diff", example="mulligan plan diff upgrade-api --from draft | git apply", codes=(0, 1, 2, 3))
 @click.argument("plan", default=None, required=False, metavar="[PLAN_ID]")
 @click.option("--from", "old", metavar="CP", help="The older side; the first live checkpoint unless given.")

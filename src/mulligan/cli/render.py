@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO
 
-from mulligan.cli.answer import Answer, Block, Drawing, Format, Line, Patch, Row, Span, Table
+from mulligan.cli.answer import Answer, Block, Document, Drawing, Format, Line, Patch, Row, Span, Table
 from mulligan.cli.encode import encode, harmless, harmless_lines
 from mulligan.cli.glyphs import has_signs, plain_signs
 from mulligan.cli.patch_colours import styled_lines
@@ -47,11 +47,13 @@ def render(answer: Answer, command: str, format: Format, started: datetime, took
 
 def draw_blocks(answer: Answer, format: Format) -> None:
     """Write what people see of an answer to stdout."""
-    if format is Format.RICH and answer.blocks:
+    if format is Format.RICH and answer.blocks and not isinstance(answer.blocks[0], Document):
         write(sys.stdout, _drawn(answer))
         return
     for block in answer.blocks:
         match block:
+            case Document():
+                write(sys.stdout, block.data)
             case Patch():
                 write(sys.stdout, _patch(block))
             case Drawing():
@@ -187,8 +189,10 @@ def _breaks(text: str, room: int) -> Iterator[int]:
         used += width
 
 
-def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
+def _flat(blocks: Sequence[Block]) -> Iterator[Line | Table | Drawing | Patch]:
     for block in blocks:
+        if isinstance(block, Document):
+            continue  # it is never drawn
         yield block
         if isinstance(block, Patch):
             yield from block.summary

@@ -87,6 +87,20 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
     modified: bool  # against the group before
 
 
+class GroupOutline(Struct, frozen=True, kw_only=True):
+    """What a history tells of a group; its state, which holds all that steps gave back, is left where it is."""
+
+    group_id: GroupId
+    seq: int
+    type: CheckpointType
+    label: str | None
+    step_index: int  # how many steps were complete
+    parent_group_id: GroupId | None
+    superseded: bool
+    checkpoints: tuple[Checkpoint, ...]  # one per resource, in the plan's order
+    created_at: datetime  # aware, UTC
+
+
 class CheckpointGroup(Struct, frozen=True, kw_only=True):
     """All checkpoints taken at one moment; restored together or not at all."""
 

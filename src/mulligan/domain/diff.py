@@ -55,8 +55,13 @@ class TreeDiff(Struct, frozen=True, kw_only=True):
 
     files: tuple[FileDiff, ...]
     folders: tuple[FolderDiff, ...]
-    patch: bytes
+    patches: tuple[bytes, ...]  # one for each of the files
     pairs_left_out: int  # of old and new files that were too many to be compared for renames
+
+    @property
+    def patch(self) -> bytes:
+        """The patches as one."""
+        return b"".join(self.patches)
 
 
 class Diff(Struct, frozen=True, kw_only=True):

@@ -105,7 +105,7 @@ class PathReserved(PathEscapes):
 
 
 class TargetExists(Refused):
-    """Something stands where a new folder should be made."""
+    """Something stands where a new file or folder should be made."""
 
     message: ClassVar[str] = "{path} exists already"
     hint: ClassVar[str] = "choose a folder that does not exist yet"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup
+    from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, GroupOutline
     from mulligan.domain.correction import Correction
     from mulligan.domain.decision import Decision
     from mulligan.domain.event import Event, EventType
@@ -121,6 +121,10 @@ class ToolCallRepository(Protocol):
         """The plan's calls in order."""
         ...
 
+    def each(self, plan_id: PlanId) -> Iterator[ToolCall]:
+        """The same, read one by one inside the transaction: what a call printed can be megabytes."""
+        ...
+
     def list_external(self, plan_id: PlanId) -> Sequence[ToolCall]:
         """The plan's calls that had effects outside the sandboxes, or may have had, in order."""
         ...
@@ -192,6 +196,10 @@ class CheckpointRepository(Protocol):
         self, plan_id: PlanId, *, superseded: bool, limit: int | None = None
     ) -> Sequence[CheckpointGroup]:
         """The plan's groups, oldest first, with or without superseded ones; of more than `limit` the newest."""
+        ...
+
+    def outlines(self, plan_id: PlanId, *, limit: int) -> Sequence[GroupOutline]:
+        """The plan's groups without their states, live or not, oldest first; of more than `limit` the newest."""
         ...
 
     def newest_between_steps(self, plan_id: PlanId) -> CheckpointGroup | None:

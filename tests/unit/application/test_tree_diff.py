@@ -2,7 +2,7 @@
 
 import pytest
 
-from mulligan.application.tree_diff import DiffOptions, diff_trees
+from mulligan.application.tree_diff import LARGEST_TEXT, DiffOptions, diff_trees
 from mulligan.domain import renames
 from mulligan.domain.diff import TreeDiff
 from mulligan.domain.snapshot import ObjectId
@@ -32,7 +32,8 @@ def _diff(*differences: TreeDifference, binary: bool = False) -> tuple[TreeDiff,
         read.append(content.id)
         return content.id.encode()
 
-    return diff_trees(differences, contents, DiffOptions(resource="r", prefix="", binary=binary)), read
+    options = DiffOptions(resource="r", prefix="", binary=binary, largest_text=LARGEST_TEXT)
+    return diff_trees(differences, contents, options), read
 
 
 def test_a_large_file_is_named_and_not_read() -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.adapters.db.database import SqliteDatabase
-from mulligan.domain.checkpoint import CheckpointType, PlanState
+from mulligan.domain.checkpoint import EMPTY_STATE, CheckpointType, PlanState
 from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import CallId, DecisionId, GroupId, IntentId, PlanId
@@ -71,6 +71,13 @@ def test_long_outputs_come_back_whole(database: SqliteDatabase, output: object, 
         assert db.checkpoints.get(groups[3].group_id).state == state
     rows = sqlite3.connect(tmp_path / "mulligan.db").execute("SELECT COUNT(*) FROM outputs").fetchone()
     assert rows == (1,), "kept once, however many groups name it"
+
+
+def test_a_child_plan_starts_with_long_outputs_of_its_parent(database: SqliteDatabase) -> None:
+    child = replace(a_plan(OTHER), progress=replace(EMPTY_STATE, outputs={"long": "x" * 10_000}))
+    with database.writing() as db:
+        db.plans.add(child)
+        assert db.plans.get(OTHER) == child
 
 
 def test_a_transaction_that_raises_leaves_nothing(database: SqliteDatabase) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import ALL, is_text, json_object, json_text, time_text, time_value
 from mulligan.adapters.db.states import state_from_text, state_to_text
-from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, Reason
+from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, GroupOutline, Reason
 from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.naming import nearest_word
 from mulligan.domain.snapshot import Snapshot
@@ -36,6 +36,10 @@ _CHECKPOINTS_OF = "SELECT * FROM checkpoints WHERE group_id = ? ORDER BY positio
 _GROUPS = "SELECT * FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq DESC LIMIT ?"
 _LIVE_GROUPS = """
 SELECT * FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 ORDER BY seq DESC LIMIT ?
+"""
+_OUTLINES = """
+SELECT group_id, seq, checkpoint_type, label, step_index, parent_group_id, superseded, created_at
+FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq DESC LIMIT ?
 """
 _CHECKPOINTS_SINCE = "SELECT * FROM checkpoints WHERE plan_id = ? AND seq >= ? ORDER BY seq, position"
 _IDS = "SELECT checkpoint_id FROM checkpoints WHERE plan_id = ?"
@@ -201,10 +205,34 @@ class SqlCheckpointRepository:
         """The plan's groups, oldest first; of more than `limit` the newest."""
         statement = _GROUPS if superseded else _LIVE_GROUPS
         groups = self._db.rows(statement, (plan_id, ALL if limit is None else limit))[::-1]
+        members = self._members(plan_id, groups)
+        return [self._group(row, members[row["group_id"]]) for row in groups]
+
+    def outlines(self, plan_id: PlanId, *, limit: int) -> Sequence[GroupOutline]:
+        """The plan's groups without their states, oldest first; of more than `limit` the newest."""
+        groups = self._db.rows(_OUTLINES, (plan_id, limit))[::-1]
+        members = self._members(plan_id, groups)
+        return [
+            GroupOutline(
+                group_id=GroupId(row["group_id"]),
+                seq=row["seq"],
+                type=CheckpointType(row["checkpoint_type"]),
+                label=row["label"],
+                step_index=row["step_index"],
+                parent_group_id=cast("GroupId | None", row["parent_group_id"]),
+                superseded=bool(row["superseded"]),
+                checkpoints=tuple(_checkpoint(member) for member in members[row["group_id"]]),
+                created_at=time_value(row["created_at"]),
+            )
+            for row in groups
+        ]
+
+    def _members(self, plan_id: PlanId, groups: Sequence[Row]) -> Mapping[str, Sequence[Row]]:
+        """The checkpoints of these groups, which are in order, and of all after the first."""
         members: dict[str, list[Row]] = {}
         for row in self._db.rows(_CHECKPOINTS_SINCE, (plan_id, groups[0]["seq"] if groups else 0)):
             members.setdefault(row["group_id"], []).append(row)
-        return [self._group(row, members[row["group_id"]]) for row in groups]
+        return members
 
     def newest_between_steps(self, plan_id: PlanId) -> CheckpointGroup | None:
         """The newest live group between two steps."""

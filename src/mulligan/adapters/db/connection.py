@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -54,6 +54,13 @@ class Connection:
         """All rows a statement gives."""
         try:
             return self._raw.execute(statement, values).fetchall()
+        except sqlite3.Error as exc:
+            raise self._unusable(exc) from exc
+
+    def each(self, statement: str, values: Sequence[Value] = ()) -> Iterator[Row]:
+        """The rows a statement gives, one after the other, for those that are large."""
+        try:
+            yield from self._raw.execute(statement, values)
         except sqlite3.Error as exc:
             raise self._unusable(exc) from exc
 

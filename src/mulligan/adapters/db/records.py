@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import (
@@ -163,6 +163,10 @@ class SqlToolCallRepository:
     def list(self, plan_id: PlanId) -> Sequence[ToolCall]:
         """The plan's calls in order."""
         return [_call(row) for row in self._db.rows(_CALLS, (plan_id,))]
+
+    def each(self, plan_id: PlanId) -> Iterator[ToolCall]:
+        """The same, read one by one."""
+        return map(_call, self._db.each(_CALLS, (plan_id,)))
 
     def list_external(self, plan_id: PlanId) -> Sequence[ToolCall]:
         """The plan's calls that had effects outside the sandboxes, or may have had, in order."""

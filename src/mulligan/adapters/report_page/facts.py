@@ -1,0 +1,110 @@
+"""What there is to know of a plan at a glance: where it stands, what it worked on, how its steps went."""
+
+from collections.abc import Iterator
+
+from mulligan.adapters.report_page.markup import Content, Markup, element, joined, several_lines
+from mulligan.adapters.report_page.words import chip, coded, duration, identity, moment
+from mulligan.domain.counting import counted
+from mulligan.domain.plan import Plan
+from mulligan.domain.report import PlanReport
+from mulligan.domain.spelling import without_escapes
+from mulligan.domain.step import StepRecord, StepStatus
+
+_BAR = 100  # units of the longest
+
+
+def figures(part: PlanReport) -> Markup:
+    """The plan in numbers."""
+    counts = part.counts
+    done = sum(step.status is StepStatus.DONE for step in part.steps)
+    tiles = [
+        (f"{done}/{len(part.steps)}", "steps done"),
+        (counts.tool_calls, "tool calls"),
+        (counts.decisions, "decisions"),
+        (counts.checkpoints, "checkpoints"),
+        (counts.files_modified, "files changed"),
+        (counts.child_plans, "child plans"),
+    ]
+    pairs = (element("div", element("dt", name), element("dd", str(value))) for value, name in tiles if value)
+    return element("dl", pairs, class_="figures")
+
+
+def facts(part: PlanReport) -> Markup:
+    """The plan in words."""
+    rows = (joined(element("dt", name), element("dd", value)) for name, value in _rows(part))
+    return element("dl", rows, class_="facts")
+
+
+def _rows(part: PlanReport) -> Iterator[tuple[str, Content]]:
+    plan = part.plan
+    yield "Plan", identity(plan.plan_id)
+    if part.parent_name is not None:
+        yield "Child of", part.parent_name
+    yield "State", [chip(plan.state.value), f" in phase {plan.phase.value}"]
+    if plan.attempt > 1:
+        yield "Attempt", str(plan.attempt)
+    yield "Recorded", moment(plan.created_at)
+    yield "Last changed", moment(plan.updated_at)
+    yield "Works on", element("ul", _resources(plan))
+    if plan.definition.variables:
+        pairs = (element("li", element("code", f"{k} = {v}")) for k, v in plan.definition.variables.items())
+        yield "Variables", element("ul", pairs)
+    if part.corrections:
+        told = (element("li", f"attempt {c.attempt}: {c.guidance}") for c in part.corrections)
+        yield "Corrections", element("ul", told)
+
+
+def _resources(plan: Plan) -> list[Markup]:
+    return [
+        element("li", element("strong", r.name), f", {r.type.value} at ", element("code", r.location))
+        for r in plan.definition.resources
+    ]
+
+
+def standing(part: PlanReport) -> Markup | None:
+    """Why the plan stands still, and what its reader must know besides; None: nothing."""
+    parts: list[Markup] = []
+    if part.error is not None:
+        step = f"Step {part.error.step} failed. " if part.error.step else ""
+        said = element(
+            "p", element("strong", f"Stopped. {step}"), several_lines(without_escapes(part.error.message))
+        )
+        parts.append(
+            element("div", said, element("p", "Next: ", coded(part.error.hint)), class_="callout bad")
+        )
+    if part.plan.conflicts:
+        listed = [element("li", f"{c.resource}: {c.path} ({c.reason})") for c in part.plan.conflicts]
+        head = element("p", element("strong", counted(len(listed), "conflict")))
+        parts.append(element("div", head, element("ul", listed), class_="callout warn"))
+    if part.messages:
+        parts.append(element("div", [element("p", coded(text)) for text in part.messages], class_="callout"))
+    return joined(parts) if parts else None
+
+
+def steps(part: PlanReport) -> Markup:
+    """The steps of the plan as they stand now, each with how long it took beside the others."""
+    longest = max((step.duration_ms or 0 for step in part.steps), default=0)
+    return element("ol", [_step(step, longest) for step in part.steps], class_="steps")
+
+
+def _step(step: StepRecord, longest: int) -> Markup:
+    return element(
+        "li",
+        element("span", str(step.index + 1), class_="number"),
+        element("span", step.name, class_="name"),
+        chip(step.status.value),
+        _bar(step.duration_ms, longest),
+        element("span", duration(step.duration_ms), class_="took"),
+        class_=step.status.value,
+    )
+
+
+def _bar(milliseconds: int | None, longest: int) -> Markup | None:
+    """A bar as long as the step took; in numbers it stands beside it."""
+    if not milliseconds or not longest:
+        return element("span", class_="bar")
+    width = str(max(1, milliseconds * _BAR // longest))
+    bar = element("rect", width=width, height="4")
+    return element(
+        "svg", bar, class_="bar", viewBox=f"0 0 {_BAR} 4", preserveAspectRatio="none", aria_hidden="true"
+    )

@@ -1,0 +1,318 @@
+"""Each thing that happens to a plan, in words."""
+
+from collections.abc import Callable, Container, Mapping
+from typing import cast
+
+from msgspec import Struct
+
+from mulligan.adapters.report_page.changes import files, summary, sums
+from mulligan.adapters.report_page.markup import Content, Markup, element, joined
+from mulligan.adapters.report_page.words import chip, clock, duration, shown_text
+from mulligan.domain.checkpoint import GroupOutline
+from mulligan.domain.counting import counted
+from mulligan.domain.decision import Decision, DecisionType
+from mulligan.domain.event import EventType
+from mulligan.domain.excerpt import Excerpt, excerpt
+from mulligan.domain.ids import GroupId
+from mulligan.domain.json_value import JsonObject
+from mulligan.domain.report import Changes
+from mulligan.domain.spelling import without_escapes
+from mulligan.domain.story import Happening, ShownCall
+from mulligan.domain.tool import CallStatus
+
+GROUP, CHILD = "g-", "p-"  # how anchors begin
+_SHORT_ID = 10  # characters: the time at which a ULID was made
+_SHORT = 12  # lines of an output that is shown without asking
+_WORDS = (60, 20)  # first and last lines of a message
+
+
+class Drawn(Struct, frozen=True):
+    """A happening as an item of the story."""
+
+    kind: str  # a word that the style sheet knows
+    content: Markup
+    anchor: str | None = None
+
+
+class Scene(Struct, frozen=True):
+    """What the moments of a plan can refer to."""
+
+    changes: Mapping[GroupId, Changes]
+    anchors: Container[str]  # that the page has
+
+    def reference(self, anchor: str, text: str, **attributes: str) -> Markup:
+        """A link to where something is told; just its name where that is not on the page."""
+        known = anchor in self.anchors
+        return element("a" if known else "span", text, href=f"#{anchor}" if known else None, **attributes)
+
+
+def told(happening: Happening, scene: Scene) -> Drawn:
+    """A happening in words."""
+    match happening.about:
+        case ShownCall():
+            return Drawn("call", _call(happening.about))
+        case Decision():
+            return Drawn("decision", _decision(happening.about))
+        case GroupOutline():
+            return _checkpoint(happening, happening.about, scene)
+        case None:
+            kind, tell = _TOLD[happening.type]
+            return Drawn(kind, tell(happening, scene))
+
+
+def _call(shown: ShownCall) -> Markup:
+    call = shown.call
+    failed = call.status is not CallStatus.DONE
+    about = element(
+        "p",
+        element("span", call.tool, class_="tool"),
+        element("span", f"on {call.resource}", class_="resource"),
+        chip(call.status.value) if failed else None,
+        element("span", duration(call.duration_ms), class_="took"),
+        clock(call.started_at),
+        class_="about",
+    )
+    error = _error(call.error) if call.error else None
+    return joined(about, _arguments(shown.arguments), error, _output(shown.output, opened=failed))
+
+
+def _arguments(arguments: tuple[tuple[str, Excerpt], ...]) -> Markup | None:
+    if not arguments:
+        return None
+    pairs = ((element("dt", name), element("dd", shown_text(value, "code"))) for name, value in arguments)
+    return element("dl", pairs, class_="arguments")
+
+
+def _output(output: Excerpt | None, *, opened: bool) -> Markup | None:
+    if output is None:
+        return None
+    lines = output.lines + output.lines_left_out
+    summary = element("summary", f"Output, {counted(lines, 'line')}")
+    return element(
+        "details", summary, shown_text(output, "output"), open=opened or lines <= _SHORT, class_="printed"
+    )
+
+
+def _decision(decision: Decision) -> Markup:
+    choice = decision.choice
+    guided = decision.type is DecisionType.USER_INTERVENTION
+    others = choice.alternatives
+    about = clock(decision.created_at), _gone(superseded=decision.superseded)
+    return joined(
+        element("p", element("span", choice.question, class_="question"), *about, class_="about"),
+        _keyed("guidance" if guided else "chosen", element("strong", choice.chosen)),
+        _keyed("instead of" if guided else "not chosen", _listed(others)) if others else None,
+        _keyed("because", choice.rationale) if choice.rationale else None,
+    )
+
+
+def _keyed(key: str, content: Content) -> Markup:
+    return element("p", element("span", key, class_="key"), content)
+
+
+def _gone(*, superseded: bool) -> Markup | None:
+    return chip("superseded", "gone") if superseded else None
+
+
+def _listed(words: tuple[str, ...]) -> list[Markup]:
+    return [element("span", word, class_="alternative") for word in words]
+
+
+def _checkpoint(happening: Happening, group: GroupOutline, scene: Scene) -> Drawn:
+    head = joined(
+        element("span", "Checkpoint", class_="word"),
+        element("strong", f"“{group.label}”") if group.label else None,
+        element("code", group.type.value),
+        _group(group.group_id, scene),
+        _gone(superseded=group.superseded),
+        clock(happening.at),
+    )
+    body, changes = None, scene.changes.get(group.group_id)
+    if changes is not None:
+        told = element(
+            "summary", "Changes since the checkpoint before: ", summary(changes), " ", sums(changes)
+        )
+        body = element("details", told, files(changes), class_="changes")
+    return Drawn("checkpoint", joined(element("p", head, class_="about"), body), f"{GROUP}{group.group_id}")
+
+
+def _sentence(happening: Happening, *content: Content) -> Markup:
+    return element("p", element("span", *content), clock(happening.at), class_="about")
+
+
+def _number(data: JsonObject, name: str) -> int:
+    return cast("int", data.get(name, 0))
+
+
+def _words(text: str) -> Markup:
+    first, last = _WORDS
+    return shown_text(excerpt(without_escapes(text), first=first, last=last), "words")
+
+
+def _error(text: str) -> Markup:
+    return element("div", _words(text), class_="error")
+
+
+def _message(happening: Happening, _scene: Scene) -> Markup:
+    step = happening.data.get("step")
+    return joined(
+        _sentence(happening, f"Note{f' of step {step}' if step else ''}"),
+        _words(str(happening.data["message"])),
+    )
+
+
+def _log(happening: Happening, _scene: Scene) -> Markup:
+    return joined(_sentence(happening, "The tool says"), _words(str(happening.data["message"])))
+
+
+def _created(happening: Happening, _scene: Scene) -> Markup:
+    return _sentence(happening, "The plan was recorded")
+
+
+def _state(happening: Happening, _scene: Scene) -> Markup:
+    data = happening.data
+    reason = f": {data['reason']}" if data.get("reason") else ""
+    conflicts = cast("list[JsonObject]", data.get("conflicts") or [])
+    listed = [element("li", f"{c['resource']}: {c['path']} ({c['reason']})") for c in conflicts]
+    sentence = _sentence(happening, "The plan is ", chip(str(data["state"])), reason)
+    return joined(sentence, element("ul", listed) if listed else None)
+
+
+def _mended(happening: Happening, _scene: Scene) -> Markup:
+    return _sentence(
+        happening, f"Went on with a mended plan file, from step {_number(happening.data, 'from_step') + 1}"
+    )
+
+
+def _failed(happening: Happening, _scene: Scene) -> Markup:
+    return joined(_sentence(happening, "The step failed"), _error(str(happening.data["error"])))
+
+
+def _undone(happening: Happening, _scene: Scene) -> Markup:
+    data = happening.data
+    if data["error"]:
+        return _sentence(
+            happening, f"The undo of {data['tool']} in step {data['step']} failed: {data['error']}"
+        )
+    return _sentence(happening, f"Undone: {data['tool']} in step {data['step']}")
+
+
+def _resolved(happening: Happening, _scene: Scene) -> Markup:
+    paths = cast("list[str]", happening.data["paths"])
+    left = _number(happening.data, "left")
+    return _sentence(happening, f"Conflicts solved: {', '.join(paths)}{f'; {left} left' if left else ''}")
+
+
+def _spawned(happening: Happening, scene: Scene) -> Markup:
+    data = happening.data
+    verb = "is gone on with" if data.get("again") else "started"
+    return _sentence(happening, "Child plan ", _child(data, scene), f" {verb}")
+
+
+def _merged(happening: Happening, scene: Scene) -> Markup:
+    data = happening.data
+    conflicts = _number(data, "conflicts")
+    told = f" was merged: {counted(_number(data, 'paths'), 'path')}"
+    found = joined(", ", chip(counted(conflicts, "conflict"), "warn")) if conflicts else None
+    return _sentence(happening, "Child plan ", _child(data, scene), told, found)
+
+
+def _child(data: JsonObject, scene: Scene) -> Markup:
+    return scene.reference(f"{CHILD}{data['plan_id']}", str(data["name"]))
+
+
+def _group(group_id: str, scene: Scene) -> Markup:
+    """A group by as much of its id as an eye takes in; all of it for a pointer that rests on it."""
+    return scene.reference(f"{GROUP}{group_id}", f"{group_id[:_SHORT_ID]}…", class_="id", title=group_id)
+
+
+def _pruned_away(happening: Happening, _scene: Scene) -> Markup:
+    """A checkpoint of which only the log knows."""
+    data = happening.data
+    label = f" “{data['label']}”" if data.get("label") else ""
+    kind = element("code", str(data["checkpoint_type"]))
+    return _sentence(happening, f"Checkpoint{label} ", kind, " ", chip("pruned", "gone"))
+
+
+def _pruned(happening: Happening, _scene: Scene) -> Markup:
+    groups = cast("list[str]", happening.data["groups"])
+    return _sentence(happening, f"{counted(len(groups), 'older checkpoint')} pruned")
+
+
+def _rolled_back(happening: Happening, scene: Scene) -> Markup:
+    return _sentence(happening, element("strong", "Rolled back"), _where_to(happening.data, scene))
+
+
+def _returned(happening: Happening, scene: Scene) -> Markup:
+    reason = f" ({happening.data['reason']})"
+    return _sentence(happening, element("strong", "Went back"), reason, _where_to(happening.data, scene))
+
+
+def _where_to(data: JsonObject, scene: Scene) -> Markup:
+    step = _number(data, "step_index") + 1
+    paths = counted(_number(data, "paths"), "path")
+    return joined(
+        " to checkpoint ", _group(str(data["group_id"]), scene), f", before step {step}; {paths} restored"
+    )
+
+
+def _corrected(happening: Happening, scene: Scene) -> Markup:
+    data = happening.data
+    chosen = f"; chosen instead: {data['chosen']}" if data.get("chosen") else ""
+    child = f", by child plan {data['child']}" if data.get("child") else ""
+    sentence = _sentence(
+        happening,
+        element("strong", "Corrected"),
+        f" ({data['mode']}, attempt {data['attempt']})",
+        _where_to(data, scene) if data.get("group_id") else None,
+        child,
+        chosen,
+    )
+    return joined(sentence, element("blockquote", _words(str(data["guidance"]))))
+
+
+def _applied(happening: Happening, _scene: Scene) -> Markup:
+    return _of_resources(happening, "Applied to the real resources")
+
+
+def _unapplied(happening: Happening, _scene: Scene) -> Markup:
+    return _of_resources(happening, "Taken out of the real resources again")
+
+
+def _of_resources(happening: Happening, what: str) -> Markup:
+    told: list[Content] = []
+    for each in cast("list[JsonObject]", happening.data["resources"]):
+        commit = joined(", commit ", element("code", str(each["commit"]))) if each.get("commit") else None
+        told.append(element("li", f"{each['resource']}: {counted(_number(each, 'files'), 'file')}", commit))
+    return joined(_sentence(happening, element("strong", what)), element("ul", told) if told else None)
+
+
+def _plain(happening: Happening, _scene: Scene) -> Markup:
+    """What has a record of its own, which is not among those that are shown."""
+    named = happening.data.get("tool") or happening.data.get("question") or happening.data.get("step") or ""
+    return _sentence(happening, f"{happening.type.value.replace('_', ' ')} {named}")
+
+
+_TOLD: Mapping[EventType, tuple[str, Callable[[Happening, Scene], Markup]]] = {
+    EventType.PLAN_CREATED: ("state", _created),
+    EventType.PLAN_STATE: ("state", _state),
+    EventType.PLAN_MENDED: ("turn", _mended),
+    EventType.STEP_STARTED: ("note", _plain),
+    EventType.STEP_DONE: ("note", _plain),
+    EventType.STEP_FAILED: ("failure", _failed),
+    EventType.TOOL_CALLED: ("note", _plain),
+    EventType.TOOL_UNDONE: ("note", _undone),
+    EventType.RESOLVED: ("turn", _resolved),
+    EventType.DECISION: ("note", _plain),
+    EventType.SUBPLAN_SPAWNED: ("child", _spawned),
+    EventType.SUBPLAN_MERGED: ("child", _merged),
+    EventType.CHECKPOINT: ("checkpoint", _pruned_away),
+    EventType.PRUNED: ("note", _pruned),
+    EventType.ROLLBACK: ("turn", _rolled_back),
+    EventType.CORRECTION: ("turn", _corrected),
+    EventType.RETURNED: ("turn", _returned),
+    EventType.APPLIED: ("turn", _applied),
+    EventType.UNAPPLIED: ("turn", _unapplied),
+    EventType.LOG: ("log", _log),
+    EventType.MESSAGE: ("note", _message),
+}
