@@ -23,6 +23,7 @@ nox.options.sessions = [
     "lint",
     "typecheck",
     "imports",
+    "docs",
     "unit_tests",
     "integration_tests",
     "coverage_report",
@@ -60,6 +61,14 @@ def typecheck(session: nox.Session) -> None:
 def imports(session: nox.Session) -> None:
     """The rooms and who may enter them."""
     session.run(str(Path(sys.executable).with_name("lint-imports")), "--no-cache", env=ENVIRONMENT)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The documents as a site, in build/site: every link and every anchor leads somewhere."""
+    # Not --quiet: MkDocs would not count the warnings then, and strictness has nothing to go by.
+    environment = {"NO_MKDOCS_2_WARNING": "1"}  # that notice is about the theme, not about these pages
+    python(session, "mkdocs", "build", "--strict", *session.posargs, env=environment)
 
 
 @nox.session

@@ -1,9 +1,12 @@
 """An agent's loop as a plan: kill it at any moment, start it again, and it goes on where it was.
 
-    python examples/agent_loop.py PROJECT
+How to run it, with a new folder:
 
-The "agent" here writes a small function until its tests pass. It keeps its memory in `session.state`, which is part of
-every checkpoint; what it tries in vain is taken back; only what passes is applied.
+    python3 agent_loop.py FOLDER
+
+What to look at: the "agent" here writes a small function until its tests pass. It keeps its memory in `session.state`,
+which is part of every checkpoint; what it tries in vain is taken back (`mulligan plan log` in that folder tells); only
+what passes is applied. Started again after a kill, it does not try again what it gave up before.
 """
 
 import subprocess

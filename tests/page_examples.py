@@ -1,9 +1,10 @@
-"""The examples of the reference pages, and a project to run them in.
+"""The examples of the pages, and a project to run those of the reference in.
 
 A fence of `sh` is a script that must succeed, one of `console` a session whose output must be the one shown (ids,
 times and sizes apart). What stands behind the language, which no reader sees, tells what an example needs:
 `after="COMMAND"` is run before it (the pages are in `$PAGES`), `exit=N` is how it ends, `not-run="REASON"` leaves it
-alone.
+alone. A fence with a `title`, which the site shows above it, is a file of that name: pages that are followed from top
+to bottom (`tests/page_walks.py`) have some.
 """
 
 import os
@@ -41,13 +42,11 @@ steps:
     checkpoint: before release
 """,
 }
-_FENCE = re.compile(
-    r"^```(?P<language>sh|console)(?P<needs>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
-)
+_FENCE = re.compile(r"^```(?P<language>\w+)(?P<needs>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 # What differs from run to run: only its shape is compared.
 _FLEETING = (
     (re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b"), "ID"),
-    (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
+    (re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{40})\b"), "HASH"),
     (re.compile(r"\b\d{4}-\d\d-\d\d([ T][\d:.]+(\+[\d:]+|Z)?)?"), "TIME"),
     (re.compile(r"\b\d\d:\d\d:\d\d\b"), "TIME"),
     (re.compile(r"\b\d+(\.\d+)? m?s\b"), "LASTING"),
@@ -68,15 +67,26 @@ class Example:
     after: tuple[str, ...]
     exit_code: int
     not_run: str | None
+    file: str | None  # what is written, not run
+
+    @property
+    def commands(self) -> list[str]:
+        """What is typed: a script as a whole, a session line by line."""
+        if self.language == "sh":
+            return [self.text]
+        typed = re.findall(r"^\$ (.*)\n", self.text, re.MULTILINE)
+        assert typed, f"{self}: a session has commands after `$ `; without output it is `sh`"
+        return typed
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
 
 
 def examples_of(page: Path) -> list[Example]:
-    """All that a page says can be run."""
+    """All that a page says can be run, and the files that it gives for that, in its order."""
     text = page.read_text(encoding="utf-8")
-    return [_example(page.name, text, found) for found in _FENCE.finditer(text)]
+    fences = (_example(page.name, text, found) for found in _FENCE.finditer(text))
+    return [fence for fence in fences if fence.file or fence.language in ("sh", "console")]
 
 
 def _example(page: str, text: str, found: "re.Match[str]") -> Example:
@@ -84,7 +94,7 @@ def _example(page: str, text: str, found: "re.Match[str]") -> Example:
     for word in shlex.split(found["needs"]):
         name, _, value = word.partition("=")
         needs.setdefault(name, []).append(value)
-    unknown = set(needs) - {"after", "exit", "not-run"}
+    unknown = set(needs) - {"after", "exit", "not-run", "title"}
     assert not unknown, f"{page}: an example needs {unknown}, and nobody knows what that is"
     return Example(
         page=page,
@@ -94,7 +104,18 @@ def _example(page: str, text: str, found: "re.Match[str]") -> Example:
         after=tuple(needs.get("after", ())),
         exit_code=int(needs.get("exit", ["0"])[0]),
         not_run=needs["not-run"][0] if "not-run" in needs else None,
+        file=needs["title"][0] if "title" in needs else None,
     )
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The variables of somebody with that home folder, and `mulligan` in the path."""
+    return {
+        "HOME": str(home),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+        "LANG": "C.UTF-8",
+        **{name: os.environ[name] for name in os.environ if name.startswith(("COVERAGE_", "PYTHONPATH"))},
+    }
 
 
 class ExampleProject:
@@ -106,13 +127,9 @@ class ExampleProject:
         self.folder = self._around / "project"
         self.folder.mkdir(parents=True)
         (self._around / "home").mkdir()
-        self._environment = {
-            "HOME": str(self._around / "home"),
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
-            "LANG": "C.UTF-8",
+        self._environment = environment(self._around / "home") | {
             "MULLIGAN_SANDBOX_ISOLATE": "off",
             "PAGES": str(REFERENCE),
-            **{name: os.environ[name] for name in os.environ if name.startswith(("COVERAGE_", "PYTHONPATH"))},
         }
         for name, text in PROJECT.items():
             (self.folder / name).write_text(text)
@@ -162,9 +179,7 @@ class ExampleProject:
             return example.text
         shown: list[str] = []
         code = 0
-        commands = re.findall(r"^\$ (.*)\n", example.text, re.MULTILINE)
-        assert commands, f"{example}: a session has commands after `$ `; without output it is `sh`"
-        for command in commands:
+        for command in example.commands:
             assert code == 0, f"{example}: the session goes on after exit code {code}"
             code, printed = self.shell(command)
             shown.append(f"$ {command}\n{printed}")

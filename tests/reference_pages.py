@@ -1,9 +1,10 @@
-"""Writes the parts of the reference pages that the program itself knows best.
+"""Writes the parts of the pages that the program itself knows best.
 
-    python -m tests.reference_pages
+    python -m tests.reference_pages [PAGE…]
 
-rewrites the names in `api.md`, the commands in `cli.md`, the kinds of errors in `json.md`, and every output in a
-`console` example that is no longer what the program prints. `tests/test_docs_*.py` fail while something is stale.
+rewrites the names in `api.md`, the commands in `cli.md`, the kinds of errors in `json.md`, what was measured in
+`why-not-shadow-git.md`, and every output in a `console` example that is no longer what the program prints; with pages
+named, only the outputs of those. `tests/test_docs_*.py` fail while something is stale.
 """
 
 import ast
@@ -22,7 +23,9 @@ from mulligan.cli.commands import example_of
 from mulligan.cli.main import program
 from mulligan.errors import MulliganError
 from tests.api_page import the_api
-from tests.page_examples import REFERENCE, ROOT, ExampleProject, examples_of, lasting
+from tests.measured import the_measurements
+from tests.page_examples import REFERENCE, ROOT, Example, ExampleProject, examples_of, lasting
+from tests.page_walks import DOCS, WALKED, walk
 
 HINT = "run `python -m tests.reference_pages` and look at the difference"
 _PART = "<!-- {name}: written by `python -m tests.reference_pages` -->\n"
@@ -84,7 +87,9 @@ def the_commands() -> str:
 
 
 def _command_section(words: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=f"mulligan {words}")
+    # click keeps a command's help option as the first context made it: that of the program, with -h.
+    outer = click.Context(program, **program.context_settings)
+    context = click.Context(command, info_name=f"mulligan {words}", parent=outer)
     usage = " ".join(command.collect_usage_pieces(context))
     needs = f' after="{BEFORE[words]}"' if words in BEFORE else ""
     needs += f' not-run="{NOT_RUN[words]}"' if words in NOT_RUN else ""
@@ -172,9 +177,10 @@ def _named_in(template: str) -> set[str]:
 
 # Which part of which page is written from what.
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
-    ("api.md", "api"): the_api,
-    ("cli.md", "commands"): the_commands,
-    ("json.md", "errors"): the_errors,
+    ("reference/api.md", "api"): the_api,
+    ("reference/cli.md", "commands"): the_commands,
+    ("reference/json.md", "errors"): the_errors,
+    ("explanation/why-not-shadow-git.md", "measured"): the_measurements,
 }
 
 
@@ -189,7 +195,7 @@ def with_part(text: str, name: str, content: str) -> str:
 
 def _rewrite_parts() -> Iterator[str]:
     for (page, name), write in PARTS.items():
-        file = REFERENCE / page
+        file = DOCS / page
         old = file.read_text(encoding="utf-8")
         new = with_part(old, name, write())
         if new != old:
@@ -197,24 +203,37 @@ def _rewrite_parts() -> Iterator[str]:
             yield f"{page}: {name}"
 
 
-def _rewrite_outputs() -> Iterator[str]:
+def _rewrite_outputs(page: Path) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="mulligan-docs-") as root:
-        project = ExampleProject(Path(root))
-        for page in sorted(REFERENCE.glob("*.md")):
-            for example in examples_of(page):
-                if example.language != "console" or example.not_run:
-                    continue
-                project.renew()
-                shown = project.perform(example)
-                if lasting(shown) != lasting(example.text):
-                    text = page.read_text(encoding="utf-8")
-                    page.write_text(text.replace(example.text, shown, 1), encoding="utf-8")
-                    yield f"{example}: output"
+        walked = page in WALKED
+        shown = walk(page, Path(root, "you")) if walked else _sessions(page, Path(root))
+        stale = [(example, text) for example, text in shown if lasting(text) != lasting(example.text)]
+        # On a page that is followed the ids of one session come again in the next.
+        for example, text in shown if walked and stale else stale:
+            old = page.read_text(encoding="utf-8")
+            page.write_text(old.replace(example.text, text, 1), encoding="utf-8")
+            yield f"{example}: output"
+
+
+def _sessions(page: Path, root: Path) -> list[tuple[Example, str]]:
+    """What each session of a reference page should show, each in the project as it was made."""
+    shown: list[tuple[Example, str]] = []
+    project = ExampleProject(root)
+    for example in examples_of(page):
+        if example.language == "console" and not example.not_run:
+            project.renew()
+            shown.append((example, project.perform(example)))
+    return shown
 
 
 def main() -> int:
     """Rewrite what is stale, and say what it was."""
-    changed = [*_rewrite_parts(), *_rewrite_outputs()]
+    named = [Path(name).resolve() for name in sys.argv[1:]]
+    pages = named or [*sorted(REFERENCE.glob("*.md")), *WALKED]
+    changed = [
+        *(() if named else _rewrite_parts()),
+        *(line for page in pages for line in _rewrite_outputs(page)),
+    ]
     sys.stdout.write("".join(f"rewritten: {each}\n" for each in changed) or "nothing was stale\n")
     return 0
 

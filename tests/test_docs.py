@@ -10,7 +10,8 @@ from mulligan.config.registry import SETTINGS, SHORT_NAMES
 from mulligan.domain.trigger import trigger_words
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *PAGES])
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 REFERENCE = ROOT / "docs" / "reference"
@@ -47,6 +48,22 @@ def broken_links(document: Path) -> list[str]:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.relative_to(ROOT).as_posix())
 def test_relative_links_resolve(document):
     assert broken_links(document) == []
+
+
+@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.relative_to(ROOT).as_posix())
+def test_a_page_begins_with_what_it_is_for(document):
+    """A title, then a sentence: no table, list, code or heading."""
+    title, first = document.read_text(encoding="utf-8").split("\n\n")[:2]
+    assert re.fullmatch(r"# .+", title)
+    assert re.match(r"[\w`*\[]", first)
+    assert not first.startswith("```")
+
+
+def test_every_page_is_in_the_navigation_of_the_site():
+    """The strict build of the site says so too, and checks more; this needs no MkDocs."""
+    listed = set(re.findall(r"^ +- .*?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    pages = {page.relative_to(ROOT).as_posix().removeprefix("docs/") for page in PAGES}
+    assert {page for page in pages if not page.startswith("adr/0")} == listed
 
 
 def test_the_glossary_has_every_word():

@@ -6,6 +6,7 @@ import pytest
 
 from mulligan.cli.commands import example_of
 from tests.page_examples import REFERENCE, Example, ExampleProject, examples_of, lasting
+from tests.page_walks import DOCS
 from tests.reference_pages import HINT, PARTS, codes_of, commands, kinds, with_part
 
 EXAMPLES = [example for page in sorted(REFERENCE.glob("*.md")) for example in examples_of(page)]
@@ -17,7 +18,7 @@ def _page(name: str) -> str:
 
 @pytest.mark.parametrize(("page", "part"), PARTS, ids=" ".join)
 def test_what_is_written_by_the_program_is_what_it_would_write_now(page: str, part: str) -> None:
-    text = _page(page)
+    text = (DOCS / page).read_text(encoding="utf-8")
     assert text == with_part(text, part, PARTS[page, part]()), HINT
 
 

@@ -153,3 +153,9 @@ def test_what_was_applied_is_told_as_done(project: Path, shown) -> None:
     assert "\nwould be applied in workspace: 1 file, +1 -1\n" in shown("plan", "apply", "tour", "--dry-run")
     assert "\napplied in workspace: 1 file, +1 -1\n" in shown("plan", "apply", "tour", "--yes")
     assert "\ntaken back in workspace: 1 file, +1 -1\n" in shown("plan", "unapply", "tour", "--yes")
+
+
+def test_a_resume_that_was_only_tried_did_not_go_on(project: Path, shown) -> None:
+    ask(project, "plan", "rollback", "tour", "draft", "--yes")
+    assert "\nwould go on from " in shown("plan", "resume", "--dry-run", "tour")
+    assert "\nwent on from " in shown("plan", "resume", "tour")

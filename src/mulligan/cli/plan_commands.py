@@ -85,7 +85,7 @@ def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, me
                 hint="leave one of them out",
             )
         status, preview = project.preview_resume(plan)
-        return status_answer(status, None, preview.messages)
+        return status_answer(status, None, preview.messages, went_on="would go on")
     status, execution = trusting(
         invocation, project, lambda: project.resume(plan, mended=mended, take_over=take_over)
     )

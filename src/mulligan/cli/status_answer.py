@@ -21,6 +21,7 @@ def status_answer(
     messages: Sequence[str] = (),
     *,
     when: Callable[[datetime], str] | None = None,
+    went_on: str = "went on",
 ) -> Answer:
     """Where a plan stands, and what stopped it; `when` tells times, for one that is only looked at."""
     attempt = f", attempt {status.attempt}" if status.attempt > 1 else ""
@@ -44,7 +45,7 @@ def status_answer(
     if status.resumed_from is not None:
         resumed = status.resumed_from
         kept = f"; what was there is kept in {resumed.discarded}" if resumed.discarded else ""
-        blocks.append(Line(f"went on from {resumed.checkpoint_id} at step {resumed.step_index}{kept}"))
+        blocks.append(Line(f"{went_on} from {resumed.checkpoint_id} at step {resumed.step_index}{kept}"))
     blocks += [Line(f"conflict in {c['resource']}: {c['path']} ({c['reason']})") for c in status.conflicts]
     if error is None and status.error is not None:
         blocks.append(Line(f"stopped: {status.error.message}"))

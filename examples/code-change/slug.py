@@ -1,0 +1,3 @@
+def slug(title):
+    """A title as part of an address."""
+    return "-".join(title.lower().split())
