@@ -64,6 +64,9 @@ _BETWEEN_STEPS_BEFORE = """
 SELECT group_id FROM checkpoint_groups
 WHERE plan_id = ? AND superseded = 0 AND between_steps = 1 AND seq < ? ORDER BY seq DESC LIMIT 1
 """
+_LAST_OF_ATTEMPT = """
+SELECT group_id FROM checkpoint_groups WHERE plan_id = ? AND attempt = ? ORDER BY seq DESC LIMIT 1
+"""
 _LABELLED = """
 SELECT group_id FROM checkpoint_groups
 WHERE plan_id = ? AND superseded = 0 AND label = ? ORDER BY seq LIMIT 10
