@@ -118,7 +118,13 @@ def _values(option: click.Option) -> str:
 
 
 def _prose(text: str) -> str:
-    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n")).strip()
+    return "\n\n".join(map(_paragraph, text.strip().split("\n\n")))
+
+
+def _paragraph(text: str) -> str:
+    """A paragraph of a help; one whose lines click keeps keeps them here too."""
+    kept = text.removeprefix("\b\n")
+    return " ".join(text.split()) if kept == text else f"```text\n{kept}\n```"
 
 
 def _cell(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import click
+from msgspec.structs import replace
 
 from mulligan.cli.answer import Answer, Format, Line
 from mulligan.cli.commands import closing_words, command, everywhere
@@ -170,6 +171,8 @@ def run(arguments: Sequence[str]) -> int:
         answer = Answer(data=None, error=_system_error(exc))
     except Exception as exc:  # noqa: BLE001 - a script gets its document and an exit code from a bug too
         answer = Answer(data=None, error=_unforeseen(exc, invocation))
+    if invocation.told:
+        answer = replace(answer, messages=[*invocation.told, *answer.messages])
     try:
         invocation.live.close()
         format = invocation.format

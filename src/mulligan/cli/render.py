@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from mulligan.cli.answer import Answer, Block, Document, Drawing, Format, Line, Patch, Row, Span, Table
 from mulligan.cli.encode import encode, harmless, harmless_lines
@@ -64,8 +64,10 @@ def draw_blocks(answer: Answer, format: Format) -> None:
 
 def _with_local_times(error: MulliganError) -> str:
     text = error.text
-    for moment in (fact for fact in error.facts.values() if isinstance(fact, datetime)):
-        text = text.replace(str(moment), local_time(moment))
+    for fact in error.facts.values():
+        for moment in cast("list[object]", fact) if isinstance(fact, list) else [fact]:
+            if isinstance(moment, datetime):
+                text = text.replace(str(moment), local_time(moment))
     return text
 
 
