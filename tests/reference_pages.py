@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
+from inspect import cleandoc
 from pathlib import Path
 
 import click
@@ -118,7 +119,7 @@ def _values(option: click.Option) -> str:
 
 
 def _prose(text: str) -> str:
-    return "\n\n".join(map(_paragraph, text.strip().split("\n\n")))
+    return "\n\n".join(map(_paragraph, cleandoc(text).split("\n\n")))
 
 
 def _paragraph(text: str) -> str:
