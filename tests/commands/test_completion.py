@@ -117,6 +117,11 @@ def test_a_name_that_several_plans_have_offers_the_labels_of_all(complete: Compl
         "before release": "at step 3",
         "draft": "at step 1",
     }
+    data_of(tmp_path, "plan", "cancel", "latest")
+    (over,) = set(complete("mulligan plan status ", tmp_path)) - set(
+        complete("mulligan plan execute ", tmp_path)
+    )
+    assert over == data_of(tmp_path, "plan", "status")["plan_id"]
     assert set(complete("mulligan plan rollback nonsense ", tmp_path)) == {"latest", "first"}
 
 
@@ -238,6 +243,8 @@ def test_bash_itself_completes(project: Path, tmp_path: Path) -> None:
         asked 'mulligan run -- mullig' mulligan run -- mullig
         asked 'mulligan run -- echo_l' mulligan run -- echo_l
         asked 'mulligan run -- cat tou' mulligan run -- cat tou
+        asked 'mulligan plan create ' mulligan plan create '' | grep -c '<[.]mulligan>'
+        asked 'mulligan plan create .m' mulligan plan create .m
     """
     environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(
@@ -254,6 +261,8 @@ def test_bash_itself_completes(project: Path, tmp_path: Path) -> None:
         "<mulligan>",
         "<>",
         "<tour.yaml>",
+        "0",
+        "<.mulligan>",
     ]
 
 

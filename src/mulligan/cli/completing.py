@@ -91,7 +91,7 @@ def _words(kind: str, context: click.Context, typed: str) -> Iterable[Word]:
             with known_words(around, named) as known:
                 match kind:
                     case "plan" | "plan or file":
-                        return list(known.plans(typed))
+                        return list(known.plans(typed, ended=kind == "plan"))
                     case "checkpoint":
                         return list(known.checkpoints(plan, typed))
                     case "decision":

@@ -21,6 +21,7 @@ _mulligan_completion() {
         compopt -o filenames
         while IFS= read -r value; do
             [[ $files != -c || -d $value ]] || type -P -- "$value" >/dev/null || continue  # no alias, no builtin
+            [[ ${value##*/} != .mulligan || ${word##*/} == .* ]] || continue
             COMPREPLY+=("$value")
         done < <(compgen $files -- "$word")
     elif [[ $word != [\"\']* ]]; then

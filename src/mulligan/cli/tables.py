@@ -21,6 +21,8 @@ def table_text(table: Table, *, width: int | None, encoding: str) -> tuple[str, 
     if table.shortened is not None and width is not None:
         _shorten(cells, table.columns.index(table.shortened), width)
     widths = [_width([_columns(row[i]) for row in cells], width) for i in range(len(table.columns))]
+    if width is not None:
+        widths[-1] = _last_width(cells, widths, width)
     header, *rows = ["".join(_lines(row, widths, width)) for row in cells]
     return header, "".join(rows)
 
@@ -44,10 +46,18 @@ def _begun(text: str, room: int) -> str:
 
 
 def _width(cells: Sequence[int], room: int | None) -> int:
-    """How wide a column is; single cells that take more than half of the room do not widen it."""
+    """How wide a column is; single cells that take more than three fifths of the room do not widen it."""
     header, *rows = cells
-    usual = [taken for taken in rows if room is None or taken <= room // 2]
+    usual = [taken for taken in rows if room is None or taken <= room * 3 // 5]
     return max(header, *(usual if any(usual) else rows), 0)
+
+
+def _last_width(cells: Sequence[Sequence[str]], widths: Sequence[int], room: int) -> int:
+    """How wide the last column is: where most of its cells find room beside the others, only the rest go below."""
+    *before, wanted = widths
+    left = room - sum(before) - len(_GAP) * len(before)
+    fitting = [taken for row in cells if (taken := _columns(row[-1])) <= left]
+    return max(fitting) if 2 * len(fitting) > len(cells) else wanted
 
 
 def _lines(row: Sequence[str], widths: Sequence[int], width: int | None) -> Iterator[str]:

@@ -93,3 +93,23 @@ def test_what_may_be_shortened_is_cut_where_rows_then_are_one_line():
     assert drawn(table, 120)[3].split("  ")[1].startswith("bash -c 'for i in $(seq 30)")
     for whole in (drawn(table), drawn(table, 60)):  # a file, and a terminal that is too narrow anyway
         assert all(any(name in line for line in whole) for name in names)
+
+
+def test_only_the_last_cells_that_find_no_room_go_below():
+    table = Table(
+        ("KEY", "FROM", "VALUE"),
+        (
+            ("k" * 43, "default", "50"),
+            ("a", "file", "y" * 27),
+            ("b", "default", "z" * 26),
+            ("c", "default", ""),
+        ),
+    )
+    assert drawn(table, 80) == [
+        f"KEY{' ' * 40}  FROM     VALUE",
+        f"{'k' * 43}  default  50",
+        f"a{' ' * 42}  file",
+        f"  {'y' * 27}",
+        f"b{' ' * 42}  default  {'z' * 26}",
+        f"c{' ' * 42}  default",
+    ]

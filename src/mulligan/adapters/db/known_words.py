@@ -13,12 +13,14 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from mulligan.domain.ids import as_id_prefix
+from mulligan.domain.plan import State
 
 Word: TypeAlias = tuple[str, str]  # what can be typed, and what it is
 
 _MOST = 300  # a longer list helps nobody
 _NAMESAKES = 10  # plans whose labels are offered where several have the name that was typed
 _PATIENCE = 0.1  # seconds
+_ENDED = (State.APPLIED, State.CANCELLED)
 _READ_ONLY = "PRAGMA query_only = ON"
 _PLANS = """
 SELECT plan_id, name, phase, state,
@@ -56,10 +58,12 @@ class KnownWords:
         self._db.row_factory = sqlite3.Row
         self._db.execute(_READ_ONLY)
 
-    def plans(self, typed: str) -> Iterator[Word]:
+    def plans(self, typed: str, *, ended: bool) -> Iterator[Word]:
         """Names; ids where a plan has no name of its own, or something is typed that may be one."""
         yield "latest", "the newest plan"
         for row in self._rows(_PLANS, _MOST):
+            if not ended and row["state"] in _ENDED:
+                continue
             about = f"{row['phase']}/{row['state']}"
             if row["namesakes"] == 1:
                 yield row["name"], about
