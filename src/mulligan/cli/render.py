@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO
 
@@ -40,7 +40,7 @@ def render(answer: Answer, command: str, format: Format, started: datetime, took
     for message in answer.messages:
         write(sys.stderr, f"note: {harmless(message)}\n")
     if answer.error is not None:
-        write(sys.stderr, f"error: {harmless_lines(_with_local_times(answer.error))}\n")
+        write(sys.stderr, f"error: {harmless_lines(_with_times(answer.error, local_time))}\n")
         if answer.error.next_step:
             write(sys.stderr, f"hint: {harmless(answer.error.next_step)}\n")
 
@@ -62,10 +62,11 @@ def draw_blocks(answer: Answer, format: Format) -> None:
                 write(sys.stdout, _plain(block))
 
 
-def _with_local_times(error: MulliganError) -> str:
+def _with_times(error: MulliganError, told: Callable[[datetime], str]) -> str:
+    """The message with its times told as whoever reads it expects them."""
     text = error.text
     for moment in (fact for fact in error.facts.values() if isinstance(fact, datetime)):
-        text = text.replace(str(moment), local_time(moment))
+        text = text.replace(str(moment), told(moment))
     return text
 
 
@@ -87,7 +88,7 @@ def _envelope(answer: Answer, command: str, started: datetime, took: timedelta) 
         document["error"] = {
             **facts,
             "kind": error.kind,
-            "message": encode(error.text),
+            "message": encode(_with_times(error, lambda moment: str(encode(moment)))),
             "hint": encode(error.next_step),
         }
     return document
