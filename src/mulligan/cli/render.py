@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -40,7 +40,7 @@ def render(answer: Answer, command: str, format: Format, started: datetime, took
     for message in answer.messages:
         write(sys.stderr, f"note: {harmless(message)}\n")
     if answer.error is not None:
-        write(sys.stderr, f"error: {harmless_lines(_with_local_times(answer.error))}\n")
+        write(sys.stderr, f"error: {harmless_lines(_with_times(answer.error, local_time))}\n")
         if answer.error.next_step:
             write(sys.stderr, f"hint: {harmless(answer.error.next_step)}\n")
 
@@ -62,12 +62,13 @@ def draw_blocks(answer: Answer, format: Format) -> None:
                 write(sys.stdout, _plain(block))
 
 
-def _with_local_times(error: MulliganError) -> str:
+def _with_times(error: MulliganError, told: Callable[[datetime], str]) -> str:
+    """The message with its times told as whoever reads it expects them."""
     text = error.text
     for fact in error.facts.values():
         for moment in cast("list[object]", fact) if isinstance(fact, list) else [fact]:
             if isinstance(moment, datetime):
-                text = text.replace(str(moment), local_time(moment))
+                text = text.replace(str(moment), told(moment))
     return text
 
 
@@ -89,7 +90,7 @@ def _envelope(answer: Answer, command: str, started: datetime, took: timedelta) 
         document["error"] = {
             **facts,
             "kind": error.kind,
-            "message": encode(error.text),
+            "message": encode(_with_times(error, lambda moment: str(encode(moment)))),
             "hint": encode(error.next_step),
         }
     return document
