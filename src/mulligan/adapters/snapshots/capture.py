@@ -106,16 +106,17 @@ def make_object(folder: Folder, records: Records) -> None:
 def count_files(folder: Folder) -> None:
     """Count what stands in a folder and below; the counts of its children are known."""
     folder.files = folder.held - len(folder.children)
+    folder.missing = len(folder.unheld)
     if folder.children:
         folder.files += sum(child.files for child in folder.children.values())
+        folder.missing += sum(child.missing for child in folder.children.values())
 
 
 def unheld_in(top: Folder) -> tuple[Unheld, ...]:
     """All that was found but cannot be held, sorted by path."""
     found = [
         Unheld(path_of(folder, name), reason)
-        for folder in top.walk_unsealed()
-        if folder.unheld
+        for folder in top.walk_missing()
         for name, reason in folder.unheld.items()
     ]
     return tuple(sorted(found, key=lambda unheld: os.fsencode(unheld.path)))

@@ -26,6 +26,7 @@ class Folder:
         "files",
         "groups",
         "id",
+        "missing",
         "name",
         "parent",
         "racy",
@@ -51,6 +52,7 @@ class Folder:
         self.id = b""
         self.address = b""  # empty: not known
         self.files = 0  # below here, folders not counted
+        self.missing = 0  # here and below: names that cannot be held
 
     @property
     def stats(self) -> dict[str, bytes]:
@@ -149,6 +151,14 @@ class Folder:
         found: list[Folder] = [self]
         for folder in found:
             found.extend(folder.children.values())
+        return found
+
+    def walk_missing(self) -> "list[Folder]":
+        """This folder and those below that have something that cannot be held, or lead there."""
+        found: list[Folder] = [self]
+        for folder in found:
+            if folder.missing > len(folder.unheld):
+                found.extend(child for child in folder.children.values() if child.missing)
         return found
 
     def walk_unsealed(self) -> "list[Folder]":
