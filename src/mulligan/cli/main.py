@@ -103,7 +103,8 @@ def init(invocation: Invocation, path: str) -> Answer:
 def gc(invocation: Invocation, dry_run: bool) -> Answer:
     """Free what no checkpoint refers to any more, and what killed processes left behind.
 
-    Plans may run meanwhile. Pruning frees most of it by itself; this frees the rest.
+    Plans may run meanwhile. Pruning frees most of it by itself; this frees the rest. With the setting
+    sandbox.cleanup=on_terminal it removes the sandboxes of plans that were applied or cancelled, too.
     """
     report = invocation.project().gc(dry_run=dry_run)
     would = "would be " if dry_run else ""
@@ -135,6 +136,7 @@ def doctor(invocation: Invocation) -> Answer:
         for f in diagnosis.findings
     ]
     lines += [Line(f"waiting: {text}") for text in diagnosis.waiting]
+    lines += [Line(f"left alone: {text}") for text in diagnosis.left_alone]
     left = sum(not finding.repaired for finding in diagnosis.findings)
     lines.append(Line("all is well" if not left else f"left wrong: {left}", title=True))
     return Answer(data=diagnosis, blocks=lines, error=ProjectUnwell(count=left) if left else None)
