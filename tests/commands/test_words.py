@@ -333,12 +333,8 @@ def test_a_plan_that_was_only_recorded_says_how_it_is_run_and_which_one_a_name_m
         assert "next:" not in capfd.readouterr().out
         assert run(["plan", "status", "tour"]) == 3
     told = capfd.readouterr().err
-    moment = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
-    assert re.search(
-        rf"several plans: {first} \(strategize/complete, last changed {moment}\), "
-        rf"{second} \(execute/complete, last changed {moment}\)\n",
-        told,
-    )
+    assert f"several plans: {first}, {second}\n" in told
+    assert f"{first} is strategize/complete; {second} is execute/complete. Name one by its id" in told
 
 
 def test_a_mended_file_that_is_not_the_plans_is_told_what_to_put_back(tmp_path: Path) -> None:

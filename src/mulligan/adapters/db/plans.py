@@ -157,13 +157,12 @@ class SqlPlanRepository:
             raise PlanNotFound(wanted=word, **self._meant(word))
         if len(rows) > 1:
             found = [self._plan(row) for row in rows]
-            told = [f"{p.plan_id} ({p.phase}/{p.state}, last changed {p.updated_at})" for p in found]
+            told = "; ".join(f"{plan.plan_id} is {plan.phase}/{plan.state}" for plan in found)
             raise Ambiguous(
                 wanted=word,
                 count="several plans",
-                candidates=", ".join(told),
-                updated=[plan.updated_at for plan in found],
-                hint="name one by its id (more characters of it), or the newest of all by `latest`",
+                candidates=", ".join(plan.plan_id for plan in found),
+                hint=f"{told}. Name one by its id (more characters of it), or the newest of all by `latest`",
             )
         return self._plan(rows[0])
 
