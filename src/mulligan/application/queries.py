@@ -251,7 +251,7 @@ class Queries:
 
     def _mended(self, plan: Plan) -> str:
         """How a plan file that made a step fail is replaced."""
-        of_file = plan.phase is Phase.EXECUTE and not plan.definition.session and not plan.conflicts
+        of_file = plan.state is State.ERRORED and not plan.definition.session
         return " (with a mended plan file: `--plan FILE`)" if of_file else ""
 
 
