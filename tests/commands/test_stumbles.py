@@ -159,3 +159,10 @@ def test_a_resume_that_was_only_tried_did_not_go_on(project: Path, shown) -> Non
     ask(project, "plan", "rollback", "tour", "draft", "--yes")
     assert "\nwould go on from " in shown("plan", "resume", "--dry-run", "tour")
     assert "\nwent on from " in shown("plan", "resume", "tour")
+
+
+def test_a_checkpoint_has_one_id_wherever_it_is_shown(project: Path, shown) -> None:
+    ids = [each["checkpoint_id"] for each in data_of(project, "checkpoint", "list")["checkpoints"]]
+    for words in (("plan", "log"), ("plan", "tree"), ("plan", "report", "--html", "-")):
+        told = shown(*words)
+        assert [id for id in ids if id not in told] == [], words

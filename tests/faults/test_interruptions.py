@@ -9,9 +9,9 @@ import pytest
 from mulligan.adapters.db.connection import Connection
 from mulligan.adapters.db.database import SqlTransaction
 from mulligan.bootstrap.project import Project
-from mulligan.domain.checkpoint import CheckpointType
 from mulligan.cli.answer import Line
 from mulligan.cli.status_answer import status_answer
+from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.plan import State

@@ -23,7 +23,10 @@ def _rows(node: TreeNode, lead: str, below: str) -> Iterator[Row]:
     dim = "dim " if node.superseded else ""
     yield Row(
         lead=(Span(lead, "dim"),),
-        words=(Span(_text(node), dim + _STYLES[node.type]), Span(f" ({node.id}{left_behind})", f"{dim}cyan")),
+        words=(
+            Span(_text(node), dim + _STYLES[node.type]),
+            Span(f" ({_id(node)}{left_behind})", f"{dim}cyan"),
+        ),
         rest=below + (f"{glyphs.BAR}  " if node.children else "   "),
     )
     for child in node.children:
@@ -31,6 +34,13 @@ def _rows(node: TreeNode, lead: str, below: str) -> Iterator[Row]:
         yield from _rows(
             child, below + (_END if last else _BRANCH), below + ("   " if last else f"{glyphs.BAR}  ")
         )
+
+
+def _id(node: TreeNode) -> str:
+    """The id that other commands show of it: of a group that of its first checkpoint."""
+    if node.type is not NodeType.CHECKPOINT:
+        return node.id
+    return str(cast("list[str]", node.about["checkpoint_ids"])[0])
 
 
 def _text(node: TreeNode) -> str:
