@@ -1,5 +1,6 @@
 """What a newcomer stumbles over: words that count right, say which way a plan went, and know what was meant."""
 
+import re
 from contextlib import chdir
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def test_one_is_not_many(project: Path, shown) -> None:
     told = shown("plan", "rollback", "tour", "draft", "--dry-run")
     assert "1 path changed; 1 tool call, 1 decision taken back\n" in told
     assert "1 older plan" not in shown("plan", "list", "--limit", "1")
-    entries = len(data_of(project, "plan", "log")["events"])
+    entries = len(re.findall(r"^\d\d:\d\d:\d\d ", shown("plan", "log"), re.MULTILINE))
     assert "note: 1 older entry not shown\n" in shown("plan", "log", "--limit", str(entries - 1))
     assert "note: 1 older group not shown\n" in shown("checkpoint", "list", "--limit", "7")
     assert "1 checkpoint looked at, 0 damaged\n" in shown("checkpoint", "verify", "draft")
@@ -166,3 +167,15 @@ def test_a_checkpoint_has_one_id_wherever_it_is_shown(project: Path, shown) -> N
     for words in (("plan", "log"), ("plan", "tree"), ("plan", "report", "--html", "-")):
         told = shown(*words)
         assert [id for id in ids if id not in told] == [], words
+
+
+def test_what_a_tool_call_left_is_told_as_that(project: Path, shown) -> None:
+    plan_id = data_of(project, "plan", "status")["plan_id"]
+    left = project.resolve() / ".mulligan" / "scratch" / plan_id / "tmp"
+    left.mkdir(parents=True)
+    orphan = project.resolve() / ".mulligan" / "sandboxes" / plan_id / "none"
+    orphan.mkdir()
+    told = shown("doctor")
+    assert f"removed the folder {left}, which a tool call that was cut off left" in told
+    assert f"removed the folder {orphan}, which no plan has" in told
+    assert not left.exists()

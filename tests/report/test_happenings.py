@@ -36,7 +36,7 @@ WORDS: list[tuple[EventType, JsonObject, str]] = [
     ),
     (EventType.RESOLVED, {"paths": ["a", "b"], "left": 1}, "Conflicts solved: a, b; 1 left"),
     (EventType.DECISION, {"decision_id": "d", "question": "Which?"}, "decision Which?"),
-    (EventType.SUBPLAN_SPAWNED, {"plan_id": "P", "name": "n", "again": True}, "Child plan n is gone on with"),
+    (EventType.SUBPLAN_SPAWNED, {"plan_id": "P", "name": "n", "again": True}, "Child plan n went on"),
     (
         EventType.SUBPLAN_MERGED,
         {"plan_id": "P", "name": "n", "paths": 1, "conflicts": 2},

@@ -205,7 +205,7 @@ def _resolved(happening: Happening, _scene: Scene) -> Markup:
 
 def _spawned(happening: Happening, scene: Scene) -> Markup:
     data = happening.data
-    verb = "is gone on with" if data.get("again") else "started"
+    verb = "went on" if data.get("again") else "started"
     return _sentence(happening, "Child plan ", _child(data, scene), f" {verb}")
 
 
