@@ -179,3 +179,27 @@ def test_what_a_tool_call_left_is_told_as_that(project: Path, shown) -> None:
     assert f"removed the folder {left}, which a tool call that was cut off left" in told
     assert f"removed the folder {orphan}, which no plan has" in told
     assert not left.exists()
+
+
+def test_a_tree_tells_what_the_last_failure_left_from_those_before(project: Path, shown) -> None:
+    (project / "plan.yaml").write_text(
+        'name: fails\nsteps:\n  - {name: bad, tool: shell, args: {command: "false"}}\n'
+    )
+    for words in (("plan", "execute", "plan.yaml"), ("plan", "resume", "fails")):
+        assert ask(project, *words)["exit_code"] == 1
+    told = [line for line in shown("plan", "tree", "--show-superseded").splitlines() if "on_error" in line]
+    assert [line.split(", ")[-1] for line in told] == ["superseded)", "what the failed step left)"]
+
+
+def test_the_cause_of_a_failed_step_is_told_once_in_full(project: Path, shown) -> None:
+    (project / "plan.yaml").write_text(
+        "name: fails\nsteps:\n  - {name: bad, tool: shell, args: {command: 'echo why >&2; exit 3'}}\n"
+    )
+    told = shown("plan", "execute", "plan.yaml")
+    assert "! bad: shell: ended with exit status 3" in told
+    *_, error, hint = told.splitlines()
+    assert error.startswith("error: step 'bad' failed: shell: ended with exit status 3")
+    assert hint.startswith("hint: correct the command")
+    assert len(hint) < 240
+    assert told.count("why") == 2, "as it came, and where the step failed"
+    assert "\nwhy" in ask(project, "plan", "resume", "fails")["error"]["message"]

@@ -18,6 +18,7 @@ from mulligan.cli.streams import lead_nowhere
 from mulligan.cli.tables import table_text
 from mulligan.cli.times import local_time
 from mulligan.domain.json_value import Json, JsonObject
+from mulligan.errors import StepFailed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +41,7 @@ def render(answer: Answer, command: str, format: Format, started: datetime, took
     for message in answer.messages:
         write(sys.stderr, f"note: {harmless(message)}\n")
     if answer.error is not None:
-        write(sys.stderr, f"error: {harmless_lines(_with_local_times(answer.error))}\n")
+        write(sys.stderr, f"error: {harmless_lines(_told(answer.error))}\n")
         if answer.error.next_step:
             write(sys.stderr, f"hint: {harmless(answer.error.next_step)}\n")
 
@@ -62,8 +63,9 @@ def draw_blocks(answer: Answer, format: Format) -> None:
                 write(sys.stdout, _plain(block))
 
 
-def _with_local_times(error: MulliganError) -> str:
-    text = error.text
+def _told(error: MulliganError) -> str:
+    """The error in words; of a failed step the first line, for all of it was shown when the step failed."""
+    text = error.text.split("\n", 1)[0] if error.kind == StepFailed.kind else error.text
     for moment in (fact for fact in error.facts.values() if isinstance(fact, datetime)):
         text = text.replace(str(moment), local_time(moment))
     return text
