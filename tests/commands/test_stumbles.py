@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.cli.invocation import Invocation
 from mulligan.cli.main import run
 from tests.commands.program import ask, data_of, words_in
 
@@ -44,7 +45,7 @@ def shown(project: Path, capfdbinary: pytest.CaptureFixture[bytes]):
 
 def test_one_is_not_many(project: Path, shown) -> None:
     told = shown("plan", "rollback", "tour", "draft", "--dry-run")
-    assert "1 path changed; 1 tool call, 1 decision taken back\n" in told
+    assert "1 path to be changed; 1 tool call, 1 decision to be taken back\n" in told
     assert "1 older plan" not in shown("plan", "list", "--limit", "1")
     entries = len(re.findall(r"^\d\d:\d\d:\d\d ", shown("plan", "log"), re.MULTILINE))
     assert "note: 1 older entry not shown\n" in shown("plan", "log", "--limit", str(entries - 1))
@@ -62,7 +63,7 @@ def test_a_rollback_says_which_way_it_goes(project: Path, shown) -> None:
     kept = done["post_rollback_state"]["pre_rollback_checkpoint"]
     preview = shown("plan", "rollback", "tour", kept, "--dry-run")
     assert "plan tour would go forward to " in preview
-    assert "1 path changed; 0 tool calls, 0 decisions taken back\n" in preview
+    assert "1 path to be changed; 0 tool calls, 0 decisions to be taken back\n" in preview
     assert f"plan tour went forward to {kept}, step 3\n" in shown("plan", "rollback", "tour", kept, "--yes")
     assert "went back to " in shown("plan", "rollback", "tour", "first", "--yes")
 
@@ -203,3 +204,33 @@ def test_the_cause_of_a_failed_step_is_told_once_in_full(project: Path, shown) -
     assert len(hint) < 240
     assert told.count("why") == 2, "as it came, and where the step failed"
     assert "\nwhy" in ask(project, "plan", "resume", "fails")["error"]["message"]
+
+
+def test_what_was_shown_with_the_question_is_not_shown_again(
+    project: Path, shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Invocation, "confirm", lambda *_given, **_options: None)
+    for words, row, done in (
+        (("undo",), "restored  workspace  a.txt\n", "\nplan tour went back to "),
+        (("plan", "rollback", "tour", "first"), "restored  workspace  a.txt\n", "\nplan tour went back to "),
+        (("plan", "resume", "tour"), "", "went on from"),
+        (("plan", "apply", "tour"), "modified  workspace  a.txt\n", "\napplied in workspace: "),
+        (("plan", "unapply", "tour"), "modified  workspace  a.txt\n", "\ntaken back in workspace: "),
+    ):
+        told = shown(*words)
+        assert done in told
+        assert not row or told.count(row) == 1, told
+    assert "\n1 path changed; " not in shown("plan", "unapply", "tour")
+
+
+def test_of_a_database_no_lines_are_counted(project: Path, shown) -> None:
+    (project / "data.yaml").write_text(
+        "name: data\nresources: {db: {type: sqlite, location: app.db, create: true}}\n"
+        "steps: [{name: fill, tool: sql, args: {statements: ['CREATE TABLE t (z, a)', 'INSERT INTO t VALUES (1, 2)']}},\n"
+        "  {name: read, tool: sql, args: {statements: [SELECT * FROM t]}}]\n"
+    )
+    assert "\nz  a\n1  2\n" in shown("plan", "execute", "data.yaml")
+    page = shown("plan", "report", "data", "--html", "-")
+    assert page.index("&quot;z&quot;: 1") < page.index("&quot;a&quot;: 2")
+    assert "\nwould be applied in db: database made\n" in shown("plan", "apply", "data", "--dry-run")
+    assert "\napplied in db: database made\n" in shown("plan", "apply", "data", "--yes")

@@ -228,7 +228,8 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
         preview = rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
         invocation.show(preview)
         invocation.confirm("Roll back?")
-    return rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
+    done = rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
+    return done if yes else done.without_tables()
 
 
 @command(group, "resolve", example="mulligan plan resolve clash api.txt", codes=(0, 1, 2, 3))
