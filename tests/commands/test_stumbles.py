@@ -226,7 +226,7 @@ def test_what_was_shown_with_the_question_is_not_shown_again(
 def test_of_a_database_no_lines_are_counted(project: Path, shown) -> None:
     (project / "data.yaml").write_text(
         "name: data\nresources: {db: {type: sqlite, location: app.db, create: true}}\n"
-        "steps: [{name: fill, tool: sql, args: {statements: ['CREATE TABLE t (z, a)', 'INSERT INTO t VALUES (1, 2)']}},\n"
+        "steps: [{name: fill, tool: sql, args: {statements: ['CREATE TABLE t AS SELECT 1 z, 2 a']}},\n"
         "  {name: read, tool: sql, args: {statements: [SELECT * FROM t]}}]\n"
     )
     assert "\nz  a\n1  2\n" in shown("plan", "execute", "data.yaml")

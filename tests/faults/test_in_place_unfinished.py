@@ -100,7 +100,7 @@ def test_of_two_plans_that_start_at_once_one_is_refused(tmp_path: Path) -> None:
     raced: list[PlanStatus] = []
 
     def be_faster(event: Event) -> None:
-        if "to copy" in str(event.data) and not raced:  # it has looked, and has not recorded anything yet
+        if "to read" in str(event.data) and not raced:  # it has looked, and has not recorded anything yet
             raced.append(project_in(tmp_path).execute(other))
 
     status = project_in(tmp_path, be_faster).execute(tmp_path / "plan.yaml")

@@ -66,7 +66,7 @@ def test_of_two_projects_that_start_at_once_one_is_refused(projects: tuple[Path,
     raced: list[PlanStatus] = []
 
     def be_faster(event: Event) -> None:
-        if "to copy" in str(event.data) and not raced:  # it has looked, and has not recorded anything yet
+        if "to read" in str(event.data) and not raced:  # it has looked, and has not recorded anything yet
             raced.append(_execute(inner, "."))
 
     (outer / "plan.yaml").write_text(PLAN % (".", "outer"))

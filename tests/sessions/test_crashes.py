@@ -112,6 +112,8 @@ def test_a_decision_of_a_session_can_be_corrected_and_its_program_is_told(tmp_pa
 
 def test_a_session_in_a_git_checkout_is_applied_as_a_commit(tmp_path: Path) -> None:
     run_git(tmp_path, "init", "-q")
+    for name in ("user.name", "user.email"):
+        run_git(tmp_path, "config", name, "someone@localhost")
     (tmp_path / "a.txt").write_text("old\n")
     run_git(tmp_path, "add", "-A")
     run_git(tmp_path, "commit", "-qm", "first")

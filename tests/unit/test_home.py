@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.home import find_project, make_project, require_project
-from mulligan.errors import ProjectForeign, ProjectNotFound, ProjectUnusable, SystemFailed
+from mulligan.errors import ProjectForeign, ProjectNotFound, ProjectUnusable
 
 
 def test_the_nearest_one_upwards_is_found(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_something_else_in_its_place_is_refused_and_kept(tmp_path: Path, kind: s
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SystemFailed, match="No such file"):
+    with pytest.raises(ProjectUnusable, match="does not exist"):
         make_project(tmp_path / "missing")
 
 

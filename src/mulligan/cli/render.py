@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO
 
@@ -64,10 +64,16 @@ def draw_blocks(answer: Answer, format: Format) -> None:
 
 
 def _told(error: MulliganError) -> str:
-    """The error in words; of a failed step the first line, for all of it was shown when the step failed."""
-    text = error.text.split("\n", 1)[0] if error.kind == StepFailed.kind else error.text
+    """The error for people; of a failed step its first line, for all of it was shown when the step failed."""
+    text = _with_times(error, local_time)
+    return text.split("\n", 1)[0] if error.kind == StepFailed.kind else text
+
+
+def _with_times(error: MulliganError, told: Callable[[datetime], str]) -> str:
+    """The message with its times told as whoever reads it expects them."""
+    text = error.text
     for moment in (fact for fact in error.facts.values() if isinstance(fact, datetime)):
-        text = text.replace(str(moment), local_time(moment))
+        text = text.replace(str(moment), told(moment))
     return text
 
 
@@ -89,7 +95,7 @@ def _envelope(answer: Answer, command: str, started: datetime, took: timedelta) 
         document["error"] = {
             **facts,
             "kind": error.kind,
-            "message": encode(error.text),
+            "message": encode(_with_times(error, lambda moment: str(encode(moment)))),
             "hint": encode(error.next_step),
         }
     return document

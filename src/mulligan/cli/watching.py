@@ -110,8 +110,8 @@ def frame(look: PlanProgress, now: datetime, *, lines: int, columns: int) -> lis
         counts += "; nobody works on it yet"
     title = (Span(f"plan {look.name}", "bold"), Span(state))
     id = Span(f"  {look.plan_id}", "dim")  # never cut, so that it can be copied
-    head = [(*title, id)] if width((*title, id)) <= columns else [title, (id,)]
-    head.append((Span(counts, "dim"),))
+    titles = [(*title, id)] if width((*title, id)) <= columns else [title, (id,)]
+    head = [*titles, (Span(counts, "dim"),)]
     children = [row for child in look.children for row in _child_rows(child, now, "    ")]
     checkpoints = [
         (
