@@ -199,7 +199,7 @@ def test_the_cause_of_a_failed_step_is_told_once_in_full(project: Path, shown) -
     told = shown("plan", "execute", "plan.yaml")
     assert "! bad: shell: ended with exit status 3" in told
     *_, error, hint = told.splitlines()
-    assert error.startswith("error: step 'bad' failed: shell: ended with exit status 3")
+    assert error == "error: step 'bad' failed: shell: ended with exit status 3"
     assert hint.startswith("hint: correct the command")
     assert len(hint) < 240
     assert told.count("why") == 2, "as it came, and where the step failed"

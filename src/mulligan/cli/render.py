@@ -66,7 +66,7 @@ def draw_blocks(answer: Answer, format: Format) -> None:
 def _told(error: MulliganError) -> str:
     """The error for people; of a failed step its first line, for all of it was shown when the step failed."""
     text = _with_times(error, local_time)
-    return text.split("\n", 1)[0] if error.kind == StepFailed.kind else text
+    return text.split("\n", 1)[0].removesuffix(":") if error.kind == StepFailed.kind else text
 
 
 def _with_times(error: MulliganError, told: Callable[[datetime], str]) -> str:
