@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
+from inspect import cleandoc
 from pathlib import Path
 
 import click
@@ -118,7 +119,13 @@ def _values(option: click.Option) -> str:
 
 
 def _prose(text: str) -> str:
-    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n")).strip()
+    return "\n\n".join(map(_paragraph, cleandoc(text).split("\n\n")))
+
+
+def _paragraph(text: str) -> str:
+    """A paragraph of a help; one whose lines click keeps keeps them here too."""
+    kept = text.removeprefix("\b\n")
+    return " ".join(text.split()) if kept == text else f"```text\n{kept}\n```"
 
 
 def _cell(text: str) -> str:

@@ -93,6 +93,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a folder that no row names; gc removes it",
         "the folder moved to the trash; the next removal or gc clears it",
     ),
+    "sandbox.forget": (
+        _NONE,
+        "a plan that is over, with its sandboxes",
+        "folders and pins that no row names; gc removes them, and doctor pins without a folder",
+    ),
     "sandbox.clear": (_GOES, "trash, in part; the next removal or gc clears it", "nothing of the sandbox"),
     "scratch.write": (_SYNC, "no file for the call", "a file for a call that never came; gc removes it"),
     "plan.constrain": (

@@ -106,6 +106,25 @@ def test_checkpoints_of_the_plan_that_is_named(project: Path, complete: Complete
     assert "draft" in complete(f"mulligan plan rollback {plan_id} ")
 
 
+def test_a_name_that_several_plans_have_offers_the_labels_of_all(complete: Complete, tmp_path: Path) -> None:
+    (tmp_path / "tour.yaml").write_text(PLAN)
+    data_of(tmp_path, "plan", "execute", "tour.yaml")
+    data_of(tmp_path, "plan", "create", "tour.yaml")
+    words = complete("mulligan plan rollback tour ", tmp_path)
+    assert words == {
+        "latest": "the newest checkpoint",
+        "first": "the oldest checkpoint",
+        "before release": "at step 3",
+        "draft": "at step 1",
+    }
+    data_of(tmp_path, "plan", "cancel", "latest")
+    (over,) = set(complete("mulligan plan status ", tmp_path)) - set(
+        complete("mulligan plan execute ", tmp_path)
+    )
+    assert over == data_of(tmp_path, "plan", "status")["plan_id"]
+    assert set(complete("mulligan plan rollback nonsense ", tmp_path)) == {"latest", "first"}
+
+
 def test_decisions_corrections_and_conflicts(project: Path, complete: Complete) -> None:
     ((decision, about),) = complete("mulligan plan correct --mode revert ").items()
     assert about == "Which? this"
@@ -141,7 +160,9 @@ def test_files_and_folders_are_left_to_the_shell(complete: Complete) -> None:
     assert list(complete("mulligan plan create ")) == ["<file>"]
     assert list(complete("mulligan init ")) == ["<dir>"]
     assert list(complete("mulligan run --resource ")) == ["<dir>"]
-    assert list(complete("mulligan run -- ")) == ["<file>"]
+    assert list(complete("mulligan run -- ca")) == ["<program>"]
+    assert list(complete("mulligan run -- cat ")) == ["<file>"]
+    assert list(complete("mulligan plan report --html ./")) == ["<file>"]
 
 
 def test_another_project_can_be_named(project: Path, complete: Complete, tmp_path: Path) -> None:
@@ -218,6 +239,12 @@ def test_bash_itself_completes(project: Path, tmp_path: Path) -> None:
         asked 'mulligan config set sandbox.checkpoint.auto-create-on before_step,on_e' \
             mulligan config set sandbox.checkpoint.auto-create-on before_step,on_e
         asked 'mulligan plan create tou' mulligan plan create tou
+        echo_line() { :; }  # a function is no program
+        asked 'mulligan run -- mullig' mulligan run -- mullig
+        asked 'mulligan run -- echo_l' mulligan run -- echo_l
+        asked 'mulligan run -- cat tou' mulligan run -- cat tou
+        asked 'mulligan plan create ' mulligan plan create '' | grep -c '<[.]mulligan>'
+        asked 'mulligan plan create .m' mulligan plan create .m
     """
     environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(
@@ -231,6 +258,11 @@ def test_bash_itself_completes(project: Path, tmp_path: Path) -> None:
         "<off>",
         "<before_step,on_error>",
         "<tour.yaml>",
+        "<mulligan>",
+        "<>",
+        "<tour.yaml>",
+        "0",
+        "<.mulligan>",
     ]
 
 

@@ -160,7 +160,11 @@ def test_a_home_folder_is_never_worked_on(folder: Path, monkeypatch: pytest.Monk
     """Also where all of it is a git checkout, as of those who keep their settings in one: it is no project's."""
     monkeypatch.setenv("HOME", str(folder))
     run_git(folder, "init", "-q")
-    assert ask(folder, "run", "true")["error"]["kind"] == "resource_unsuitable"
+    error = ask(folder, "run", "true")["error"]
+    assert error["kind"] == "resource_unsuitable"
+    assert error["hint"] == "change to the folder that the command shall work on", (
+        "there is no project to name"
+    )
     assert not (folder / ".mulligan").exists()
     data = data_of(folder / "sub", "run", "true")
     assert data["sandboxes"][0]["strategy"] == "filesystem_copy"
@@ -218,6 +222,12 @@ def test_a_line_of_shell_is_told_from_a_program(folder: Path) -> None:
     answer = ask(folder, "run", "echo one && echo two")
     assert (answer["exit_code"], answer["data"]["exit_status"]) == (1, None)
     assert "mulligan run -- sh -c 'echo one && echo two'" in answer["error"]["hint"]
+
+
+def test_a_misspelt_program_is_told_where_it_was_looked_for(folder: Path) -> None:
+    assert "(`./tidy.s`)" in ask(folder, "run", "tidy.s")["error"]["hint"]
+    hint = ask(folder, "run", "./tidy.s")["error"]["hint"]
+    assert hint == "is ./tidy.s the right name? a path is looked for from the folder the command starts in"
 
 
 def test_a_stopped_plan_is_told_as_of_plan_execute(folder: Path) -> None:
@@ -327,6 +337,12 @@ def test_a_long_diff_is_cut_short_and_nothing_is_said_of_nothing(folder: Path) -
     data_of(folder, "plan", "apply", "--yes", "latest")
     _, shown = on_a_terminal(folder, "run", "--", "seq", "3")
     assert "nothing differs" in shown
+    assert "mulligan plan apply" not in shown
+    assert "mulligan undo" not in shown
+    _, shown = on_a_terminal(folder, "run", "--in-place", "--", "true")
+    assert "\nnothing differs\nend it:    mulligan plan apply " in shown
+    assert "mulligan undo" not in shown
+    data_of(folder, "plan", "apply", "--yes", "latest")
     _, shown = on_a_terminal(folder, "run", "--", "sh", "-c", "seq 50 > long")
     assert "all lines: mulligan plan diff" in shown
     assert "more paths" not in shown

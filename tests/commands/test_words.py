@@ -47,6 +47,9 @@ def refused(folder: Path, *words: str, code: int = 3) -> dict[str, Any]:
         ("diff", "`mulligan checkpoint diff` or `mulligan plan diff`"),
         ("pln status", "`mulligan plan`"),
         ("plan satus", "`mulligan plan status`"),
+        ("plan show", "`mulligan plan status`"),
+        ("checkpoint ls", "`mulligan checkpoint list`"),
+        ("show", "`mulligan checkpoint show` or `mulligan tool show`"),
     ],
 )
 def test_a_command_is_found_wherever_it_stands(tmp_path: Path, words: str, meant: str) -> None:
@@ -63,6 +66,16 @@ def test_a_command_is_found_wherever_it_stands(tmp_path: Path, words: str, meant
         ("completion tcsh", "SHELL cannot be 'tcsh'", "allowed: bash, zsh, fish"),
         ("plan list --limit many", "--limit: 'many' is no whole number from 1 up", "see `mulligan plan"),
         ("plan rollback tour", "CHECKPOINT_ID is missing", "for example: `mulligan plan rollback --dry-run "),
+        (
+            "plan apply",
+            "PLAN_ID is missing",
+            "`latest` names the newest plan; for example: `mulligan plan apply ",
+        ),
+        (
+            "plan resume",
+            "PLAN_ID is missing",
+            "`latest` names the newest plan; for example: `mulligan plan res",
+        ),
         ("run", "COMMAND is missing", "for example: `mulligan run -- "),
         ("plan correct x", "--mode is missing: revert, append", "for example: `mulligan plan correct "),
         ("plan status my plan", "too many words: plan", "put quotes around a name that has spaces in it"),
@@ -279,3 +292,64 @@ def test_lists_of_commands_cut_no_sentence(words: str, capfd: pytest.CaptureFixt
     listed = capfd.readouterr().out.partition("\nCommands:\n")[2]
     assert listed
     assert "..." not in listed.partition("\n\n")[0]
+
+
+def test_lines_that_are_to_be_copied_stay_lines(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion", "--help"]) == 0
+    shown = capfd.readouterr().out
+    for shell in ("bash", "zsh", "fish"):
+        assert re.search(
+            rf"^  {shell}: +(eval .*|mulligan completion fish \| source) +in ~/", shown, re.MULTILINE
+        )
+    assert "\\b" not in shown
+
+
+def test_a_project_that_a_plan_file_made_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    made = [tmp_path / word for word in ("created", "executed", "shown")]
+    for folder in made:
+        folder.mkdir()
+        (folder / "tour.yaml").write_text(PLAN)
+    for folder, word in zip(made, ("create", "execute"), strict=False):
+        told = f"made a project: {folder}/.mulligan keeps plans and checkpoints"
+        assert ask(folder, "plan", word, "tour.yaml")["messages"] == [told]
+        assert ask(folder, "plan", word, "tour.yaml")["messages"] == []
+    capfd.readouterr()
+    with chdir(made[2]):
+        assert run(["plan", "create", "tour.yaml"]) == 0
+    assert capfd.readouterr().err.startswith(f"note: made a project: {made[2]}/.mulligan")
+
+
+def test_a_plan_that_was_only_recorded_says_how_it_is_run_and_which_one_a_name_means(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tour.yaml").write_text(PLAN)
+    with chdir(tmp_path):
+        assert run(["plan", "create", "tour.yaml"]) == 0
+        shown = capfd.readouterr().out
+        first = data_of(tmp_path, "plan", "status")["plan_id"]
+        assert shown.endswith(f"\nnext: run it with `mulligan plan execute {first}`\n")
+        second = data_of(tmp_path, "plan", "execute", "tour.yaml")["plan_id"]
+        assert run(["plan", "status", "latest"]) == 0
+        assert "next:" not in capfd.readouterr().out
+        assert run(["plan", "status", "tour"]) == 3
+    told = capfd.readouterr().err
+    moment = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+    assert re.search(
+        rf"several plans: {first} \(strategize/complete, last changed {moment}\), "
+        rf"{second} \(execute/complete, last changed {moment}\)\n",
+        told,
+    )
+
+
+def test_a_mended_file_that_is_not_the_plans_is_told_what_to_put_back(tmp_path: Path) -> None:
+    failing = "name: slow\nsteps:\n  - {name: s, tool: shell, args: {command: 'false'}}\n"
+    (tmp_path / "slow.yaml").write_text(failing)
+    refused(tmp_path, "plan", "execute", "slow.yaml", code=1)
+    for mended, hint in {
+        failing.replace("slow", "slow2"): "put `name: slow` back in the file, ",
+        failing + "resources: {other: {type: fs-directory, location: .}}\n": "put its `resources:` back",
+    }.items():
+        (tmp_path / "slow.yaml").write_text(mended)
+        error = refused(tmp_path, "plan", "resume", "--plan", "slow.yaml", "slow")
+        assert error["kind"] == "plan_file_differs"
+        assert error["hint"].startswith(hint)

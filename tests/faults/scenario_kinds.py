@@ -133,6 +133,12 @@ def _lose_things(folder: Path, run: Run) -> None:
         ref.unlink()
 
 
+def _end_plans(folder: Path, run: Run) -> None:
+    """Plans that are over, and have kept all that was made for them."""
+    for name in ("real", "hung"):
+        run("plan", "cancel", name)
+
+
 @contextmanager
 def _hanging(folder: Path) -> Generator[None]:
     """A process that has the plan and does nothing with it."""
@@ -212,6 +218,7 @@ COMMANDS = (
         meanwhile=_hanging,
     ),
     Command(name="clean up", words=("plan", "cancel", "kinds"), reached=in_state("kinds", State.CANCELLED)),
+    Command(name="gc of what is over", words=("-c", "sandbox.cleanup=on_terminal", "gc"), prepare=_end_plans),
 )
 SCENARIO_KINDS = Scenario(
     make=make_project_folder,

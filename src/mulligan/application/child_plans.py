@@ -1,6 +1,6 @@
 """Ends child plans: with the step they were for, with what their parent went back from, and with their parent."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
 from mulligan.application.recorder import Recorder
@@ -87,6 +87,13 @@ def lineage(db: Transaction, plan_id: PlanId) -> tuple[Plan, ...]:
 def with_theirs(db: Transaction, children: Sequence[Child]) -> tuple[Child, ...]:
     """These children and all below them that were not cancelled, the lowest first."""
     return tuple(found for child in children for found in (*below(db, child.plan_id), child))
+
+
+def family(db: Transaction, plan_id: PlanId) -> Iterator[PlanId]:
+    """A plan and all that were ever below it."""
+    yield plan_id
+    for child in db.children.list(plan_id):
+        yield from family(db, child.plan_id)
 
 
 def below(db: Transaction, plan_id: PlanId) -> tuple[Child, ...]:

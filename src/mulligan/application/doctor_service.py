@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from mulligan.application.ended_sandboxes import EndedSandboxes
+from mulligan.application.pin_service import PinService
 from mulligan.application.sandbox_repairs import SandboxRepairs
 from mulligan.application.sweep_service import SweepService
 from mulligan.application.telling import one_by_one
@@ -28,6 +30,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
     findings: tuple[Finding, ...]
     waiting: tuple[str, ...]  # plans that stopped and can go on: nothing is wrong with them
+    left_alone: tuple[str, ...]  # what no plan here needs, and another project may: nothing is wrong with it
 
     @property
     def healthy(self) -> bool:
@@ -47,6 +50,8 @@ class DoctorService:
         repairs: SandboxRepairs,
         toolbox: Toolbox,
         sweeps: SweepService,
+        ended: EndedSandboxes,
+        pins: PinService,
     ) -> None:
         """Use these collaborators."""
         self._database = database
@@ -55,6 +60,8 @@ class DoctorService:
         self._repairs = repairs
         self._toolbox = toolbox
         self._sweeps = sweeps
+        self._ended = ended
+        self._pins = pins
 
     def look_over(self, observer: Observer) -> Diagnosis:
         """Check everything, while plans may run. What cannot be looked at because of damage is a finding too."""
@@ -63,23 +70,26 @@ class DoctorService:
             keep = "keep a copy of the file; `mulligan checkpoint restore` still writes out what can be read"
             findings = [_wrong("database", problem, keep) for problem in problems]
             if problems:  # what follows reads these rows
-                return Diagnosis(findings=tuple(findings), waiting=())
+                return _only(findings)
             with self._database.reading() as db:
                 plans = db.plans.list(None)
         except MulliganError as exc:
-            return Diagnosis(findings=(_wrong("database", exc.text, exc.next_step),), waiting=())
+            return _only([_wrong("database", exc.text, exc.next_step)])
+        left_alone: list[str] = []
         looks: Sequence[tuple[str, Callable[[], Iterable[Finding]]]] = (
             ("store", lambda: self._store_findings(observer)),
             ("sandboxes", lambda: self._sandbox_findings(plans, observer)),
             ("processes", lambda: self._process_findings(plans)),
-            ("leftovers", self._leftover_findings),
+            ("leftovers", lambda: self._leftover_findings(left_alone)),
         )
         for area, look in one_by_one(looks, "parts looked at", observer):
             try:
                 findings += look()
             except MulliganError as exc:
                 findings.append(_wrong(area, exc.text, exc.next_step))
-        return Diagnosis(findings=tuple(findings), waiting=tuple(self._waiting(plans)))
+        return Diagnosis(
+            findings=tuple(findings), waiting=tuple(self._waiting(plans)), left_alone=tuple(left_alone)
+        )
 
     def _store_findings(self, observer: Observer) -> Iterator[Finding]:
         """Checkpoints whose snapshots are not all there; and what sandboxes were made of."""
@@ -166,11 +176,17 @@ class DoctorService:
         except PlanBusy:
             return ()  # its process lives
 
-    def _leftover_findings(self) -> list[Finding]:
-        return [
-            Finding(area="leftovers", what=f"removed {described}", repaired=True, remedy="")
-            for described in self._sweeps.clear_leftovers()
-        ]
+    def _leftover_findings(self, left_alone: list[str]) -> Iterator[Finding]:
+        """What killed processes left, and what sandboxes that were removed by hand left; in this order."""
+        for described in self._sweeps.clear_leftovers():
+            yield _removed(described)
+        for sandbox in self._ended.forget_removed():
+            of = f"the sandbox of {sandbox.resource} of plan {sandbox.plan_id}"
+            yield _removed(f"what was left of {of}, which is over; the sandbox itself was gone")
+        found = self._pins.clear()
+        left_alone += found.left
+        for described in found.dropped:
+            yield _removed(described)
 
     def _waiting(self, plans: Iterable[Plan]) -> Iterator[str]:
         for plan in plans:
@@ -180,6 +196,14 @@ class DoctorService:
             if gone or (unfinished and self._locks.holder(plan.plan_id) is None):
                 what = "its process is gone" if gone else "something was cut off"
                 yield f"plan {plan.name}: {what}; go on with `mulligan plan resume {plan.plan_id}`"
+
+
+def _only(findings: Sequence[Finding]) -> Diagnosis:
+    return Diagnosis(findings=tuple(findings), waiting=(), left_alone=())
+
+
+def _removed(described: str) -> Finding:
+    return Finding(area="leftovers", what=f"removed {described}", repaired=True, remedy="")
 
 
 def _wrong(area: str, what: str, remedy: str) -> Finding:

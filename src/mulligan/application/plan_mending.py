@@ -67,13 +67,25 @@ def mended_plan(plan: Plan, file: PlanDefinition, completed: int) -> PlanDefinit
     plan_id, recorded = plan.plan_id, plan.definition
     mended = with_appended(file, recorded)
     if len({step.name for step in mended.steps}) < len(mended.steps):
-        raise PlanFileDiffers(plan_id=plan_id, reason="a step is called as one that a correction appended")
+        raise PlanFileDiffers(
+            plan_id=plan_id,
+            reason="a step is called as one that a correction appended",
+            hint="give that step another name in the file",
+        )
     if mended.name != recorded.name:
         raise PlanFileDiffers(
-            plan_id=plan_id, reason=f"the plan is called {recorded.name!r}, not {mended.name!r}"
+            plan_id=plan_id,
+            reason=f"the plan is called {recorded.name!r}, not {mended.name!r}",
+            hint=f"put `name: {recorded.name}` back in the file, or run it as a plan of its own with "
+            "`mulligan plan execute FILE`",
         )
     if mended.resources != recorded.resources:
-        raise PlanFileDiffers(plan_id=plan_id, reason="its resources are not those the plan works on")
+        raise PlanFileDiffers(
+            plan_id=plan_id,
+            reason="its resources are not those the plan works on",
+            hint="put its `resources:` back in the file, or run it as a plan of its own with "
+            "`mulligan plan execute FILE`",
+        )
     for index, step in enumerate(recorded.steps[:completed]):
         if index >= len(mended.steps) or mended.steps[index] != step:
             raise PlanFileDiffers(

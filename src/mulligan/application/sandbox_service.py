@@ -1,13 +1,14 @@
 """Makes and removes the sandboxes of a plan."""
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from mulligan.application.checkpoint_service import what_is_not_held
+from mulligan.application.child_plans import family
 from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.real_places import refuse_taken, refuse_under_way
 from mulligan.application.recorder import Recorder
@@ -161,7 +162,8 @@ class SandboxService:
 
     def forget(self, db: Transaction, run: Run) -> None:
         """Remove the rows of the working copies, those of child plans too, in the transaction that ends the plan."""
-        run.sandboxes = tuple(_family(db, run.plan.plan_id))
+        plan_ids = family(db, run.plan.plan_id)
+        run.sandboxes = tuple(s for plan_id in plan_ids for s in db.sandboxes.list(plan_id))
         for sandbox in run.sandboxes:
             db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
 
@@ -282,10 +284,3 @@ def _refuse_unforked(type: ResourceType, strategy: Strategy) -> None:
             feature="child plans of a plan that works in place on a git checkout",
             hint="use `strategy: git_worktree`",
         )
-
-
-def _family(db: Transaction, plan_id: PlanId) -> Iterator[Sandbox]:
-    """The sandboxes of a plan and of all plans below it."""
-    yield from db.sandboxes.list(plan_id)
-    for child in db.children.list(plan_id):
-        yield from _family(db, child.plan_id)

@@ -5,13 +5,14 @@ the store has grown by a fifth since the last sweep, while it runs when the stor
 So a checkpoint never waits for a sweep of its own, and what is on disk stays in proportion to what is kept.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct
 
+from mulligan.application.ended_sandboxes import EndedSandboxes
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.domain.counting import counted
@@ -47,7 +48,7 @@ class SweepReport(Struct, frozen=True, kw_only=True):
     packs_unreadable: int
     bytes_freed: int  # by all of it
     bytes_kept: int  # in packs
-    sandboxes_removed: tuple[str, ...]  # folders that no plan has as its sandbox, or for its commits
+    sandboxes_removed: tuple[str, ...]  # folders that no plan has, or has any more, as sandbox or for commits
     work_folders_removed: int  # of processes that died
     stat_caches_removed: int  # of trees that are no more
     scratch_folders_removed: (
@@ -68,6 +69,7 @@ class SweepService:
         repositories: PlanFolders,
         scratch: PlanFolders,
         locks: PlanLocks,
+        ended: EndedSandboxes,
         recorder: Recorder,
         clock: Clock,
     ) -> None:
@@ -79,20 +81,25 @@ class SweepService:
         self._repositories = repositories
         self._scratch = scratch
         self._locks = locks
+        self._ended = ended
         self._recorder = recorder
         self._clock = clock
 
     def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
         """Free all that nothing refers to, while plans run; a dry run only counts."""
         self._refuse_foreign_database()
-        orphans = self._remove_unnamed(dry_run=dry_run)  # folder -> bytes
+        over = self._ended.forget_unwanted(dry_run=dry_run)
+        plans = {sandbox.plan_id for sandbox in over}
+        orphans = self._remove_unnamed(plans, dry_run=dry_run)  # folder -> bytes
         scratch = self._remove(self._scratch, self._scratch.list, dry_run=dry_run)
-        sandboxes = self._sandboxes()
+        sandboxes = self._sandboxes_but(plans)
         if not dry_run:
             self._retire_idle(sandboxes)
         trees = [tree for sandbox in sandboxes for tree in self._kinds.of(sandbox).trees(sandbox)]
         left = self._store.clear_leftovers(trees, dry_run=dry_run)
-        live = self._live if dry_run else self._settled_live
+        if not dry_run:
+            self._ended.remove(over)  # what is neither a folder of theirs nor counted: notes, lost pins
+        live = (lambda: self._live(plans)) if dry_run else self._settled_live
         swept = self._store.sweep(live, dry_run=dry_run, observer=observer)
         return SweepReport(
             dry_run=dry_run,
@@ -113,10 +120,11 @@ class SweepService:
     def clear_leftovers(self) -> list[str]:
         """Remove what killed processes left behind, and say what it was; the store is not swept."""
         self._refuse_foreign_database()
-        told = [f"the folder {folder}, which no plan has" for folder in self._remove_unnamed(dry_run=False)]
+        folders = self._remove_unnamed((), dry_run=False)
+        told = [f"the folder {folder}, which no plan has" for folder in folders]
         scratch = self._remove(self._scratch, self._scratch.list, dry_run=False)
         told += [f"the folder {folder}, which a tool call that was cut off left" for folder in scratch]
-        sandboxes = self._sandboxes()
+        sandboxes = self._sandboxes_but(())
         trees = [tree for sandbox in sandboxes for tree in self._kinds.of(sandbox).trees(sandbox)]
         left = self._store.clear_leftovers(trees, dry_run=False)
         if left.work_folders or left.stat_caches:
@@ -179,18 +187,18 @@ class SweepService:
     def _settled_live(self) -> set[Snapshot]:
         """All snapshots that a row names, or can ever come to name."""
         self._database.settle()
-        return self._live()
+        return self._live(())
 
-    def _live(self) -> set[Snapshot]:
-        """All snapshots that a row names now."""
+    def _live(self, over: Collection[PlanId]) -> set[Snapshot]:
+        """All snapshots that a row names now, but for those of the sandboxes of these plans."""
         with self._database.reading() as db:
-            bases = [sandbox.base for sandbox in db.sandboxes.all()]
+            bases = [sandbox.base for sandbox in db.sandboxes.all() if sandbox.plan_id not in over]
             bases += db.children.bases()
             return {*db.checkpoints.snapshots(), *bases, *db.real_changes.snapshots()}
 
-    def _sandboxes(self) -> Sequence[Sandbox]:
+    def _sandboxes_but(self, over: Collection[PlanId]) -> list[Sandbox]:
         with self._database.reading() as db:
-            return db.sandboxes.all()
+            return [sandbox for sandbox in db.sandboxes.all() if sandbox.plan_id not in over]
 
     def _refuse_foreign_database(self) -> None:
         """Refuse to delete by the rows of another database than the one these snapshots are recorded in."""
@@ -229,22 +237,25 @@ class SweepService:
             folders.clear_trash()
         return trash
 
-    def _remove_unnamed(self, *, dry_run: bool) -> dict[Path, int]:
-        """Remove sandboxes, and repositories of their checkpoints, that no row names."""
-        folders = self._remove(self._folders, self._unnamed, dry_run=dry_run)
-        return folders | self._remove(self._repositories, self._unnamed_repositories, dry_run=dry_run)
+    def _remove_unnamed(self, over: Collection[PlanId], *, dry_run: bool) -> dict[Path, int]:
+        """Remove sandboxes, and repositories of their checkpoints, that no row names; of some plans all of them."""
 
-    def _unnamed_repositories(self, plan_id: PlanId) -> list[Path]:
-        """Repositories of checkpoints that no row names: a sandbox in place has no other folder."""
-        folders = self._repositories.list(plan_id)
-        return _without(folders, plan_id, [s.git_dir for s in self._sandboxes_of(plan_id) if s.git_dir])
+        def unnamed(plan_id: PlanId) -> list[Path]:
+            folders = self._folders.list(
+                plan_id
+            )  # before the rows: a folder that a row names by then is none
+            return _without(folders, plan_id, [s.path for s in self._named(plan_id, over)])
 
-    def _unnamed(self, plan_id: PlanId) -> list[Path]:
-        """Sandboxes that no row names."""
-        folders = self._folders.list(plan_id)  # before the rows: a folder that a row names by then is none
-        return _without(folders, plan_id, [s.path for s in self._sandboxes_of(plan_id)])
+        def unnamed_repositories(plan_id: PlanId) -> list[Path]:  # a sandbox in place has no other folder
+            folders = self._repositories.list(plan_id)
+            return _without(folders, plan_id, [s.git_dir for s in self._named(plan_id, over) if s.git_dir])
 
-    def _sandboxes_of(self, plan_id: PlanId) -> Sequence[Sandbox]:
+        folders = self._remove(self._folders, unnamed, dry_run=dry_run)
+        return folders | self._remove(self._repositories, unnamed_repositories, dry_run=dry_run)
+
+    def _named(self, plan_id: PlanId, over: Collection[PlanId]) -> Sequence[Sandbox]:
+        if plan_id in over:
+            return ()
         with self._database.reading() as db:
             return db.sandboxes.list(plan_id)
 

@@ -40,8 +40,7 @@ def command_place(
             resource=_NAME,
             path=str(folder),
             reason=reason,
-            hint="change to the folder that the command shall work on, or name one inside the project "
-            f"{where} with --resource",
+            hint=_another_place(where),
         )
     is_git = (folder / ".git").exists()
     return CommandPlace(
@@ -56,6 +55,13 @@ def command_place(
         ),
         folder=str(here.relative_to(folder)) if here.is_relative_to(folder) else ".",
     )
+
+
+def _another_place(project: Path) -> str:
+    elsewhere = "change to the folder that the command shall work on"
+    if not (project / PROJECT_HOME).exists():
+        return elsewhere
+    return f"{elsewhere}, or name one inside the project {project} with --resource"
 
 
 def _project(around: Surroundings, named: str | None, otherwise: Path) -> Path:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from mulligan.bootstrap.foundation import Foundation
 
 if TYPE_CHECKING:
+    from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
     from mulligan.application.apply_preparing import ApplyPreparing
     from mulligan.application.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoint_service import CheckpointService
     from mulligan.application.child_plans import ChildPlans
     from mulligan.application.confinement_service import ConfinementService
+    from mulligan.application.ended_sandboxes import EndedSandboxes
     from mulligan.application.failure_service import FailureService
     from mulligan.application.merge_service import MergeService
     from mulligan.application.plan_claims import PlanClaims
@@ -39,7 +41,7 @@ class Machinery(Foundation):
     @cached_property
     def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders, LocalRepositoryFolders
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
         from mulligan.application.sweep_service import SweepService
 
         return SweepService(
@@ -47,11 +49,33 @@ class Machinery(Foundation):
             store=self._store,
             kinds=self._kinds,
             folders=LocalPlanFolders(home=self.home / "sandboxes"),
-            repositories=LocalRepositoryFolders(home=self.home / "git", release=self._release),
+            repositories=self._repositories,
             scratch=LocalPlanFolders(home=self._scratch),
             locks=self._locks,
+            ended=self._ended,
             recorder=self._recorder,
             clock=self._clock,
+        )
+
+    @cached_property
+    def _repositories(self) -> LocalRepositoryFolders:
+        from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
+
+        return LocalRepositoryFolders(home=self.home / "git", release=self._release)
+
+    @cached_property
+    def _ended(self) -> EndedSandboxes:
+        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
+        from mulligan.application.ended_sandboxes import EndedSandboxes
+
+        return EndedSandboxes(
+            home=self.home / "sandboxes",
+            database=self.database,
+            kinds=self._kinds,
+            folders=LocalPlanFolders(home=self.home / "sandboxes"),
+            repositories=self._repositories,
+            locks=self._locks,
+            settings=self.settings,
         )
 
     @cached_property

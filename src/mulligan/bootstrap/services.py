@@ -345,6 +345,7 @@ class Services(Machinery):
     def doctor(self) -> DoctorService:
         """Looks the project over."""
         from mulligan.application.doctor_service import DoctorService
+        from mulligan.application.pin_service import PinService
         from mulligan.application.sandbox_repairs import SandboxRepairs
 
         return DoctorService(
@@ -360,6 +361,14 @@ class Services(Machinery):
             ),
             toolbox=self.toolbox,
             sweeps=self.sweeps,
+            ended=self._ended,
+            pins=PinService(
+                project=self.folder,
+                database=self.database,
+                repositories=self._repositories,
+                locks=self._locks,
+                pins=self._sandbox_kinds.repositories,
+            ),
         )
 
     @cached_property

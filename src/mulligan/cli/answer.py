@@ -36,6 +36,9 @@ class Table(Struct, frozen=True):
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    shortened: str | None = (
+        None  # the column whose cells may be cut on a terminal, where that lets rows be one line
+    )
 
 
 class Span(Struct, frozen=True):

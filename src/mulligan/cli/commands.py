@@ -57,6 +57,7 @@ _NAMED = {
     "checkpoint": "checkpoint",
     "correction": "correction",
     "decision": "decision",
+    "file": "file",
     "key": "key",
     "new": "checkpoint",
     "old": "checkpoint",
@@ -69,7 +70,7 @@ _NAMED = {
     "settings": "setting",
     "tool": "tool",
     "value": "value",
-    "words": "file",
+    "words": "program",
 }
 
 

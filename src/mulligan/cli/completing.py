@@ -1,7 +1,8 @@
 """Answers a shell that asks how a word may go on; says nothing at all where that cannot be known.
 
 The shell's script (`completion_scripts`) hands over the line up to the cursor, and gets back lines of a kind, a word
-and what the word is, with tabs between them. The kinds `file` and `dir` have no word: the shell knows its files.
+and what the word is, with tabs between them. The kinds `file`, `dir` and `program` have no word: the shell knows its
+files, and the programs that it finds.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def _told(item: CompletionItem[str]) -> str:
 
 def named_words(kind: str, context: click.Context, typed: str) -> list[CompletionItem[str]]:
     """How a word that names something of this kind may go on."""
-    if kind in ("dir", "file"):
+    if kind == "program" and context.params.get("words"):
+        kind = "file"  # a word for the program that is named already
+    if kind in ("dir", "file", "program"):
         return [CompletionItem("", kind)]
     files = [CompletionItem("", "file")] if kind == "plan or file" else []
     found = _words(kind, context, typed)
@@ -88,7 +91,7 @@ def _words(kind: str, context: click.Context, typed: str) -> Iterable[Word]:
             with known_words(around, named) as known:
                 match kind:
                     case "plan" | "plan or file":
-                        return list(known.plans(typed))
+                        return list(known.plans(typed, ended=kind == "plan"))
                     case "checkpoint":
                         return list(known.checkpoints(plan, typed))
                     case "decision":

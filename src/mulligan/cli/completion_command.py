@@ -19,13 +19,13 @@ group = click.Group("mulligan")
 @command(group, "completion", example="mulligan completion bash", codes=(0, 2))
 @click.argument("shell", metavar="SHELL", type=click.Choice(list(SCRIPTS)))
 def completion(_invocation: Invocation, shell: str) -> Answer:
-    r"""Print a script that lets SHELL (bash, zsh or fish) complete commands, options and what a project knows.
+    """Print a script that lets SHELL (bash, zsh or fish) complete commands, options and what a project knows.
 
     \b
     bash:  eval "$(mulligan completion bash)"           in ~/.bashrc
     zsh:   eval "$(mulligan completion zsh)"            in ~/.zshrc, after compinit
     fish:  mulligan completion fish | source            in ~/.config/fish/config.fish
-    """
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with this character
     script = SCRIPTS[shell]
     return Answer(
         data={"shell": shell, "script": f"{script}\n"}, blocks=[Line(line) for line in script.split("\n")]

@@ -11,6 +11,7 @@ _mulligan_completion() {
         case $kind in
             file) files=-f ;;
             dir) files=-d ;;
+            program) files=-c ;;
             plain)
                 [[ $value == *= ]] && compopt -o nospace
                 COMPREPLY+=("${value#"$lead"}") ;;
@@ -18,7 +19,11 @@ _mulligan_completion() {
     done < <(_MULLIGAN_COMPLETE=bash _MULLIGAN_LINE=$line "$1" 2>/dev/null)
     if [[ $files ]]; then
         compopt -o filenames
-        while IFS= read -r value; do COMPREPLY+=("$value"); done < <(compgen $files -- "$word")
+        while IFS= read -r value; do
+            [[ $files != -c || -d $value ]] || type -P -- "$value" >/dev/null || continue  # no alias, no builtin
+            [[ ${value##*/} != .mulligan || ${word##*/} == .* ]] || continue
+            COMPREPLY+=("$value")
+        done < <(compgen $files -- "$word")
     elif [[ $word != [\"\']* ]]; then
         for kind in "${!COMPREPLY[@]}"; do
             printf -v value %q "${COMPREPLY[kind]}"
@@ -41,6 +46,8 @@ _mulligan_completion() {
             file|dir)
                 [[ $PREFIX == --*=* ]] && compset -P '*='
                 [[ $kind == dir ]] && _files -/ || _files ;;
+            program)
+                [[ $PREFIX == */* ]] && _files || _command_names -e ;;
             plain)
                 if [[ $value == *= ]]; then begun+=("$value")
                 else described+=("${value//:/\\:}${line:+:$line}"); fi ;;
@@ -67,6 +74,9 @@ function __mulligan_completion
                 __fish_complete_path (commandline -ct)
             case dir
                 __fish_complete_directories (commandline -ct) ''
+            case program
+                set -l word (commandline -ct)
+                complete --do-complete "$word"
             case plain
                 printf '%s\t%s\n' $field[2] "$field[3]"
         end

@@ -21,9 +21,9 @@ def group() -> None:
 def list_settings(invocation: Invocation) -> Answer:
     """Show every setting with its value and where it comes from."""
     entries = invocation.project().config.list()
-    rows = tuple((e.key, _text(e), e.origin) for e in entries)
+    rows = tuple((e.key, e.origin, _text(e)) for e in entries)
     shown = {"settings": entries}
-    return Answer(data=shown, blocks=[Table(("KEY", "VALUE", "FROM"), rows)])
+    return Answer(data=shown, blocks=[Table(("KEY", "FROM", "VALUE"), rows)])
 
 
 @command(group, "get", example="mulligan config get sandbox.strategy", codes=_CODES)

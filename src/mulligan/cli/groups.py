@@ -7,6 +7,17 @@ import click
 from mulligan.domain.naming import nearest_word
 from mulligan.errors import UsageWrong
 
+# What other programs call what is called otherwise here.
+_ALSO_CALLED = {
+    "abort": "cancel",
+    "continue": "resume",
+    "history": "log",
+    "info": "status",
+    "ls": "list",
+    "show": "status",
+    "stop": "cancel",
+}
+
 
 class SuggestingGroup(click.Group):
     """A group of commands."""
@@ -30,7 +41,9 @@ class SuggestingGroup(click.Group):
             formatter.write_dl(rows)
 
     def _meant(self, ctx: click.Context, word: str) -> list[str]:
-        """The commands that may have been meant: those that are called so elsewhere, or the nearest here or there."""
+        """The commands that may have been meant: what does that here, is called so elsewhere, or is the nearest."""
+        if (here := _ALSO_CALLED.get(word)) in self.list_commands(ctx):
+            return [f"{ctx.command_path} {here}"]
         root = ctx.find_root()
         everywhere = list(_all_commands(root))
         elsewhere = [words for words in everywhere if words.split()[-1] == word]

@@ -27,6 +27,7 @@ class Invocation(Struct, kw_only=True, dict=True):
     format_option: str | None = None
     settings: dict[str, str] = field(default_factory=dict[str, str])
     found: "Project | None" = None
+    told: list[str] = field(default_factory=list[str])  # what the document says beside the answer
 
     @cached_property
     def around(self) -> "Surroundings":
@@ -73,7 +74,6 @@ class Invocation(Struct, kw_only=True, dict=True):
 
     def project_or_new(self) -> "Project":
         """The project the command works in, made in the current folder where there is none."""
-        from mulligan.bootstrap.surroundings import make
         from mulligan.errors import ProjectNotFound
 
         try:
@@ -81,7 +81,14 @@ class Invocation(Struct, kw_only=True, dict=True):
         except ProjectNotFound:
             if self.project_option or self.around.environ.get("MULLIGAN_PROJECT"):
                 raise
-            return self._open(make(self.around, ".")[0])
+            return self.project_in(".")
+
+    def project_in(self, folder: str) -> "Project":
+        """The project of a folder, made where there is none, which is told."""
+        project, new = self.new_project(folder)
+        if new:
+            self._tell(f"made a project: {project.folder}/.mulligan keeps plans and checkpoints")
+        return project
 
     def new_project(self, folder: str) -> "tuple[Project, bool]":
         """Make a project; tells whether it is new."""
@@ -131,6 +138,15 @@ class Invocation(Struct, kw_only=True, dict=True):
             reason="; ".join(problems[:3]),
             hint="keep a copy of the file; `mulligan doctor` lists all that is wrong with it",
         )
+
+    def _tell(self, text: str) -> None:
+        """Say something that is no answer: people hear it now, for what comes last shall be what to do next."""
+        if self.format.is_document:
+            self.told.append(text)
+            return
+        from mulligan.cli.encode import harmless
+
+        sys.stderr.write(f"note: {harmless(text)}\n")
 
     def _open(self, folder: object) -> "Project":
         from pathlib import Path

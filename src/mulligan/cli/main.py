@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import click
+from msgspec.structs import replace
 
 from mulligan.cli.answer import Answer, Format, Line
 from mulligan.cli.commands import closing_words, command, everywhere
@@ -102,7 +103,8 @@ def init(invocation: Invocation, path: str) -> Answer:
 def gc(invocation: Invocation, dry_run: bool) -> Answer:
     """Free what no checkpoint refers to any more, and what killed processes left behind.
 
-    Plans may run meanwhile. Pruning frees most of it by itself; this frees the rest.
+    Plans may run meanwhile. Pruning frees most of it by itself; this frees the rest. With the setting
+    sandbox.cleanup=on_terminal it removes the sandboxes of plans that were applied or cancelled, too.
     """
     report = invocation.project().gc(dry_run=dry_run)
     would = "would be " if dry_run else ""
@@ -134,6 +136,7 @@ def doctor(invocation: Invocation) -> Answer:
         for f in diagnosis.findings
     ]
     lines += [Line(f"waiting: {text}") for text in diagnosis.waiting]
+    lines += [Line(f"left alone: {text}") for text in diagnosis.left_alone]
     left = sum(not finding.repaired for finding in diagnosis.findings)
     lines.append(Line("all is well" if not left else f"left wrong: {left}", title=True))
     return Answer(data=diagnosis, blocks=lines, error=ProjectUnwell(count=left) if left else None)
@@ -170,6 +173,8 @@ def run(arguments: Sequence[str]) -> int:
         answer = Answer(data=None, error=_system_error(exc))
     except Exception as exc:  # noqa: BLE001 - a script gets its document and an exit code from a bug too
         answer = Answer(data=None, error=_unforeseen(exc, invocation))
+    if invocation.told:
+        answer = replace(answer, messages=[*invocation.told, *answer.messages])
     try:
         invocation.live.close()
         format = invocation.format

@@ -126,7 +126,8 @@ def list_plans(invocation: Invocation, state: str | None, limit: int | None) -> 
         )
         for p in plans
     )
-    blocks = [Table(("PLAN", "NAME", "STATE", "STEPS", "UPDATED"), rows)] if rows else [Line("no plans yet")]
+    columns = ("PLAN", "NAME", "STATE", "STEPS", "UPDATED")
+    blocks = [Table(columns, rows, shortened="NAME")] if rows else [Line("no plans yet")]
     return Answer(data={"plans": plans}, blocks=blocks, messages=not_shown(plans.older, "plan"))
 
 

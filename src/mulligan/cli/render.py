@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from mulligan.cli.answer import Answer, Block, Document, Drawing, Format, Line, Patch, Row, Span, Table
 from mulligan.cli.encode import encode, harmless, harmless_lines
@@ -72,8 +72,10 @@ def _told(error: MulliganError) -> str:
 def _with_times(error: MulliganError, told: Callable[[datetime], str]) -> str:
     """The message with its times told as whoever reads it expects them."""
     text = error.text
-    for moment in (fact for fact in error.facts.values() if isinstance(fact, datetime)):
-        text = text.replace(str(moment), told(moment))
+    for fact in error.facts.values():
+        for moment in cast("list[object]", fact) if isinstance(fact, list) else [fact]:
+            if isinstance(moment, datetime):
+                text = text.replace(str(moment), told(moment))
     return text
 
 

@@ -12,7 +12,6 @@ from msgspec.structs import asdict, replace
 
 from mulligan.cli.answer import Answer, Block, Line
 from mulligan.cli.commands import command
-from mulligan.cli.encode import harmless
 from mulligan.cli.status_answer import status_answer
 from mulligan.domain.resource import Strategy
 from mulligan.errors import Interrupted, MulliganError, StepFailed
@@ -57,10 +56,7 @@ def run(
     from mulligan.bootstrap.command_place import command_place
 
     place = command_place(invocation.around, invocation.project_option, resource, in_place=in_place)
-    project, new = invocation.new_project(str(place.project))
-    told = [f"made a project: {project.folder}/.mulligan keeps plans and checkpoints"] if new else []
-    if told and not invocation.format.is_document:  # now: what comes last shall be what to do next
-        click.echo(f"note: {harmless(told.pop())}", err=True)
+    project = invocation.project_in(str(place.project))
     try:
         status, execution = project.run_command(
             words, resource=place.resource, folder=place.folder, name=name
@@ -68,7 +64,7 @@ def run(
     except Interrupted as exc:
         raise _interrupted(exc) from exc
     error = execution.error
-    told += execution.messages
+    told = execution.messages
     if error is not None:
         answer = status_answer(status, _with_next(error, words, status.plan_id), told)
         exit_status = error.facts.get("exit_status")
@@ -90,9 +86,20 @@ def _succeeded(invocation: Invocation, project: Project, status: PlanStatus, tol
     title = f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}, exit status 0"
     blocks: list[Block] = [Line(title, title=True), *short_diff(project.diff(status.plan_id), status.plan_id)]
     in_place = any(sandbox.strategy is Strategy.IN_PLACE for sandbox in status.sandboxes)
-    blocks.append(Line(f"{'keep it: ' if in_place else 'apply it:'}  mulligan plan apply {status.plan_id}"))
-    blocks.append(Line("undo it:   mulligan undo"))
+    if _did_something(project, status.plan_id):
+        blocks.append(
+            Line(f"{'keep it: ' if in_place else 'apply it:'}  mulligan plan apply {status.plan_id}")
+        )
+        blocks.append(Line("undo it:   mulligan undo"))
+    elif in_place:  # until it is ended no other plan works in place there
+        blocks.append(Line(f"end it:    mulligan plan apply {status.plan_id}"))
     return replace(answer, blocks=blocks)
+
+
+def _did_something(project: Project, plan_id: str) -> bool:
+    """Whether there is anything to apply or undo; a git directory can change where no file does."""
+    since_the_first = project.checkpoints.list(plan_id)[1:]
+    return not since_the_first or any(checkpoint.modified for checkpoint in since_the_first)
 
 
 def _applied(project: Project, status: PlanStatus, told: Sequence[str]) -> Answer:
@@ -126,6 +133,8 @@ def _not_started(words: Sequence[str]) -> str:
     """What to do about a program that is not there: a line of shell has no program of its own."""
     line = " ".join(words)
     if shlex.quote(words[0]) == words[0] and not set(line) & set("|&;<>$`"):
+        if "/" in words[0]:
+            return f"is {words[0]} the right name? a path is looked for from the folder the command starts in"
         return (
             f"is {words[0]} the right name? COMMAND is looked for in PATH, or give its path (`./{words[0]}`)"
         )

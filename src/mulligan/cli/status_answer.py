@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.times import lasting
+from mulligan.domain.plan import Phase, State
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -50,4 +51,6 @@ def status_answer(
     if error is None and status.error is not None:
         blocks.append(Line(f"stopped: {status.error.message}"))
         blocks.append(Line(f"next: {status.error.hint}"))
+    if status.phase is Phase.STRATEGIZE and status.state is State.COMPLETE and status.parent_plan_id is None:
+        blocks.append(Line(f"next: run it with `mulligan plan execute {status.plan_id}`"))
     return Answer(data=status, blocks=blocks, messages=[*status.messages, *messages], error=error)

@@ -7,24 +7,57 @@ from mulligan.cli.answer import Table
 from mulligan.cli.encode import harmless
 
 _GAP = "  "
+_CUT = "..."
+_NARROWEST = 12  # columns of a terminal that a shortened cell keeps at least
 
 
 def table_text(table: Table, *, width: int | None, encoding: str) -> tuple[str, str]:
     """Header and rows; what finds no room beside the cells before it goes on below, set in.
 
-    A cell is never broken: a word that is torn or cut cannot be searched for, nor an id or path copied.
+    A cell is never broken: a word that is torn or cut cannot be searched for, nor an id or path copied. Only what the
+    table allows to be shortened, because the row has an id too, is cut where all rows then are one line.
     """
     cells = [[_spelled(cell, encoding) for cell in row] for row in (table.columns, *table.rows)]
+    if table.shortened is not None and width is not None:
+        _shorten(cells, table.columns.index(table.shortened), width)
     widths = [_width([_columns(row[i]) for row in cells], width) for i in range(len(table.columns))]
+    if width is not None:
+        widths[-1] = _last_width(cells, widths, width)
     header, *rows = ["".join(_lines(row, widths, width)) for row in cells]
     return header, "".join(rows)
 
 
+def _shorten(cells: Sequence[list[str]], column: int, width: int) -> None:
+    """Cut the cells of a column to what the others leave it, unless that is too little to tell them apart."""
+    others = [max(_columns(row[i]) for row in cells) for i in range(len(cells[0])) if i != column]
+    room = width - sum(others) - len(_GAP) * len(others)
+    if room < _NARROWEST:
+        return
+    for row in cells:
+        if _columns(row[column]) > room:
+            row[column] = _begun(row[column], room - len(_CUT)) + _CUT
+
+
+def _begun(text: str, room: int) -> str:
+    """As much of a text as there is room for."""
+    while _columns(text) > room:
+        text = text[:-1]
+    return text.rstrip()
+
+
 def _width(cells: Sequence[int], room: int | None) -> int:
-    """How wide a column is; single cells that take more than half of the room do not widen it."""
+    """How wide a column is; single cells that take more than three fifths of the room do not widen it."""
     header, *rows = cells
-    usual = [taken for taken in rows if room is None or taken <= room // 2]
+    usual = [taken for taken in rows if room is None or taken <= room * 3 // 5]
     return max(header, *(usual if any(usual) else rows), 0)
+
+
+def _last_width(cells: Sequence[Sequence[str]], widths: Sequence[int], room: int) -> int:
+    """How wide the last column is: where most of its cells find room beside the others, only the rest go below."""
+    *before, wanted = widths
+    left = room - sum(before) - len(_GAP) * len(before)
+    fitting = [taken for row in cells if (taken := _columns(row[-1])) <= left]
+    return max(fitting) if 2 * len(fitting) > len(cells) else wanted
 
 
 def _lines(row: Sequence[str], widths: Sequence[int], width: int | None) -> Iterator[str]:

@@ -22,9 +22,10 @@ def usage_error(exc: click.ClickException, command: str) -> UsageWrong:
         case click.MissingParameter(param=click.Parameter() as parameter):
             choices = f": {_choices(parameter)}" if isinstance(parameter.type, click.Choice) else ""
             example = example_of(context.command) if context else ""
+            newest = "`latest` names the newest plan; " if parameter.name == "plan" else ""
             return UsageWrong(
                 reason=f"{_name(parameter)} is missing{choices}",
-                hint=f"for example: `{example}`; {see}" if example else see,
+                hint=f"{newest}for example: `{example}`; {see}" if example else see,
             )
         case click.BadParameter(param=click.Parameter() as parameter):
             return _bad_value(exc, parameter, see)

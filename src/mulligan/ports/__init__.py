@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from mulligan.ports.storage import (
         Neighbour,
         Neighbours,
+        Pinned,
+        Pins,
         PlanFolders,
         Publication,
         SandboxKind,
@@ -62,6 +64,8 @@ __all__ = [
     "Neighbour",
     "Neighbours",
     "Observer",
+    "Pinned",
+    "Pins",
     "PlanFolders",
     "PlanLocks",
     "PlanRepository",
@@ -106,6 +110,8 @@ _ROOMS = {
     "storage": (
         "Neighbour",
         "Neighbours",
+        "Pinned",
+        "Pins",
         "PlanFolders",
         "Publication",
         "SandboxKind",

@@ -311,6 +311,26 @@ class Neighbours(Protocol):
         ...
 
 
+class Pinned(Struct, frozen=True, kw_only=True):
+    """Refs in a user's repository that keep what one sandbox borrows, under `refs/mulligan/<plan_id>/<folder>/`."""
+
+    git_dir: Path  # where the refs are
+    plan_id: PlanId
+    folder: str  # what the resource's folder is called
+
+
+class Pins(Protocol):
+    """What keeps, in repositories of the user's, the things that sandboxes borrow."""
+
+    def pinned(self, locations: Iterable[Path]) -> Sequence[Pinned]:
+        """All pins in the repositories of the checkouts that are in these places, of whatever project."""
+        ...
+
+    def drop(self, pinned: Pinned) -> None:
+        """Let go of what is kept for one sandbox; what is gone already is fine."""
+        ...
+
+
 class PlanFolders(Protocol):
     """Folders that were made for plans: their sandboxes, or what their tool calls were handed."""
 

@@ -70,3 +70,46 @@ def test_what_the_locale_does_not_have_is_spelled_and_counted_so():
 def test_a_table_of_nothing_is_its_header():
     assert drawn(Table(("A", "B"), ())) == ["A  B"]
     assert drawn(Table(("A", ""), (("x", ""),)), 40) == ["A", "x"]
+
+
+def test_what_may_be_shortened_is_cut_where_rows_then_are_one_line():
+    names = ("upgrade-orders", "日本" * 20, "bash -c 'for i in $(seq 30); do seq 9 > f$i; done'", "tour")
+    table = Table(
+        ("PLAN", "NAME", "STATE", "STEPS", "UPDATED"),
+        tuple((ID, name, "strategize/complete", "0/1", "5 min ago") for name in names),
+        shortened="NAME",
+    )
+    header, *rows = drawn(table, 80)
+    assert len(rows) == len(names)
+    assert all(row.endswith("  strategize/complete  0/1    5 min ago") for row in rows)
+    assert [row[len(ID) + 2 :].split("  ")[0] for row in rows] == [
+        "upgrade-or...",
+        "日本日本日...",
+        "bash -c 'f...",
+        "tour",
+    ]
+    assert header.split() == ["PLAN", "NAME", "STATE", "STEPS", "UPDATED"]
+    assert "upgrade-orders  " in drawn(table, 120)[1]
+    assert drawn(table, 120)[3].split("  ")[1].startswith("bash -c 'for i in $(seq 30)")
+    for whole in (drawn(table), drawn(table, 60)):  # a file, and a terminal that is too narrow anyway
+        assert all(any(name in line for line in whole) for name in names)
+
+
+def test_only_the_last_cells_that_find_no_room_go_below():
+    table = Table(
+        ("KEY", "FROM", "VALUE"),
+        (
+            ("k" * 43, "default", "50"),
+            ("a", "file", "y" * 27),
+            ("b", "default", "z" * 26),
+            ("c", "default", ""),
+        ),
+    )
+    assert drawn(table, 80) == [
+        f"KEY{' ' * 40}  FROM     VALUE",
+        f"{'k' * 43}  default  50",
+        f"a{' ' * 42}  file",
+        f"  {'y' * 27}",
+        f"b{' ' * 42}  default  {'z' * 26}",
+        f"c{' ' * 42}  default",
+    ]

@@ -247,8 +247,9 @@ def test_something_put_into_a_folder_that_must_go_is_not_removed(
     (tree / "new").mkdir()
     remove = os.rmdir
 
-    def rmdir(name: str, *, dir_fd: int) -> None:
-        (tree / "new" / "late").touch()
+    def rmdir(name: str, *, dir_fd: int | None = None) -> None:
+        if dir_fd is not None:
+            (tree / "new" / "late").touch()
         remove(name, dir_fd=dir_fd)
 
     with monkeypatch.context() as patch:

@@ -13,11 +13,14 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from mulligan.domain.ids import as_id_prefix
+from mulligan.domain.plan import State
 
 Word: TypeAlias = tuple[str, str]  # what can be typed, and what it is
 
 _MOST = 300  # a longer list helps nobody
+_NAMESAKES = 10  # plans whose labels are offered where several have the name that was typed
 _PATIENCE = 0.1  # seconds
+_ENDED = (State.APPLIED, State.CANCELLED)
 _READ_ONLY = "PRAGMA query_only = ON"
 _PLANS = """
 SELECT plan_id, name, phase, state,
@@ -25,7 +28,7 @@ SELECT plan_id, name, phase, state,
 FROM plans ORDER BY ordinal DESC LIMIT ?
 """
 _LATEST = "SELECT plan_id FROM plans WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
-_PLAN = "SELECT plan_id FROM plans WHERE name = ? OR plan_id LIKE ? ORDER BY ordinal DESC LIMIT 1"
+_NAMED = "SELECT plan_id FROM plans WHERE name = ? OR plan_id LIKE ? ORDER BY ordinal DESC LIMIT ?"
 _LABELS = """
 SELECT label, MIN(step_index) AS step_index FROM checkpoint_groups
 WHERE label IS NOT NULL AND superseded = 0 AND (? IS NULL OR plan_id = ?)
@@ -55,10 +58,12 @@ class KnownWords:
         self._db.row_factory = sqlite3.Row
         self._db.execute(_READ_ONLY)
 
-    def plans(self, typed: str) -> Iterator[Word]:
+    def plans(self, typed: str, *, ended: bool) -> Iterator[Word]:
         """Names; ids where a plan has no name of its own, or something is typed that may be one."""
         yield "latest", "the newest plan"
         for row in self._rows(_PLANS, _MOST):
+            if not ended and row["state"] in _ENDED:
+                continue
             about = f"{row['phase']}/{row['state']}"
             if row["namesakes"] == 1:
                 yield row["name"], about
@@ -66,13 +71,16 @@ class KnownWords:
                 yield row["plan_id"], f"{row['name']}, {about}"
 
     def checkpoints(self, plan: str | None, typed: str) -> Iterator[Word]:
-        """Labels and the two words, of a plan or of all; ids where something is typed that may be one."""
-        plan_id = None if plan is None else self._plan_id(plan)
+        """Labels and the two words, of the plans that are called so or of all; ids where one may be typed."""
+        plans = [None] if plan is None else self._plan_ids(plan)
         yield "latest", "the newest checkpoint"
         yield "first", "the oldest checkpoint"
-        for row in self._rows(_LABELS, plan_id, plan_id):
-            yield row["label"], f"at step {row['step_index']}"
-        if typed:
+        steps: dict[str, int] = {}
+        for plan_id in plans:
+            for row in self._rows(_LABELS, plan_id, plan_id):
+                steps.setdefault(row["label"], row["step_index"])
+        yield from ((label, f"at step {step}") for label, step in steps.items())
+        for plan_id in plans if typed else ():
             for row in self._rows(_CHECKPOINTS, plan_id, plan_id, _MOST):
                 kind = f"{row['checkpoint_type']} of {row['resource']}"
                 yield row["checkpoint_id"], f"{kind} at step {row['step_index']}"
@@ -89,22 +97,24 @@ class KnownWords:
 
     def conflicts(self, plan: str) -> Iterator[Word]:
         """The paths in which a plan has conflicts."""
-        for row in self._rows(_CONFLICTS, self._plan_id(plan)):
-            for conflict in json.loads(row["conflicts_json"]):
-                yield conflict["path"], conflict["reason"]
+        for plan_id in self._plan_ids(plan)[:1]:
+            for row in self._rows(_CONFLICTS, plan_id):
+                for conflict in json.loads(row["conflicts_json"]):
+                    yield conflict["path"], conflict["reason"]
 
     def close(self) -> None:
         """Give the file back."""
         self._db.close()
 
-    def _plan_id(self, word: str) -> str | None:
+    def _plan_ids(self, word: str) -> list[str]:
+        """The plans that a word may mean, the newest first."""
         prefix = as_id_prefix(word)
         rows = (
             self._rows(_LATEST)
             if word == "latest"
-            else self._rows(_PLAN, word, f"{prefix}%" if prefix else None)
+            else self._rows(_NAMED, word, f"{prefix}%" if prefix else None, _NAMESAKES)
         )
-        return rows[0]["plan_id"] if rows else None
+        return [row["plan_id"] for row in rows]
 
     def _rows(self, statement: str, *values: str | int | None) -> Sequence[Any]:
         return self._db.execute(statement, values).fetchall()

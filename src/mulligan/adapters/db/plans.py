@@ -156,11 +156,13 @@ class SqlPlanRepository:
         if not rows:
             raise PlanNotFound(wanted=word, **self._meant(word))
         if len(rows) > 1:
-            ids = [str(row["plan_id"]) for row in rows]
+            found = [self._plan(row) for row in rows]
+            told = [f"{p.plan_id} ({p.phase}/{p.state}, last changed {p.updated_at})" for p in found]
             raise Ambiguous(
                 wanted=word,
                 count="several plans",
-                candidates=", ".join(ids),
+                candidates=", ".join(told),
+                updated=[plan.updated_at for plan in found],
                 hint="name one by its id (more characters of it), or the newest of all by `latest`",
             )
         return self._plan(rows[0])

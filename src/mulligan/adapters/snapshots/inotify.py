@@ -1,6 +1,5 @@
 """The kernel's inotify, through libc: what happens in watched folders, queued with the operation itself."""
 
-import ctypes
 import os
 import struct
 from typing import NamedTuple
@@ -39,6 +38,8 @@ class Inotify:
     """One queue of events. OSError where the system has none, or gives none away any more."""
 
     def __init__(self) -> None:
+        import ctypes  # here: most commands watch nothing
+
         libc = ctypes.CDLL(None, use_errno=True)
         if not hasattr(libc, "inotify_init1"):  # pragma: no cover - not on Linux
             raise OSError("this system has no inotify")
@@ -85,6 +86,8 @@ class Inotify:
 
 def _checked(result: int) -> int:
     if result < 0:
+        import ctypes
+
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return result

@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import shutil
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,7 +27,7 @@ class Rooms:
             yield path
         finally:
             with act("room.clear"):
-                shutil.rmtree(path, ignore_errors=True)
+                _remove(path)
             os.close(lock)
 
     def _make(self) -> tuple[Path, int]:
@@ -52,7 +51,7 @@ class Rooms:
                 count += 1
                 size += _size_of(path)
                 if clear:
-                    shutil.rmtree(path, ignore_errors=True)
+                    _remove(path)
                 os.close(lock)
         return count, size
 
@@ -60,6 +59,16 @@ class Rooms:
         if not self._cleared:
             self._cleared = True
             self.abandoned(clear=True)
+
+
+def _remove(room: Path) -> None:
+    """Remove a room, which is empty most of the time; what cannot be removed now the next one clears."""
+    try:
+        room.rmdir()
+    except OSError:
+        import shutil  # here: it loads every kind of compression there is
+
+        shutil.rmtree(room, ignore_errors=True)
 
 
 def _size_of(folder: Path) -> int:

@@ -11,6 +11,7 @@ from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.boundaries import act
 
 _ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_PIN = re.compile(rb"%s/([^/]+/[^/]+)/%s" % (PINS.encode(), _ID.pattern))
 _STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is half done
 
 
@@ -66,13 +67,22 @@ def unpin(git: Git, git_dir: Path, prefix: str) -> None:
         commands = b"".join(b"delete %s\n" % ref for ref in listed.splitlines())
         with act("pin.drop"):
             there.run("update-ref", "--stdin", stdin=commands)
-    common = Path(
-        os.fsdecode(there.run("rev-parse", "--path-format=absolute", "--git-common-dir").rstrip(b"\n"))
-    )
-    folder = common / PINS / prefix
+    folder = common_dir_of(git, git_dir) / PINS / prefix
     for each in (folder, *folder.parents[:2]):  # git leaves these empty; another plan's pins keep theirs
         with suppress(OSError):
             each.rmdir()
+
+
+def prefixes_in(git: Git, git_dir: Path) -> list[str]:
+    """For which sandboxes something is kept."""
+    listed = _in(git, git_dir).run("for-each-ref", "--format=%(refname)", f"{PINS}/").splitlines()
+    return sorted({os.fsdecode(found[1]) for found in map(_PIN.fullmatch, listed) if found})
+
+
+def common_dir_of(git: Git, git_dir: Path) -> Path:
+    """Where the refs are that this git directory has in common with others."""
+    told = _in(git, git_dir).run("rev-parse", "--path-format=absolute", "--git-common-dir")
+    return Path(os.fsdecode(told.rstrip(b"\n")))
 
 
 def _pins_in(git: Git, git_dir: Path, prefix: str) -> list[str]:

@@ -1,16 +1,17 @@
 """The repositories in which checkpoints are commits: one for each sandbox of a git checkout, in the project home."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.adapters.sandboxes.git.pins import unpin
+from mulligan.adapters.sandboxes.git.pins import common_dir_of, prefixes_in, unpin
 from mulligan.adapters.sandboxes.git.private import git_dirs_under, named_git_dir
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Sandbox
+from mulligan.ports import Pinned
 
 
 class CheckpointRepositories:
@@ -36,10 +37,9 @@ class CheckpointRepositories:
         """Remove a sandbox's repository and pins; where it is gone already, what it would know is looked up."""
         bare = self.of(sandbox.plan_id, sandbox.resource)
         original = sandbox.git_dir == str(bare.path)  # in a copy of the project the pins are another's
-        lender = named_git_dir(Path(sandbox.location))
-        if original and not bare.is_there and lender is not None:
-            for each in (lender, *git_dirs_under(lender / "modules")):
-                unpin(self._git, each, pins_of(sandbox.plan_id, sandbox.resource))
+        if original and not bare.is_there:
+            for lender in _lenders_at(Path(sandbox.location)):
+                unpin(self._git, lender, pins_of(sandbox.plan_id, sandbox.resource))
         self._folders.remove(bare.path)
 
     def unpin(self, folder: Path) -> None:
@@ -48,6 +48,28 @@ class CheckpointRepositories:
         if bare.is_there:
             for lender in bare.lent_to_this():
                 unpin(self._git, Path(lender), bare.memory.prefix)
+
+    def pinned(self, locations: Iterable[Path]) -> list[Pinned]:
+        """All pins in the repositories of checkouts, and in those of their submodules."""
+        lenders = {each.resolve() for location in locations for each in _lenders_at(location)}
+        shared = {common_dir_of(self._git, lender).resolve() for lender in lenders}
+        return [
+            Pinned(git_dir=git_dir, plan_id=PlanId(plan_id), folder=folder)
+            for git_dir in sorted(shared)
+            for plan_id, folder in (each.split("/") for each in prefixes_in(self._git, git_dir))
+        ]
+
+    def drop(self, pinned: Pinned) -> None:
+        """Let go of what is kept for one sandbox."""
+        unpin(self._git, pinned.git_dir, f"{pinned.plan_id}/{pinned.folder}")
+
+
+def _lenders_at(location: Path) -> Iterator[Path]:
+    """The git directories of a checkout, and of its submodules, that are there."""
+    git_dir = named_git_dir(location)
+    if git_dir is not None and (git_dir / "HEAD").exists():
+        yield git_dir
+        yield from git_dirs_under(git_dir / "modules")
 
 
 def pins_of(plan_id: PlanId, resource: str) -> str:
