@@ -164,7 +164,7 @@ class TestFailures:
         assert (answer["exit_code"], error["kind"], error["stopped_write"]) == (1, "step_failed", str(aim))
         last = error["message"].splitlines()[-1]
         assert last.startswith(f"writing {aim} was stopped: ")
-        assert "`sandbox.writable`" in last
+        assert last.endswith(": `mulligan config set sandbox.writable LIST`")
 
     def test_a_listed_folder_that_is_missing_is_to_be_made(self, project: Path) -> None:
         cache = project.parent / "home" / ".npm"

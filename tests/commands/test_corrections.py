@@ -284,7 +284,7 @@ def test_what_people_see(tmp_path: Path) -> None:
     id = decision(tmp_path)
     code, shown = _said(tmp_path, *words_for(tmp_path, "--dry-run", guidance="other\nwords"))
     assert code == 0
-    assert "for attempt 2\n1 path changed; 1 tool call, 1 decision taken back\n" in shown
+    assert "for attempt 2\n1 path to be changed; 1 tool call, 1 decision to be taken back\n" in shown
     assert f"to be superseded: Which? -> lark ({id})" in shown
     assert "removed  workspace  told" in shown
     assert "execute/" not in shown

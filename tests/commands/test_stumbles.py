@@ -1,10 +1,12 @@
 """What a newcomer stumbles over: words that count right, say which way a plan went, and know what was meant."""
 
+import re
 from contextlib import chdir
 from pathlib import Path
 
 import pytest
 
+from mulligan.cli.invocation import Invocation
 from mulligan.cli.main import run
 from tests.commands.program import ask, data_of, words_in
 
@@ -43,9 +45,9 @@ def shown(project: Path, capfdbinary: pytest.CaptureFixture[bytes]):
 
 def test_one_is_not_many(project: Path, shown) -> None:
     told = shown("plan", "rollback", "tour", "draft", "--dry-run")
-    assert "1 path changed; 1 tool call, 1 decision taken back\n" in told
+    assert "1 path to be changed; 1 tool call, 1 decision to be taken back\n" in told
     assert "1 older plan" not in shown("plan", "list", "--limit", "1")
-    entries = len(data_of(project, "plan", "log")["events"])
+    entries = len(re.findall(r"^\d\d:\d\d:\d\d ", shown("plan", "log"), re.MULTILINE))
     assert "note: 1 older entry not shown\n" in shown("plan", "log", "--limit", str(entries - 1))
     assert "note: 1 older group not shown\n" in shown("checkpoint", "list", "--limit", "7")
     assert "1 checkpoint looked at, 0 damaged\n" in shown("checkpoint", "verify", "draft")
@@ -61,7 +63,7 @@ def test_a_rollback_says_which_way_it_goes(project: Path, shown) -> None:
     kept = done["post_rollback_state"]["pre_rollback_checkpoint"]
     preview = shown("plan", "rollback", "tour", kept, "--dry-run")
     assert "plan tour would go forward to " in preview
-    assert "1 path changed; 0 tool calls, 0 decisions taken back\n" in preview
+    assert "1 path to be changed; 0 tool calls, 0 decisions to be taken back\n" in preview
     assert f"plan tour went forward to {kept}, step 3\n" in shown("plan", "rollback", "tour", kept, "--yes")
     assert "went back to " in shown("plan", "rollback", "tour", "first", "--yes")
 
@@ -159,3 +161,76 @@ def test_a_resume_that_was_only_tried_did_not_go_on(project: Path, shown) -> Non
     ask(project, "plan", "rollback", "tour", "draft", "--yes")
     assert "\nwould go on from " in shown("plan", "resume", "--dry-run", "tour")
     assert "\nwent on from " in shown("plan", "resume", "tour")
+
+
+def test_a_checkpoint_has_one_id_wherever_it_is_shown(project: Path, shown) -> None:
+    ids = [each["checkpoint_id"] for each in data_of(project, "checkpoint", "list")["checkpoints"]]
+    for words in (("plan", "log"), ("plan", "tree"), ("plan", "report", "--html", "-")):
+        told = shown(*words)
+        assert [id for id in ids if id not in told] == [], words
+
+
+def test_what_a_tool_call_left_is_told_as_that(project: Path, shown) -> None:
+    plan_id = data_of(project, "plan", "status")["plan_id"]
+    left = project.resolve() / ".mulligan" / "scratch" / plan_id / "tmp"
+    left.mkdir(parents=True)
+    orphan = project.resolve() / ".mulligan" / "sandboxes" / plan_id / "none"
+    orphan.mkdir()
+    told = shown("doctor")
+    assert f"removed the folder {left}, which a tool call that was cut off left" in told
+    assert f"removed the folder {orphan}, which no plan has" in told
+    assert not left.exists()
+
+
+def test_a_tree_tells_what_the_last_failure_left_from_those_before(project: Path, shown) -> None:
+    (project / "plan.yaml").write_text(
+        'name: fails\nsteps:\n  - {name: bad, tool: shell, args: {command: "false"}}\n'
+    )
+    for words in (("plan", "execute", "plan.yaml"), ("plan", "resume", "fails")):
+        assert ask(project, *words)["exit_code"] == 1
+    told = [line for line in shown("plan", "tree", "--show-superseded").splitlines() if "on_error" in line]
+    assert [line.split(", ")[-1] for line in told] == ["superseded)", "what the failed step left)"]
+
+
+def test_the_cause_of_a_failed_step_is_told_once_in_full(project: Path, shown) -> None:
+    (project / "plan.yaml").write_text(
+        "name: fails\nsteps:\n  - {name: bad, tool: shell, args: {command: 'echo why >&2; exit 3'}}\n"
+    )
+    told = shown("plan", "execute", "plan.yaml")
+    assert "! bad: shell: ended with exit status 3" in told
+    *_, error, hint = told.splitlines()
+    assert error == "error: step 'bad' failed: shell: ended with exit status 3"
+    assert hint.startswith("hint: correct the command")
+    assert len(hint) < 240
+    assert told.count("why") == 2, "as it came, and where the step failed"
+    assert "\nwhy" in ask(project, "plan", "resume", "fails")["error"]["message"]
+
+
+def test_what_was_shown_with_the_question_is_not_shown_again(
+    project: Path, shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Invocation, "confirm", lambda *_given, **_options: None)
+    for words, row, done in (
+        (("undo",), "restored  workspace  a.txt\n", "\nplan tour went back to "),
+        (("plan", "rollback", "tour", "first"), "restored  workspace  a.txt\n", "\nplan tour went back to "),
+        (("plan", "resume", "tour"), "", "went on from"),
+        (("plan", "apply", "tour"), "modified  workspace  a.txt\n", "\napplied in workspace: "),
+        (("plan", "unapply", "tour"), "modified  workspace  a.txt\n", "\ntaken back in workspace: "),
+    ):
+        told = shown(*words)
+        assert done in told
+        assert not row or told.count(row) == 1, told
+    assert "\n1 path changed; " not in shown("plan", "unapply", "tour")
+
+
+def test_of_a_database_no_lines_are_counted(project: Path, shown) -> None:
+    (project / "data.yaml").write_text(
+        "name: data\nresources: {db: {type: sqlite, location: app.db, create: true}}\n"
+        "steps: [{name: fill, tool: sql, args: {statements: ['CREATE TABLE t AS SELECT 1 z, 2 a']}},\n"
+        "  {name: read, tool: sql, args: {statements: [SELECT * FROM t]}}]\n"
+    )
+    assert "\nz  a\n1  2\n" in shown("plan", "execute", "data.yaml")
+    page = shown("plan", "report", "data", "--html", "-")
+    assert page.index("&quot;z&quot;: 1") < page.index("&quot;a&quot;: 2")
+    assert "\nwould be applied in db: database made\n" in shown("plan", "apply", "data", "--dry-run")
+    assert "\napplied in db: database made\n" in shown("plan", "apply", "data", "--yes")

@@ -181,7 +181,7 @@ def test_a_plan_at_work_says_what_runs_and_that_it_was_gone_on_with(
     assert [row[9:] for row in rows] == [
         "▪ begun",
         "● step write did not end",
-        "▪ gone on with",
+        "▪ went on",
         "▸ step write is running",
     ]
     many = Drawing(tuple(Row(lead=(), words=(Span(f"row {n}", "bold"),), rest="") for n in range(1001)))

@@ -99,13 +99,14 @@ def test_a_terminal_shows_it_in_place_until_someone_leaves(
     assert code == 130
     assert Terminal(60, 14).feed(shown).unknown == []
     last = Terminal(60, 14).feed(shown).text.split("\n")
-    assert last[0].startswith("plan slow is execute/processing  0")
-    assert last[1].startswith("1 of 2 steps done, last changed ")
-    assert last[2].startswith("  ● quick  ")
-    assert re.fullmatch(r"  ▸ parts  \d+ s", last[3])
-    assert re.fullmatch(r"    ▸ docs  wait  \d+ s  0 of 1", last[4])
-    assert [line[:4] for line in last[5:8]] == ["  ○ "] * 3
-    assert last[8:] == ["no longer watched; the plan goes on"]
+    assert last[0] == "plan slow is execute/processing"
+    assert re.fullmatch(r"  [0-9A-Z]{26}", last[1]), "an id is never cut"
+    assert last[2].startswith("1 of 2 steps done, last changed ")
+    assert last[3].startswith("  ● quick  ")
+    assert re.fullmatch(r"  ▸ parts  \d+ s", last[4])
+    assert re.fullmatch(r"    ▸ docs  wait  \d+ s  0 of 1", last[5])
+    assert [line[:4] for line in last[6:9]] == ["  ○ "] * 3
+    assert last[9:] == ["no longer watched; the plan goes on"]
     refused = ask(project, "plan", "resume", "slow")["error"]
     assert (refused["kind"], refused["since"][-1]) == ("plan_busy", "Z")
     with chdir(project):
@@ -131,6 +132,7 @@ def test_a_document_is_waited_for_until_ctrl_c(project: Path, monkeypatch: pytes
     answer = ask(project, "plan", "status", "--watch")
     assert len(looks) == 3, "a plan that nobody has begun is waited for"
     assert (answer["exit_code"], answer["error"]["kind"]) == (130, "interrupted")
+    assert answer["error"]["hint"].startswith("nobody works on the plan: `mulligan plan execute 0")
 
 
 # --- what stands on the screen -----------------------------------------------------------------------------
@@ -169,8 +171,8 @@ def progress(done: int, total: int) -> PlanProgress:
     )
 
 
-def screen(look: PlanProgress, lines: int) -> list[str]:
-    rows = frame(look, NOON + timedelta(seconds=75), lines)
+def screen(look: PlanProgress, lines: int, columns: int = 77) -> list[str]:
+    rows = frame(look, NOON + timedelta(seconds=75), lines=lines, columns=columns)
     return ["".join(span.text for span in row) for row in rows]
 
 

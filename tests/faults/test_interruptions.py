@@ -9,6 +9,8 @@ import pytest
 from mulligan.adapters.db.connection import Connection
 from mulligan.adapters.db.database import SqlTransaction
 from mulligan.bootstrap.project import Project
+from mulligan.cli.answer import Line
+from mulligan.cli.status_answer import status_answer
 from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import PlanId
@@ -72,7 +74,26 @@ def test_a_plan_without_checkpoints_is_not_begun_anew_over_what_it_did(tmp_path:
         project_in(tmp_path).execute("two steps")
 
     assert (Path(before.sandboxes[0].path) / "half").read_text() == "work"
-    assert project_in(tmp_path).status("two steps").state is State.QUEUED
+    stopped = project_in(tmp_path).status("two steps")
+    assert (stopped.state, stopped.error and stopped.error.recoverable) == (State.QUEUED, False)
+
+
+def test_what_was_interrupted_says_so_and_how_to_go_on_until_it_did(tmp_path: Path) -> None:
+    def press(event: Event) -> None:
+        if event.type is EventType.STEP_STARTED:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted):
+        project_in(tmp_path, press).execute(_plan(tmp_path, TWO_STEPS))
+    project = project_in(tmp_path)
+    stopped = project.status("two steps")
+
+    assert stopped.error is not None
+    assert (stopped.error.message, stopped.error.recoverable) == ("interrupted", True)
+    assert stopped.error.hint == f"run on with `mulligan plan resume {stopped.plan_id}`"
+    shown = [block.text for block in status_answer(stopped, None).blocks if isinstance(block, Line)]
+    assert shown[-2:] == ["stopped: interrupted", f"next: {stopped.error.hint}"]
+    assert project_in(tmp_path).execute("two steps").error is None
 
 
 def test_an_interruption_while_a_group_is_committed_forgets_nothing_of_it(tmp_path: Path) -> None:

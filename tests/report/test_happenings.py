@@ -18,12 +18,12 @@ from tests.unit.examples import NOON, a_plan
 CLOCK = "12:00:00"
 CONFLICT: JsonObject = {"resource": "r", "path": "p", "reason": "both"}
 RESOURCES: JsonObject = {"resources": [{"resource": "app", "files": 2, "commit": "abc"}]}
-WHERE: JsonObject = {"group_id": "G23456789012", "step_index": 1, "paths": 2}
+WHERE: JsonObject = {"group_id": "G", "checkpoint_id": "C23456789012", "step_index": 1, "paths": 2}
 WORDS: list[tuple[EventType, JsonObject, str]] = [
     (EventType.PLAN_CREATED, {"name": "p"}, "The plan was recorded"),
     (EventType.PLAN_STATE, {"state": "cancelled", "reason": "enough"}, "The plan is cancelled: enough"),
     (EventType.PLAN_STATE, {"state": "constrained", "conflicts": [CONFLICT]}, "r: p (both)"),
-    (EventType.PLAN_MENDED, {"from_step": 2}, "Went on with a mended plan file, from step 3"),
+    (EventType.PLAN_MENDED, {"from_step": 2}, "Went on with a mended plan file, from step 2"),
     (EventType.STEP_STARTED, {"index": 0, "step": "s"}, "step started s"),
     (EventType.STEP_DONE, {"index": 0, "step": "s"}, "step done s"),
     (EventType.STEP_FAILED, {"index": 0, "step": "s", "error": "\x1b[31moh"}, "oh"),
@@ -36,7 +36,7 @@ WORDS: list[tuple[EventType, JsonObject, str]] = [
     ),
     (EventType.RESOLVED, {"paths": ["a", "b"], "left": 1}, "Conflicts solved: a, b; 1 left"),
     (EventType.DECISION, {"decision_id": "d", "question": "Which?"}, "decision Which?"),
-    (EventType.SUBPLAN_SPAWNED, {"plan_id": "P", "name": "n", "again": True}, "Child plan n is gone on with"),
+    (EventType.SUBPLAN_SPAWNED, {"plan_id": "P", "name": "n", "again": True}, "Child plan n went on"),
     (
         EventType.SUBPLAN_MERGED,
         {"plan_id": "P", "name": "n", "paths": 1, "conflicts": 2},
@@ -44,7 +44,7 @@ WORDS: list[tuple[EventType, JsonObject, str]] = [
     ),
     (EventType.CHECKPOINT, {"checkpoint_type": "manual", "label": "x"}, "Checkpoint “x” manual pruned"),
     (EventType.PRUNED, {"groups": ["a"]}, "1 older checkpoint pruned"),
-    (EventType.ROLLBACK, WHERE, "Rolled back to checkpoint G234567890…, before step 2; 2 paths restored"),
+    (EventType.ROLLBACK, WHERE, "Rolled back to checkpoint C234567890… at step 1; 2 paths restored"),
     (EventType.RETURNED, {**WHERE, "reason": "a retry"}, "Went back (a retry) to checkpoint"),
     (
         EventType.CORRECTION,

@@ -191,6 +191,7 @@ def test_an_exception_between_steps_ends_in_errored_and_ctrl_c_in_queued(tmp_pat
         press_ctrl_c()
     status = project.status("s")
     assert (status.state, [s.status for s in status.steps]) == ("queued", ["done", "pending"])
+    assert (status.error and status.error.message) == "interrupted"
     with project.session(resume="s") as session:
         assert (session.path() / "a.txt").read_text() == "old"
         assert session.steps == ("one",)

@@ -40,6 +40,7 @@ class AppliedResource(Struct, frozen=True, kw_only=True):
     """What became of one real resource, or would. The fields are named as in the JSON output."""
 
     resource: str
+    type: ResourceType
     files: int
     insertions: int
     deletions: int
@@ -203,6 +204,7 @@ def _refuse_unmatched(wanted: Sequence[Wanted], merged: Sequence[Merged]) -> Non
 def _told(wanted: Wanted, composed: Composed, files: Sequence[FileDiff]) -> AppliedResource:
     return AppliedResource(
         resource=wanted.real.resource,
+        type=wanted.real.type,
         files=len(files),
         insertions=sum(file.insertions or 0 for file in files),
         deletions=sum(file.deletions or 0 for file in files),

@@ -72,11 +72,12 @@ class ConfinementService:
         remedy = (
             f"make {unmade}, which `{_KEY}` names"
             if unmade
-            else f"add it, or a folder around it, to `{_KEY}`"
+            else f"add it, or a folder around it, to what `mulligan config get {_KEY}` shows: "
+            f"`mulligan config set {_KEY} LIST`"
         )
         told = f"writing {path} was stopped: it lies outside of what the plan's tools may write"
         facts = {**error.facts, "reason": f"{error.facts['reason']}\n{told}; {remedy}", "stopped_write": path}
-        return ToolFailed(hint=f"{remedy}", **facts)
+        return ToolFailed(hint=remedy, **facts)
 
     def _refuse_opening(self, settings: Settings) -> None:
         for path in settings.writable:

@@ -122,7 +122,7 @@ class PlanExecutor:
                 resumed = None if is_new else self._stages.resume(run)
                 self._walk(run)
         except KeyboardInterrupt:
-            self._stages.stop(run, State.QUEUED, None)
+            self._stages.interrupt(run)
             raise Interrupted(plan_id=plan_id, hint=f"run on with `mulligan plan resume {plan_id}`") from None
         except SubplanConflicts as exc:
             self._constrain(run, exc)

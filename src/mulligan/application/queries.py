@@ -251,7 +251,7 @@ class Queries:
 
     def _mended(self, plan: Plan) -> str:
         """How a plan file that made a step fail is replaced."""
-        of_file = plan.phase is Phase.EXECUTE and not plan.definition.session and not plan.conflicts
+        of_file = plan.state is State.ERRORED and not plan.definition.session
         return " (with a mended plan file: `--plan FILE`)" if of_file else ""
 
 
@@ -260,8 +260,8 @@ def _timeline(db: Transaction, plan: Plan, limit: int | None) -> Timeline:
 
     plan_id = plan.plan_id
     children = {str(c.plan_id): _timeline(db, c.plan, limit) for c in db.children.list(plan_id)}
-    events = db.events.list(plan_id, limit=limit)
-    return timeline(plan, db.history.lines(plan_id), events, db.checkpoints.summaries(plan_id), children)
+    lines, groups = db.history.lines(plan_id), db.checkpoints.summaries(plan_id)
+    return timeline(plan, lines, db.events.list(plan_id), groups, children, limit)
 
 
 def _tree(db: Transaction, plan: Plan, *, superseded: bool) -> TreeNode:

@@ -82,7 +82,12 @@ class RunStages:
         done = Entry(type=EventType.PLAN_STATE, data={"state": "complete"}, at=self._clock.now())
         self._recorder.move(run, Phase.EXECUTE, State.COMPLETE, [done])
 
-    def stop(self, run: Run, state: State, failure: PlanFailure | None) -> None:
+    def interrupt(self, run: Run) -> None:
+        """Record that the run was stopped from outside, as by Ctrl-C: it waits to be gone on with."""
+        interrupted = PlanFailure(message="interrupted", step=None, tool=None, checkpoint=None)
+        self.stop(run, State.QUEUED, interrupted)
+
+    def stop(self, run: Run, state: State, failure: PlanFailure) -> None:
         """Record that the run stopped; what was ahead of the last group is discarded when it goes on."""
         run.pending = []
         now = self._clock.now()

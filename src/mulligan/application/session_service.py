@@ -120,7 +120,7 @@ class SessionService:
     def _stop(self, run: Run, exc: BaseException) -> None:
         """Record that the program left early: by an exception, or stopped from outside as by Ctrl-C."""
         if not isinstance(exc, Exception):
-            self._stages.stop(run, State.QUEUED, None)
+            self._stages.interrupt(run)
             return
         failure = PlanFailure(message=in_words(exc), step=None, tool=None, checkpoint=None)
         self._stages.stop(run, State.ERRORED, failure)

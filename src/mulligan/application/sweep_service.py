@@ -120,14 +120,13 @@ class SweepService:
     def clear_leftovers(self) -> list[str]:
         """Remove what killed processes left behind, and say what it was; the store is not swept."""
         self._refuse_foreign_database()
-        folders = [
-            *self._remove_unnamed((), dry_run=False),
-            *self._remove(self._scratch, self._scratch.list, dry_run=False),
-        ]
+        folders = self._remove_unnamed((), dry_run=False)
+        told = [f"the folder {folder}, which no plan has" for folder in folders]
+        scratch = self._remove(self._scratch, self._scratch.list, dry_run=False)
+        told += [f"the folder {folder}, which a tool call that was cut off left" for folder in scratch]
         sandboxes = self._sandboxes_but(())
         trees = [tree for sandbox in sandboxes for tree in self._kinds.of(sandbox).trees(sandbox)]
         left = self._store.clear_leftovers(trees, dry_run=False)
-        told = [f"the folder {folder}, which no plan has" for folder in folders]
         if left.work_folders or left.stat_caches:
             pieces = counted(left.work_folders + left.stat_caches, "piece")
             told.append(f"{pieces} of unfinished work in the store")

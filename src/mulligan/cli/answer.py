@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mulligan.errors import MulliganError
 
@@ -87,6 +88,12 @@ class Answer(Struct, frozen=True, kw_only=True):
     warn: bool = False
     exit_code: int | None = None  # None: that of the error, or 0
     timing: dict[str, object] = field(default_factory=dict[str, object])
+
+    def without_tables(self) -> "Answer":
+        """The answer to who was asked before, with the same tables; of one that failed they tell something else."""
+        return (
+            self if self.error else replace(self, blocks=[b for b in self.blocks if not isinstance(b, Table)])
+        )
 
     @property
     def code(self) -> int:

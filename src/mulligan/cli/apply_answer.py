@@ -8,11 +8,15 @@ from msgspec.structs import asdict
 
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.domain.counting import counted
+from mulligan.domain.diff import FileStatus
+from mulligan.domain.resource import ResourceType
 
 if TYPE_CHECKING:
-    from mulligan.application.apply_preparing import Application
+    from mulligan.application.apply_preparing import Application, AppliedResource
     from mulligan.application.queries import PlanStatus
     from mulligan.cli.invocation import Invocation
+
+_OF_DATABASES = {FileStatus.ADDED: "made", FileStatus.DELETED: "removed"}
 
 
 class Run(Protocol):
@@ -30,6 +34,7 @@ def confirmed(invocation: Invocation, run: Run, question: str, *, yes: bool) -> 
         if preview.error is None:  # a conflict changes nothing: there is nothing to ask for
             invocation.show(preview)
             invocation.confirm(question)
+            return run(dry=False).without_tables()
     return run(dry=False)
 
 
@@ -43,8 +48,7 @@ def apply_answer(status: PlanStatus, done: Application, *, done_as: str) -> Answ
         blocks.append(Table(("RESOURCE", "PATH", "CONFLICT"), rows))
     for each in done.applied:
         commit = f", commit {each.commit}" if each.commit else ""
-        count = f"{counted(each.files, 'file')}, +{each.insertions} -{each.deletions}{commit}"
-        blocks.append(Line(f"{would}{done_as} in {each.resource}: {count}"))
+        blocks.append(Line(f"{would}{done_as} in {each.resource}: {_extent(each, done)}{commit}"))
         blocks += [Line(f"in the working tree only: {text}") for text in each.uncommitted]
     rows = tuple((f.status.value, f.resource, f.path) for f in (*done.files, *done.folders))
     if rows:
@@ -65,3 +69,11 @@ def apply_answer(status: PlanStatus, done: Application, *, done_as: str) -> Answ
         messages=[*status.messages, *done.messages],
         error=done.error,
     )
+
+
+def _extent(applied: AppliedResource, done: Application) -> str:
+    """How much of a resource changes; lines say nothing of a database."""
+    if applied.type is not ResourceType.SQLITE:
+        return f"{counted(applied.files, 'file')}, +{applied.insertions} -{applied.deletions}"
+    states = [file.status for file in done.files if file.resource == applied.resource]
+    return f"database {_OF_DATABASES.get(states[0], 'changed')}" if states else "database unchanged"

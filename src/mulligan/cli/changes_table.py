@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 _OBJECTS = ".git/objects/"
 
 
-def changes_line(paths: int, impact: Impact) -> Line:
-    """How much a return touches and takes back."""
+def changes_line(paths: int, impact: Impact, *, dry_run: bool) -> Line:
+    """How much a return touches and takes back, or would."""
     calls = counted(impact.tool_calls_undone, "tool call")
     decisions = counted(impact.decisions_discarded, "decision")
-    return Line(f"{counted(paths, 'path')} changed; {calls}, {decisions} taken back")
+    be = "to be " if dry_run else ""
+    return Line(f"{counted(paths, 'path')} {be}changed; {calls}, {decisions} {be}taken back")
 
 
 def changes_table(changes: Sequence[RevertedChange]) -> Table:

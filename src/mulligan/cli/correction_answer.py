@@ -57,7 +57,7 @@ def _blocks(status: PlanStatus, corrected: Corrected) -> list[Line | Table]:
             f"{who} {verb} back to {correction.restored_checkpoint} for attempt {correction.attempt}{by}{also}",
             title=True,
         ),
-        changes_line(len(corrected.changes_reverted), impact),
+        changes_line(len(corrected.changes_reverted), impact, dry_run=corrected.dry_run),
     ]
     blocks += [Line(f"{be}superseded: {decision}") for decision in corrected.superseded]
     blocks += [Line(f"{be}cancelled: child plan {plan_id}") for plan_id in correction.cancelled_child_plans]

@@ -140,15 +140,15 @@ def log(invocation: Invocation, plan: str, limit: int | None) -> Answer:
     What a rollback, a correction or a failed step left behind stands on a branch beside the line.
     """
     project = invocation.project()
-    events = project.log(plan, limit=limit)
-    shown = [{"seq": e.seq, "type": e.type, "created_at": e.created_at, "data": e.data} for e in events]
-    older = not_shown(events.older, "entry", "entries")
     if invocation.format.is_document:
-        return Answer(data={"events": shown}, messages=older)
+        events = project.log(plan, limit=limit)
+        shown = [{"seq": e.seq, "type": e.type, "created_at": e.created_at, "data": e.data} for e in events]
+        return Answer(data={"events": shown}, messages=not_shown(events.older, "entry", "entries"))
     from mulligan.cli.timeline_blocks import timeline_blocks  # here: no other command shows a timeline
 
-    drawn = timeline_blocks(project.timeline(plan, limit=limit), invocation.when)
-    return Answer(data={"events": shown}, blocks=drawn, messages=older)
+    timeline = project.timeline(plan, limit=limit)
+    older = not_shown(timeline.older, "entry", "entries")
+    return Answer(data=None, blocks=timeline_blocks(timeline, invocation.when), messages=older)
 
 
 @command(group, "tree", example="mulligan plan tree upgrade-api --show-superseded", codes=_READS)
@@ -229,7 +229,8 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
         preview = rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
         invocation.show(preview)
         invocation.confirm("Roll back?")
-    return rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
+    done = rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
+    return done if yes else done.without_tables()
 
 
 @command(group, "resolve", example="mulligan plan resolve clash api.txt", codes=(0, 1, 2, 3))

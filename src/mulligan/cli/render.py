@@ -18,6 +18,7 @@ from mulligan.cli.streams import lead_nowhere
 from mulligan.cli.tables import table_text
 from mulligan.cli.times import local_time
 from mulligan.domain.json_value import Json, JsonObject
+from mulligan.errors import StepFailed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +41,7 @@ def render(answer: Answer, command: str, format: Format, started: datetime, took
     for message in answer.messages:
         write(sys.stderr, f"note: {harmless(message)}\n")
     if answer.error is not None:
-        write(sys.stderr, f"error: {harmless_lines(_with_times(answer.error, local_time))}\n")
+        write(sys.stderr, f"error: {harmless_lines(_told(answer.error))}\n")
         if answer.error.next_step:
             write(sys.stderr, f"hint: {harmless(answer.error.next_step)}\n")
 
@@ -60,6 +61,12 @@ def draw_blocks(answer: Answer, format: Format) -> None:
                 write(sys.stdout, _plain_rows(block))
             case _:
                 write(sys.stdout, _plain(block))
+
+
+def _told(error: MulliganError) -> str:
+    """The error for people; of a failed step its first line, for all of it was shown when the step failed."""
+    text = _with_times(error, local_time)
+    return text.split("\n", 1)[0].removesuffix(":") if error.kind == StepFailed.kind else text
 
 
 def _with_times(error: MulliganError, told: Callable[[datetime], str]) -> str:

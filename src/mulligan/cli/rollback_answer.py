@@ -22,7 +22,7 @@ def rollback_answer(rollback: Rollback) -> Answer:
             f"plan {summary.plan} {verb} {summary.direction} to {summary.checkpoint}{label}, step {after.step_index}",
             title=True,
         ),
-        changes_line(summary.files_reverted, impact),
+        changes_line(summary.files_reverted, impact, dry_run=rollback.dry_run),
     ]
     if impact.child_plans_invalidated:
         word = "would be " if rollback.dry_run else ""

@@ -43,6 +43,11 @@ class Screen:
         return size if size.columns and size.lines else _USUAL  # some do not know
 
     @property
+    def room(self) -> int:
+        """How many columns of a row can be drawn on."""
+        return self.size.columns - _MARGIN
+
+    @property
     def encoding(self) -> str:
         """What characters are written in."""
         return self._stream.encoding or "utf-8"
@@ -84,9 +89,8 @@ class Screen:
 
     def _fitted(self, area: Sequence[Sequence[Span]]) -> tuple[list[str], list[int]]:
         """The rows that there is room for, none of them wider than the terminal."""
-        size = self.size
-        fitted = [_cut(spans, size.columns - _MARGIN) for spans in area[: size.lines - 1]]
-        return [self.styled(row) + "\x1b[K" for row in fitted], [_width(row) for row in fitted]
+        fitted = [_cut(spans, self.room) for spans in area[: self.size.lines - 1]]
+        return [self.styled(row) + "\x1b[K" for row in fitted], [width(row) for row in fitted]
 
     def _styled(self, span: Span) -> str:
         text = harmless(span.text if self._signs else plain_signs(span.text))
@@ -106,7 +110,7 @@ def _cut(spans: Sequence[Span], room: int) -> list[Span]:
     from rich.cells import cell_len, set_cell_size
 
     row = [Span(harmless(span.text), span.style) for span in spans]
-    while (over := _width(row) - room) > 0:
+    while (over := width(row) - room) > 0:
         longest = max(range(len(row)), key=lambda n: cell_len(row[n].text))
         text, style = row[longest].text, row[longest].style
         kept = set_cell_size(text, max(0, cell_len(text) - over - len(_CUT))).rstrip()
@@ -114,7 +118,8 @@ def _cut(spans: Sequence[Span], room: int) -> list[Span]:
     return row
 
 
-def _width(row: Sequence[Span]) -> int:
+def width(row: Sequence[Span]) -> int:
+    """How many columns a row takes."""
     from rich.cells import cell_len
 
     return sum(cell_len(span.text) for span in row)

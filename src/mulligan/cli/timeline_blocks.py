@@ -107,7 +107,7 @@ def _words(moment: Moment) -> Sequence[Span]:
                 Span(gone, "dim"),
             ]
         case EventType.PLAN_STATE if moment.again:
-            return [Span("gone on with", "bold")]
+            return [Span("went on", "bold")]
         case _:
             return [Span(told(event), "bold" if is_return(event) or end else "")]
 

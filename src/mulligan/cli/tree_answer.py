@@ -5,10 +5,12 @@ from typing import cast
 
 from mulligan.cli import glyphs
 from mulligan.cli.answer import Answer, Drawing, Row, Span
+from mulligan.domain.checkpoint import CheckpointType
 from mulligan.domain.history_tree import NodeType, TreeNode
 from mulligan.domain.json_value import JsonObject
 
 _BRANCH, _END = f"{glyphs.FORK}{glyphs.DASH} ", f"{glyphs.LAST}{glyphs.DASH} "
+_ON_ERROR = CheckpointType.ON_ERROR.value
 _STYLES = {NodeType.PLAN: "bold", NodeType.DECISION: "magenta", NodeType.CHECKPOINT: ""}
 
 
@@ -19,11 +21,13 @@ def tree_answer(tree: TreeNode) -> Answer:
 
 def _rows(node: TreeNode, lead: str, below: str) -> Iterator[Row]:
     """A node and all that hangs on it; `below` is drawn before what hangs on it."""
-    left_behind = ", superseded" if node.superseded else ""
     dim = "dim " if node.superseded else ""
     yield Row(
         lead=(Span(lead, "dim"),),
-        words=(Span(_text(node), dim + _STYLES[node.type]), Span(f" ({node.id}{left_behind})", f"{dim}cyan")),
+        words=(
+            Span(_text(node), dim + _STYLES[node.type]),
+            Span(f" ({_id(node)}{_standing(node)})", f"{dim}cyan"),
+        ),
         rest=below + (f"{glyphs.BAR}  " if node.children else "   "),
     )
     for child in node.children:
@@ -31,6 +35,20 @@ def _rows(node: TreeNode, lead: str, below: str) -> Iterator[Row]:
         yield from _rows(
             child, below + (_END if last else _BRANCH), below + ("   " if last else f"{glyphs.BAR}  ")
         )
+
+
+def _standing(node: TreeNode) -> str:
+    """Whether it was left behind; the newest `on_error` was too, but stays live while its failure is the last."""
+    if node.superseded:
+        return ", superseded"
+    return ", what the failed step left" if node.about.get("checkpoint_type") == _ON_ERROR else ""
+
+
+def _id(node: TreeNode) -> str:
+    """The id that other commands show of it: of a group that of its first checkpoint."""
+    if node.type is not NodeType.CHECKPOINT:
+        return node.id
+    return str(cast("list[str]", node.about["checkpoint_ids"])[0])
 
 
 def _text(node: TreeNode) -> str:

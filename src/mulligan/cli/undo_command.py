@@ -34,4 +34,5 @@ def undo(invocation: Invocation, plan: str, yes: bool) -> Answer:
         look = f"`mulligan plan rollback --dry-run {plan_id} {checkpoint}` shows what it would do"
         invocation.confirm("Undo?", otherwise=f"{look}; repeat the command with --yes")
     # What was shown is what is done, whatever happened to the plan meanwhile.
-    return rollback_answer(trusting(invocation, project, lambda: project.rollback(plan_id, checkpoint)))
+    done = rollback_answer(trusting(invocation, project, lambda: project.rollback(plan_id, checkpoint)))
+    return done if yes else done.without_tables()

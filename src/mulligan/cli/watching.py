@@ -13,7 +13,7 @@ from mulligan.cli import glyphs
 from mulligan.cli.answer import Answer, Format, Line, Span
 from mulligan.cli.encode import harmless, harmless_lines
 from mulligan.cli.event_text import told
-from mulligan.cli.screen import Screen, can_draw
+from mulligan.cli.screen import Screen, can_draw, width
 from mulligan.cli.status_answer import status_answer
 from mulligan.cli.streams import lead_nowhere
 from mulligan.cli.times import ago, clock_time, lasting, running
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _PACE = 0.2  # seconds between two looks at whether something was recorded
 _LOOK = 1.0  # seconds after which one looks anyway: a process that is gone records nothing
 _LEAVES = "Ctrl-C leaves the plan running"
+_ENDS_LOOKING = "Ctrl-C ends the wait for it"
 _UNTOLD = (EventType.TOOL_CALLED, EventType.PRUNED)  # in a line of their own: the step that ended says it
 _MARKS = {
     StepStatus.DONE: (glyphs.DONE, "green"),
@@ -53,13 +54,21 @@ def watched(invocation: Invocation, project: Project, plan: str) -> Answer:
         else:
             _in_lines(project, looks)
     except KeyboardInterrupt:
+        left = _left(project.progress(plan_id))
         if invocation.format.is_document:
-            raise Interrupted(hint="the plan goes on; `mulligan plan status` shows where it stands") from None
-        return Answer(data=None, blocks=[Line("no longer watched; the plan goes on")], exit_code=130)
+            raise Interrupted(hint=f"{left}; `mulligan plan status` shows where it stands") from None
+        return Answer(data=None, blocks=[Line(f"no longer watched; {left}")], exit_code=130)
     except BrokenPipeError:
         lead_nowhere(sys.stdout)  # as `mulligan … | head` ends
         return Answer(data=None)
     return status_answer(project.status(plan_id), None, when=invocation.when)
+
+
+def _left(look: PlanProgress) -> str:
+    """What becomes of a plan that is no longer watched."""
+    if look.worked_on or look.is_over:
+        return "the plan goes on" if look.worked_on else "the plan has ended"
+    return f"nobody works on the plan: `mulligan plan execute {look.plan_id}` runs it"
 
 
 def _looks(project: Project, plan_id: PlanId) -> Iterator[PlanProgress]:
@@ -81,7 +90,7 @@ def _on_a_screen(looks: Iterator[PlanProgress]) -> None:
     drawn: list[tuple[Span, ...]] = []
     try:
         for look in looks:
-            rows = frame(look, datetime.now(UTC), screen.size.lines - 1)
+            rows = frame(look, datetime.now(UTC), lines=screen.size.lines - 1, columns=screen.room)
             if rows != drawn:
                 drawn = rows  # before it is: Ctrl-C may come in between
                 screen.update(b"", drawn)
@@ -92,15 +101,17 @@ def _on_a_screen(looks: Iterator[PlanProgress]) -> None:
     screen.update(b"", ())
 
 
-def frame(look: PlanProgress, now: datetime, lines: int) -> list[tuple[Span, ...]]:
-    """What a screen of so many lines shows of a plan; of many steps those around the one that runs."""
+def frame(look: PlanProgress, now: datetime, *, lines: int, columns: int) -> list[tuple[Span, ...]]:
+    """What a screen of that size shows of a plan; of many steps those around the one that runs."""
     attempt = f", attempt {look.attempt}" if look.attempt > 1 else ""
     state = f" is {look.phase}/{look.state}{attempt}"
     counts = f"{look.steps_done} of {len(look.steps)} steps done, last changed {ago(look.updated_at, now)}"
     if not look.worked_on:
         counts += "; nobody works on it yet"
-    title = (Span(f"plan {look.name}", "bold"), Span(state), Span(f"  {look.plan_id}", "dim"))
-    head = [title, (Span(counts, "dim"),)]
+    title = (Span(f"plan {look.name}", "bold"), Span(state))
+    id = Span(f"  {look.plan_id}", "dim")  # never cut, so that it can be copied
+    titles = [(*title, id)] if width((*title, id)) <= columns else [title, (id,)]
+    head = [*titles, (Span(counts, "dim"),)]
     children = [row for child in look.children for row in _child_rows(child, now, "    ")]
     checkpoints = [
         (
@@ -110,7 +121,7 @@ def frame(look: PlanProgress, now: datetime, lines: int) -> list[tuple[Span, ...
         )
         for c in look.checkpoints
     ]
-    foot = [*checkpoints, (Span(_LEAVES, "dim"),)]
+    foot = [*checkpoints, (Span(_LEAVES if look.worked_on else _ENDS_LOOKING, "dim"),)]
     room = max(3, lines - len(head) - len(foot) - len(children))
     return [*head, *_step_rows(look, now, room, children), *foot]
 

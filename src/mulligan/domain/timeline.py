@@ -40,6 +40,7 @@ class Timeline(Struct, frozen=True, kw_only=True):
     state: State
     attempt: int
     moments: tuple[Moment, ...]
+    older: int  # entries before them that were left out
     created_at: datetime
     updated_at: datetime
 
@@ -55,13 +56,14 @@ def timeline(
     events: Sequence[Event],
     groups: Sequence[GroupSummary],
     children: Mapping[str, Timeline],
+    limit: int | None,
 ) -> Timeline:
-    """The timeline of a plan from its log, or from the newest part of that."""
+    """The timeline of a plan from its log; of more than `limit` entries the newest."""
     depths = _depths(lines, events)
     live = {str(group.group_id): not group.superseded for group in groups}
     moments = list[Moment]()
     starts = dict[object, int]()  # where the step began that is under way, by its index
-    begun = len(events) > 0 and events[0].type is not EventType.PLAN_CREATED  # the older part was left out
+    begun = False
     for event, depth in zip(events, depths, strict=True):
         if (
             event.type in (EventType.TOOL_CALLED, *_ENDS)
@@ -99,13 +101,15 @@ def timeline(
     if plan.state is State.PROCESSING:
         for place in starts.values():
             moments[place] = replace(moments[place], under_way=True)
+    older = 0 if limit is None else max(0, len(moments) - limit)
     return Timeline(
         plan_id=plan.plan_id,
         name=plan.name,
         phase=plan.phase,
         state=plan.state,
         attempt=plan.attempt,
-        moments=tuple(moments),
+        moments=tuple(moments[older:]),
+        older=older,
         created_at=plan.created_at,
         updated_at=plan.updated_at,
     )

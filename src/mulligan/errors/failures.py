@@ -32,8 +32,7 @@ class StepFailed(Failed):
     message: ClassVar[str] = "step {step!r} failed: {reason}"
     hint: ClassVar[str] = (
         "`mulligan plan resume {plan_id}` tries it again from the checkpoint it went back to (with a mended plan file: "
-        "`--plan FILE`); to go on from what you mend by hand in the sandbox, keep it first: "
-        "`mulligan checkpoint create {plan_id} --label mended`"
+        "`--plan FILE`)"
     )
 
 

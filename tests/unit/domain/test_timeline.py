@@ -68,7 +68,7 @@ class History:
             for name in (self._groups if there is None else there)
         ]
         processing = replace(a_plan(), phase=Phase.EXECUTE, state=State.PROCESSING)
-        return timeline(processing, self.lines, self.events[-(newest or 0) :], groups, {})
+        return timeline(processing, self.lines, self.events, groups, {}, newest)
 
 
 def depths(history: History, newest: int | None = None) -> list[int]:
@@ -127,8 +127,11 @@ def test_a_step_that_was_left_in_its_middle_ended_elsewhere() -> None:
     assert [m.under_way for m in moments if m.event.type is EventType.STEP_STARTED] == [False, True]
 
 
-def test_a_step_whose_start_was_left_out_still_ends() -> None:
-    assert len(History().add("step:a called:a done:a").timeline(2).moments) == 2
+def test_a_limit_counts_what_is_shown() -> None:
+    history = History().add("group:a step:a called:a done:a note:x pruned:a")
+    for newest, shown, older in ((None, 3, 0), (1, 1, 2), (2, 2, 1), (9, 3, 0)):
+        limited = history.timeline(newest)
+        assert (len(limited.moments), limited.older) == (shown, older)
 
 
 def test_what_is_pruned_says_so_and_what_is_spared_is_live() -> None:
@@ -139,10 +142,6 @@ def test_what_is_pruned_says_so_and_what_is_spared_is_live() -> None:
 
 
 def test_steps_that_are_gone_on_with_are_told_from_those_that_begin() -> None:
-    moments = History().add("state:processing note:x state:queued state:processing").timeline().moments
-    assert [m.again for m in moments] == [True, False, False, True], "of a log whose beginning was left out"
-    created = Event(plan_id=PlanId("p"), seq=0, type=EventType.PLAN_CREATED, data={}, created_at=NOON)
-    history = History()
-    history.events.append(created)
-    moments = history.add("state:processing state:queued state:processing").timeline().moments
-    assert [m.again for m in moments] == [False, False, False, True]
+    history = History().add("state:processing note:x state:queued state:processing")
+    assert [m.again for m in history.timeline().moments] == [False, False, False, True]
+    assert [m.again for m in history.timeline(1).moments] == [True], "of a log whose beginning is left out"

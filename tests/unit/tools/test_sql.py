@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.tools.rows_table import rows_table
 from mulligan.adapters.tools.statements import divide
+from mulligan.domain.json_value import JsonObject
 from mulligan.domain.tool import ToolResult
 from mulligan.errors import PathEscapes, ToolFailed, ToolTimedOut
 from tests.databases import LOCKER, beside, program, rows, run_sql
+from tests.recording_host import RecordingHost
 
 Sql = Callable[..., ToolResult]
 
@@ -43,7 +46,9 @@ def failure(sql: Sql, *statements: str, **options: object) -> str:
     return failed.value.text
 
 
-def test_the_rows_of_the_last_statement_that_gives_any_are_the_output(sql: Sql, database: Path) -> None:
+def test_the_rows_of_the_last_statement_that_gives_any_are_the_output(
+    sql: Sql, database: Path, host: RecordingHost
+) -> None:
     result = sql(
         "SELECT 'not this one'",
         "INSERT INTO t VALUES (1), (2.5), (NULL), (x'00ff'), (9e999), (-9e999), (cast(x'ff41' as text))",
@@ -64,6 +69,25 @@ def test_the_rows_of_the_last_statement_that_gives_any_are_the_output(sql: Sql, 
     assert result.messages == ()
     assert sql("DELETE FROM t").output is None
     assert rows(database) == []
+    assert host.shown.decode().splitlines()[:6] == [
+        "a            id  id:1",
+        "base         1   3",
+        "1            2   3",
+        "2.5          3   3",
+        "NULL         4   3",
+        "base64:AP8=  5   3",
+    ]
+
+
+def test_few_rows_are_shown_none_of_them_wide_and_the_rest_is_counted() -> None:
+    rows: list[JsonObject] = [{"z": n, "a": "x" * 99 if n else "two\nlines \x1b[0m"} for n in range(22)]
+    title, first, second, *_, last = rows_table(rows, cut_off=False).splitlines()
+    assert (title, first) == ("z   a", "0   two\\nlines \\x1b[0m")
+    assert second == "1   " + "x" * 38 + ".."
+    assert last == "(2 more rows)"
+    assert rows_table(rows, cut_off=True).endswith("\n(at least 3 more rows)\n")
+    assert rows_table(rows[:20], cut_off=False).count("\n") == 21
+    assert rows_table([], cut_off=False) == "no rows\n"
 
 
 def test_a_failing_statement_leaves_nothing_of_those_before_it(sql: Sql, database: Path) -> None:

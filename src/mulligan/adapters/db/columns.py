@@ -34,6 +34,11 @@ def json_text(value: Json) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
+def json_as_given(value: Json) -> str:
+    """The same of what people look at in the order in which it came: the columns of a query."""
+    return json.dumps(value, separators=(",", ":"))
+
+
 def json_object(text: str) -> JsonObject:
     """A document that is an object, from a column."""
     return cast("JsonObject", json.loads(text))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import (
+    json_as_given,
     json_object,
     json_text,
     json_texts,
@@ -123,7 +124,7 @@ class SqlToolCallRepository:
                 call.resource,
                 json_text(dict(call.arguments)),
                 call.status,
-                json_text(call.output),
+                json_as_given(call.output),
                 json_text(call.detail),
                 call.error,
                 int(call.superseded),
@@ -140,7 +141,7 @@ class SqlToolCallRepository:
             (
                 call.done_seq,
                 call.status,
-                json_text(call.output),
+                json_as_given(call.output),
                 json_text(call.detail),
                 call.error,
                 call.duration_ms,

@@ -90,7 +90,7 @@ def steps(part: PlanReport) -> Markup:
 def _step(step: StepRecord, longest: int) -> Markup:
     return element(
         "li",
-        element("span", str(step.index + 1), class_="number"),
+        element("span", str(step.index), class_="number"),
         element("span", step.name, class_="name"),
         chip(step.status.value),
         _bar(step.duration_ms, longest),

@@ -123,7 +123,7 @@ def _checkpoint(happening: Happening, group: GroupOutline, scene: Scene) -> Draw
         element("span", "Checkpoint", class_="word"),
         element("strong", f"“{group.label}”") if group.label else None,
         element("code", group.type.value),
-        _group(group.group_id, scene),
+        _group(group.group_id, group.checkpoints[0].checkpoint_id, scene),
         _gone(superseded=group.superseded),
         clock(happening.at),
     )
@@ -180,7 +180,7 @@ def _state(happening: Happening, _scene: Scene) -> Markup:
 
 def _mended(happening: Happening, _scene: Scene) -> Markup:
     return _sentence(
-        happening, f"Went on with a mended plan file, from step {_number(happening.data, 'from_step') + 1}"
+        happening, f"Went on with a mended plan file, from step {_number(happening.data, 'from_step')}"
     )
 
 
@@ -205,7 +205,7 @@ def _resolved(happening: Happening, _scene: Scene) -> Markup:
 
 def _spawned(happening: Happening, scene: Scene) -> Markup:
     data = happening.data
-    verb = "is gone on with" if data.get("again") else "started"
+    verb = "went on" if data.get("again") else "started"
     return _sentence(happening, "Child plan ", _child(data, scene), f" {verb}")
 
 
@@ -221,9 +221,14 @@ def _child(data: JsonObject, scene: Scene) -> Markup:
     return scene.reference(f"{CHILD}{data['plan_id']}", str(data["name"]))
 
 
-def _group(group_id: str, scene: Scene) -> Markup:
-    """A group by as much of its id as an eye takes in; all of it for a pointer that rests on it."""
-    return scene.reference(f"{GROUP}{group_id}", f"{group_id[:_SHORT_ID]}…", class_="id", title=group_id)
+def _group(group_id: str, checkpoint_id: str, scene: Scene) -> Markup:
+    """A group by the id that commands show of it, that of its first checkpoint: as much as an eye takes in.
+
+    All of it is for a pointer that rests on it.
+    """
+    return scene.reference(
+        f"{GROUP}{group_id}", f"{checkpoint_id[:_SHORT_ID]}…", class_="id", title=checkpoint_id
+    )
 
 
 def _pruned_away(happening: Happening, _scene: Scene) -> Markup:
@@ -249,11 +254,9 @@ def _returned(happening: Happening, scene: Scene) -> Markup:
 
 
 def _where_to(data: JsonObject, scene: Scene) -> Markup:
-    step = _number(data, "step_index") + 1
     paths = counted(_number(data, "paths"), "path")
-    return joined(
-        " to checkpoint ", _group(str(data["group_id"]), scene), f", before step {step}; {paths} restored"
-    )
+    group = _group(str(data["group_id"]), str(data["checkpoint_id"]), scene)
+    return joined(" to checkpoint ", group, f" at step {_number(data, 'step_index')}; {paths} restored")
 
 
 def _corrected(happening: Happening, scene: Scene) -> Markup:

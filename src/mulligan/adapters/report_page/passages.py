@@ -63,7 +63,7 @@ def _step(start: Happening, passage: Passage, scene: Scene, heading: str) -> Mar
     took = cast("int | None", end.data.get("duration_ms")) if end else None
     head = element(
         heading,
-        element("span", str(cast("int", start.data["index"]) + 1), class_="number"),
+        element("span", str(start.data["index"]), class_="number"),
         element("span", str(start.data["step"]), class_="name"),
     )
     about = element(

@@ -13,6 +13,7 @@ from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS
 from mulligan.adapters.tools.paths import open_sandbox
 from mulligan.adapters.tools.printed import MEBIBYTE, Recorded
 from mulligan.adapters.tools.processes import Command, Launchers, Outcome
+from mulligan.adapters.tools.rows_table import rows_table
 from mulligan.adapters.tools.scratch import Scratch
 from mulligan.adapters.tools.statements import Statement, from_list, from_script
 from mulligan.domain.json_value import Json, JsonObject
@@ -75,7 +76,7 @@ class Sql:
             outcome = self._launchers.run(
                 "sql", request.plan_id, request.call_id, command, request.timeout, recorded
             )
-        return _result(outcome, len(statements))
+        return _result(outcome, len(statements), host)
 
 
 def _statements(request: ToolRequest) -> list[Statement]:
@@ -114,7 +115,7 @@ def _trusted_folder(request: ToolRequest) -> Path:
     return max(around, key=lambda path: len(path.parts), default=request.root.parent)
 
 
-def _result(outcome: Outcome, count: int) -> ToolResult:
+def _result(outcome: Outcome, count: int, host: StepHost) -> ToolResult:
     if outcome.exit_status != 0:
         stderr = outcome.stderr_tail.decode(errors="replace").strip()
         raise _failure(f"its process ended with status {outcome.exit_status}: {stderr[-500:]}")
@@ -123,13 +124,16 @@ def _result(outcome: Outcome, count: int) -> ToolResult:
         place = f"{answer['place']}: " if answer["place"] else ""
         raise _failure(f"{place}{answer['failed']}")
     detail: JsonObject = {"statements": count, "changes": answer["changes"]}
-    rows: Json = answer["rows"]
+    rows = cast("list[JsonObject] | None", answer["rows"])
+    if rows is None:
+        return ToolResult(output=None, detail=detail, messages=())
+    cut_off = bool(answer["cut_off"])
+    host.output(rows_table(rows, cut_off=cut_off).encode())
     messages: tuple[str, ...] = ()
-    if answer["cut_off"]:
-        kept = len(rows) if isinstance(rows, list) else 0
+    if cut_off:
         limit = f"at most {MOST_ROWS} rows and {MOST_BYTES // MEBIBYTE} MiB are"
-        messages = (f"only the first {kept} rows are recorded ({limit}): choose fewer with LIMIT",)
-    return ToolResult(output=rows, detail=detail, messages=messages)
+        messages = (f"only the first {len(rows)} rows are recorded ({limit}): choose fewer with LIMIT",)
+    return ToolResult(output=cast("Json", rows), detail=detail, messages=messages)
 
 
 def _failure(reason: str) -> ToolFailed:
