@@ -85,7 +85,7 @@ Feature: Runs that are cut off
     And the process noted as "held" is ended
     And the plan is "execute/queued"
     And the steps are done, pending
-    And the status says nothing of an error
+    And the status says that it was interrupted and the plan can go on
     When the plan is executed on
     Then it succeeds
     And it went on from step 1 and discarded something

@@ -47,6 +47,13 @@ def _(context):
     assert status["plan_id"] in status["error"]["hint"]
 
 
+@then("the status says that it was interrupted and the plan can go on")
+def _(context):
+    error = context.world.status()["error"]
+    assert error["message"] == "interrupted", error
+    assert error["recoverable"] is True
+
+
 @then("the status says nothing of an error")
 def _(context):
     assert context.world.status()["error"] is None

@@ -23,7 +23,7 @@ _mulligan_completion() {
             [[ $files != -c || -d $value ]] || type -P -- "$value" >/dev/null || continue  # no alias, no builtin
             [[ ${value##*/} != .mulligan || ${word##*/} == .* ]] || continue
             COMPREPLY+=("$value")
-        done < <(compgen $files -- "$word")
+        done < <(compgen $files -- "$word" | sort -u)  # a program may be in several folders
     elif [[ $word != [\"\']* ]]; then
         for kind in "${!COMPREPLY[@]}"; do
             printf -v value %q "${COMPREPLY[kind]}"
