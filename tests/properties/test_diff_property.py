@@ -10,8 +10,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mulligan.application.tree_diff import LARGEST_TEXT, DiffOptions, diff_trees
+from mulligan.application.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.diff import FileDiff, FileStatus, TreeDiff
+from mulligan.domain.line_diff import LARGEST_TEXT
 from tests.long_run import LONGER
 from tests.snapshot_world import new_store, take
 

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 from mulligan.application.merge_service import Merged, MergeRules, MergeService, OnOverlap
 from mulligan.application.run import Run
 from mulligan.application.telling import one_by_one
-from mulligan.application.tree_diff import LARGEST_TEXT, DiffOptions, diff_trees
+from mulligan.application.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.applying import RealChange
 from mulligan.domain.diff import FileDiff, FolderDiff
 from mulligan.domain.ids import GroupId, PlanId
 from mulligan.domain.intent import IntentKind
+from mulligan.domain.line_diff import LARGEST_TEXT
 from mulligan.domain.plan import Conflict
 from mulligan.domain.resource import ResourceType, Sandbox
 from mulligan.domain.snapshot import Root, Snapshot

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from mulligan.application.tree_diff import LARGEST_TEXT, DiffOptions, diff_trees
+from mulligan.application.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.correction import Correction, CorrectionMode
 from mulligan.domain.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
 from mulligan.domain.ids import PlanId
+from mulligan.domain.line_diff import LARGEST_TEXT
 from mulligan.domain.plan import Plan
 from mulligan.errors import CheckpointForeign, CheckpointNotFound, CheckpointsUnlike, CorrectionNotFound
 from mulligan.ports import Database, FoundCheckpoint, StoredTrees, Transaction

@@ -7,8 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.application.tree_diff import LARGEST_TEXT
-from mulligan.domain.git_patch import is_binary
+from mulligan.domain.line_diff import LARGEST_TEXT, is_binary
 from mulligan.domain.merge import (
     PathConflict,
     Renames,

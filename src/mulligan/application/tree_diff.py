@@ -15,7 +15,6 @@ from mulligan.domain.tree_difference import (
     beyond_patch,
 )
 
-LARGEST_TEXT = 32 * 1024 * 1024  # bytes of a file that is merged, or compared line by line
 _Read = Callable[[StoredContent], bytes]
 _Leaves = dict[str, TreeEntry]
 

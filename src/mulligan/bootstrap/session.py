@@ -9,7 +9,7 @@ from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from mulligan.adapters.tools.step_context import require_texts
+from mulligan.adapters.tools.step_context import checked_choice, require_texts
 from mulligan.application.session_run import kept
 from mulligan.boundaries import Check, guarded_by, guards
 from mulligan.domain.decision import Choice
@@ -151,11 +151,7 @@ class Session:
         **metadata: Any,
     ) -> str:
         """Record a choice inside a step, with the checkpoint that belongs to it; gives the decision's id."""
-        require_texts(question=question, chosen=chosen, rationale=rationale or "")
-        if isinstance(alternatives, str):
-            raise TypeError("alternatives must be a list of texts, not one text")
-        others = tuple(alternatives)
-        require_texts(**{f"alternatives[{at}]": other for at, other in enumerate(others)})
+        others = tuple(checked_choice(question, chosen, alternatives, rationale))
         choice = Choice(question=question, chosen=chosen, alternatives=others, rationale=rationale)
         with self._working():
             return self._opened.record_decision(choice, kept(metadata, "metadata"))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from mulligan.domain.line_diff import Change, changed_lines, lines_of
+from mulligan.domain.line_diff import Change, changed_lines, is_binary, lines_of
 
 _CONTEXT = 3  # equal lines around a change
 _NO_ID = b"0" * 40
@@ -38,11 +38,6 @@ class FilePatch(Struct, frozen=True):
     insertions: int | None  # None: binary
     deletions: int | None
     carries_content: bool  # False: the patch only says that it differs
-
-
-def is_binary(data: bytes) -> bool:
-    """Whether bytes are no text: they have a NUL in them."""
-    return b"\0" in data
 
 
 def patch_of(old: Version | None, new: Version | None, similarity: int, *, literal: bool) -> FilePatch:

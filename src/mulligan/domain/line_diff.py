@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from math import isqrt
 from typing import NamedTuple
 
+LARGEST_TEXT = 32 * 1024 * 1024  # bytes of a file that is merged, or compared line by line
 STEPS = 1_000_000  # of Myers' inner loop for one file: at most half a second
 
 
@@ -23,6 +24,11 @@ class Change(NamedTuple):
     old_end: int
     new_start: int
     new_end: int
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether bytes are no text: they have a NUL in them."""
+    return b"\0" in data
 
 
 class _Run(NamedTuple):

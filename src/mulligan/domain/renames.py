@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from mulligan.domain.git_patch import is_binary
-from mulligan.domain.line_diff import lines_of
+from mulligan.domain.line_diff import is_binary, lines_of
 from mulligan.domain.tree_difference import StoredContent, TreeEntry
 
 SIMILAR_FROM = 50  # percent of the larger file's bytes that stand, as whole lines, in both

@@ -13,6 +13,7 @@ from mulligan.domain.excerpt import Excerpt
 from mulligan.domain.ids import CallId, DecisionId, GroupId
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.rollback import Line, is_live, live_segments
+from mulligan.domain.timeline import lines_of_events
 from mulligan.domain.tool import ToolCall
 
 # What ends the step before it, beside the next step: the plan moves as a whole.
@@ -107,10 +108,7 @@ def _told(
     events: Sequence[Event], records: Records, lines: Sequence[Line], present_line: int
 ) -> Iterator[Happening]:
     segments = live_segments(lines, present_line, maxsize)
-    returns = sum(_starts_a_line(event) for event in events)
-    line = max(entry.line for entry in lines) - returns  # each return starts the next
-    for event in events:
-        line += _starts_a_line(event)
+    for event, line in zip(events, lines_of_events(lines, events), strict=True):
         about = records.of(event)
         record = about.call if isinstance(about, ShownCall) else about
         live = is_live(segments, line, event.seq) if record is None else not record.superseded
@@ -122,11 +120,6 @@ def _told(
             superseded=not live,
             about=about,
         )
-
-
-def _starts_a_line(event: Event) -> bool:
-    """Whether a line of history begins here: a return, or work that a correction appends."""
-    return event.type in (EventType.ROLLBACK, EventType.CORRECTION, EventType.RETURNED)
 
 
 def _passages(happenings: Iterable[Happening]) -> Iterator[Passage]:

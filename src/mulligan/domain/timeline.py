@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -50,6 +51,16 @@ def is_return(event: Event) -> bool:
     return event.type in _BEGIN_LINES and "group_id" in event.data
 
 
+def lines_of_events(lines: Sequence[Line], events: Sequence[Event]) -> list[int]:
+    """The line of history that each event of a log lies on; the log may lack its beginning.
+
+    Each return, and work that a correction appends, starts the next.
+    """
+    starts = [event.type in _BEGIN_LINES for event in events]
+    first = max(line.line for line in lines) - sum(starts)
+    return [first + count for count in accumulate(starts)]
+
+
 def timeline(
     plan: Plan,
     lines: Sequence[Line],
@@ -59,47 +70,13 @@ def timeline(
     limit: int | None,
 ) -> Timeline:
     """The timeline of a plan from its log; of more than `limit` entries the newest."""
-    depths = _depths(lines, events)
     live = {str(group.group_id): not group.superseded for group in groups}
-    moments = list[Moment]()
-    starts = dict[object, int]()  # where the step began that is under way, by its index
-    begun = False
-    for event, depth in zip(events, depths, strict=True):
-        if (
-            event.type in (EventType.TOOL_CALLED, *_ENDS)
-            and (place := _place(event, starts, moments)) is not None
-        ):
-            start = moments[place]
-            if start.depth == depth:
-                ends = event.type in _ENDS
-                moments[place] = replace(start, end=event) if ends else replace(start, call=event)
-                if ends:
-                    del starts[event.data["index"]]
-                continue
-        if event.type is EventType.PRUNED:
-            continue  # what is gone says so itself
-        group = str(event.data["group_id"]) if event.type is EventType.CHECKPOINT else None
-        works = event.type is EventType.PLAN_STATE and event.data["state"] == State.PROCESSING
-        if event.type is EventType.STEP_STARTED:
-            starts[event.data["index"]] = len(moments)
-        elif is_return(event) or event.type is EventType.PLAN_STATE:
-            starts.clear()
-        moments.append(
-            Moment(
-                event=event,
-                depth=depth,
-                live=not depth or (group is not None and live.get(group, False)),
-                call=None,
-                end=None,
-                under_way=False,
-                again=works and begun,
-                pruned=group is not None and group not in live,
-                child=children.get(str(event.data.get("plan_id"))) if _spawns(event) else None,
-            )
-        )
-        begun = begun or works
+    telling = _Telling(live, children)
+    for event, depth in zip(events, _depths(lines, events), strict=True):
+        telling.tell(event, depth)
+    moments = telling.moments
     if plan.state is State.PROCESSING:
-        for place in starts.values():
+        for place in telling.starts.values():
             moments[place] = replace(moments[place], under_way=True)
     older = 0 if limit is None else max(0, len(moments) - limit)
     return Timeline(
@@ -115,11 +92,62 @@ def timeline(
     )
 
 
-def _place(event: Event, starts: Mapping[object, int], moments: Sequence[Moment]) -> int | None:
-    """Where the step began that the event belongs to."""
-    if event.type in _ENDS:
-        return starts.get(event.data["index"])
-    return next((p for p in starts.values() if moments[p].event.data["step"] == event.data["step"]), None)
+class _Telling:
+    """Goes through a log, and puts what belongs to a step where the step began."""
+
+    def __init__(self, live: Mapping[str, bool], children: Mapping[str, Timeline]) -> None:
+        """`live` are the groups that are there, and whether they are on the present line."""
+        self.moments: list[Moment] = []
+        self.starts: dict[object, int] = {}  # where steps began that are under way, by their index
+        self._live = live
+        self._children = children
+        self._begun = False
+
+    def tell(self, event: Event, depth: int) -> None:
+        """Take the next event."""
+        if event.type is EventType.PRUNED or self._joined(event, depth):
+            return  # what is gone says so itself
+        if event.type is EventType.STEP_STARTED:
+            self.starts[event.data["index"]] = len(self.moments)
+        elif is_return(event) or event.type is EventType.PLAN_STATE:
+            self.starts.clear()
+        group = str(event.data["group_id"]) if event.type is EventType.CHECKPOINT else None
+        works = event.type is EventType.PLAN_STATE and event.data["state"] == State.PROCESSING
+        self.moments.append(
+            Moment(
+                event=event,
+                depth=depth,
+                live=not depth or (group is not None and self._live.get(group, False)),
+                call=None,
+                end=None,
+                under_way=False,
+                again=works and self._begun,
+                pruned=group is not None and group not in self._live,
+                child=self._children.get(str(event.data.get("plan_id"))) if _spawns(event) else None,
+            )
+        )
+        self._begun = self._begun or works
+
+    def _joined(self, event: Event, depth: int) -> bool:
+        """Put a step's call, or its end, where the step began; False: it stands by itself."""
+        place = self._place(event)
+        if place is None or self.moments[place].depth != depth:
+            return False
+        if event.type in _ENDS:
+            self.moments[place] = replace(self.moments[place], end=event)
+            del self.starts[event.data["index"]]
+        else:
+            self.moments[place] = replace(self.moments[place], call=event)
+        return True
+
+    def _place(self, event: Event) -> int | None:
+        """Where the step began that the event belongs to."""
+        if event.type in _ENDS:
+            return self.starts.get(event.data["index"])
+        if event.type is not EventType.TOOL_CALLED:
+            return None
+        begun = (p for p in self.starts.values() if self.moments[p].event.data["step"] == event.data["step"])
+        return next(begun, None)
 
 
 def _spawns(event: Event) -> bool:
@@ -136,7 +164,7 @@ def _depths(lines: Sequence[Line], events: Sequence[Event]) -> list[int]:
         return [0] * len(events)
     newest = max(line.line for line in lines)
     live_up_to = [{s.line: s.up_to_seq for s in live_segments(lines, n + 1, _NEVER)} for n in range(newest)]
-    placed = list(_placed(lines, events, newest))
+    placed = list(_placed(lines, events))
     depths = [0] * len(events)
     begun_depth = dict[int, int]()  # of what began each line
     for index in range(len(events) - 1, -1, -1):  # what leaves something behind comes after it
@@ -150,17 +178,11 @@ def _depths(lines: Sequence[Line], events: Sequence[Event]) -> list[int]:
     return depths
 
 
-def _placed(lines: Sequence[Line], events: Sequence[Event], newest: int) -> Iterator[tuple[int, int]]:
+def _placed(lines: Sequence[Line], events: Sequence[Event]) -> Iterator[tuple[int, int]]:
     """The line of each event, and its sequence number there: of a checkpoint that a line began from, its group's."""
-    begun = [event for event in events if event.type in _BEGIN_LINES]
-    line = newest - len(begun)
+    placed = list(zip(events, lines_of_events(lines, events), strict=True))
     forks = {entry.line: entry.fork_seq for entry in lines}
-    begun_from = {
-        event.data["group_id"]: forks[line + number]
-        for number, event in enumerate(begun, start=1)
-        if is_return(event)
-    }
-    for event in events:
-        line += event.type in _BEGIN_LINES
+    begun_from = {event.data["group_id"]: forks[line] for event, line in placed if is_return(event)}
+    for event, line in placed:
         seq = begun_from.get(event.data["group_id"]) if event.type is EventType.CHECKPOINT else None
         yield line, event.seq if seq is None else seq

@@ -2,9 +2,10 @@
 
 import pytest
 
-from mulligan.application.tree_diff import LARGEST_TEXT, DiffOptions, diff_trees
+from mulligan.application.tree_diff import DiffOptions, diff_trees
 from mulligan.domain import renames
 from mulligan.domain.diff import TreeDiff
+from mulligan.domain.line_diff import LARGEST_TEXT
 from mulligan.domain.snapshot import ObjectId
 from mulligan.domain.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
 

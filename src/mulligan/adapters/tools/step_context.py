@@ -62,11 +62,7 @@ class StepContext:
         **metadata: Any,
     ) -> str:
         """Record a choice with the checkpoint that belongs to it; gives the decision's id."""
-        require_texts(question=question, chosen=chosen, rationale=rationale or "")
-        if isinstance(alternatives, str):
-            raise TypeError("alternatives must be a list of texts, not one text")
-        others = list(alternatives)
-        require_texts(**{f"alternatives[{at}]": other for at, other in enumerate(others)})
+        others = checked_choice(question, chosen, alternatives, rationale)
         choice = {"question": question, "chosen": chosen, "alternatives": others, "rationale": rationale}
         return self._ask("record_decision", {"choice": choice, "metadata": metadata})
 
@@ -104,6 +100,18 @@ class StepContext:
         if max_parallel is not None:
             subplans["max_parallel"] = max_parallel
         return self._ask("spawn", {"subplans": subplans})
+
+
+def checked_choice(
+    question: str, chosen: str, alternatives: Iterable[str], rationale: str | None
+) -> list[str]:
+    """Refuse what cannot be recorded of a choice; gives its alternatives."""
+    require_texts(question=question, chosen=chosen, rationale=rationale or "")
+    if isinstance(alternatives, str):
+        raise TypeError("alternatives must be a list of texts, not one text")
+    others = list(alternatives)
+    require_texts(**{f"alternatives[{at}]": other for at, other in enumerate(others)})
+    return others
 
 
 def require_texts(**values: object) -> None:

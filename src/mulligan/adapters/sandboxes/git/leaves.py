@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from mulligan.adapters.sandboxes.git.trees import Leaf
-from mulligan.domain.git_patch import is_binary
+from mulligan.domain.line_diff import is_binary
 from mulligan.domain.text_merge import merge_texts
 
 _FILES = frozenset({b"100644", b"100755"})
