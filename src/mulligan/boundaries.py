@@ -191,6 +191,12 @@ ACTS: dict[str, tuple[str, str, str]] = {
     "apply.drop": (_NONE, "real resources put back, and the intent: the next claim does so again", "all as it was"),
     "restore.stage": (_SYNC, "files in a room; the tree is untouched", "one file more in the room"),
     "restore.stage_sync": (_SYNC, "files in a room; the real tree is untouched", "the same, durable"),
+    "aside.make": (_NAMES, "a real tree untouched", "an empty aside; the next restore of a real tree clears it"),
+    "aside.clear": (
+        _GOES,
+        "an aside that holds nothing but what is stored; the next restore of a real tree clears it",
+        "no aside",
+    ),
     "restore.remove": (
         _GOES,
         "a tree in between; the intent is open and the next claim restores again",

@@ -8,7 +8,7 @@ import pytest
 
 from mulligan.boundaries import watch
 from mulligan.domain.event import Event, EventType
-from mulligan.errors import ChangedMeanwhile, PlanAlreadyComplete, ResourceUnsuitable, RestoreIncomplete
+from mulligan.errors import ChangedMeanwhile, PlanAlreadyComplete, ResourceUnsuitable
 from tests.applied import Applying, complete, write
 from tests.faults.projects import project_in
 from tests.git_world import run_git
@@ -240,10 +240,17 @@ def test_a_return_in_place_that_lies_cut_off_waits_for_a_git_command_and_is_not_
 def test_a_return_in_place_does_not_replace_what_is_staged_while_it_goes_on(in_place: Path) -> None:
     real = in_place / "real"
     at("restore.place", lambda: run_git(real, "rm", "-q", "--cached", "other"))
-    with pytest.raises(RestoreIncomplete) as stopped:
+    with pytest.raises(ChangedMeanwhile) as stopped:
         project_in(in_place).rollback("p", "first")
     assert str(real / ".git" / "index") in stopped.value.text
     assert "other" not in run_git(real, "ls-files").split()
+    assert project_in(in_place).status("p").state == "complete", "it was taken back"
+    assert run_git(real, "status", "--porcelain").splitlines() == [
+        "D  gone",
+        "D  other",
+        "M  text",
+        "?? other",
+    ]
     run_git(real, "add", "other")
     project_in(in_place).rollback("p", "first")
     assert run_git(real, "status", "--porcelain") == ""

@@ -14,14 +14,7 @@ from mulligan.domain.placement import lie_together, sidecars
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange
-from mulligan.errors import (
-    ChangedMeanwhile,
-    MulliganError,
-    PlanTakenOver,
-    RestoreFailed,
-    RestoreIncomplete,
-    SandboxMissing,
-)
+from mulligan.errors import SandboxMissing
 from mulligan.ports import SandboxKinds, SnapshotStore
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
@@ -90,14 +83,18 @@ class CheckpointManager:
                 leaving |= {sandbox.path, *sidecars(sandbox.path)}
         return changes
 
-    def restore(self, run: Run, group: Stored) -> Changes:
-        """Make every sandbox exactly what the group holds. Cut off anywhere, running it again completes it."""
+    def restore(self, run: Run, group: Stored, known: Stored) -> Changes:
+        """Make every sandbox exactly what the group holds. Cut off anywhere, running it again completes it.
+
+        Of real resources only what is `known` is replaced, because it is kept: ChangedMeanwhile at anything else.
+        """
         self.require(run.sandboxes)
         run.still = None
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
         for sandbox in one_by_one(self._in_order(run.sandboxes, group), "resources restored", run.observer):
             snapshot = group.snapshot_of(sandbox.resource)
-            changes[sandbox.resource] = self._kinds.of(sandbox).restore(sandbox, snapshot, run.observer)
+            kept = known.snapshot_of(sandbox.resource) if sandbox.strategy is Strategy.IN_PLACE else None
+            changes[sandbox.resource] = self._kinds.of(sandbox).restore(sandbox, snapshot, run.observer, kept)
         return changes
 
     def _in_order(self, sandboxes: Sequence[Sandbox], group: Stored) -> list[Sandbox]:
@@ -116,35 +113,6 @@ class CheckpointManager:
         snapshot = group.snapshot_of(database.resource)
         return _goes(self._kinds.of(database).compare(database, snapshot))
 
-    def restore_or_undo(self, run: Run, group: Stored, before: Stored) -> Changes:
-        """Restore the group; on any failure bring every sandbox back to `before`, so that it is all or none."""
-        try:
-            return self.restore(run, group)
-        except (SandboxMissing, PlanTakenOver):
-            raise  # seen before anything is touched, or no longer ours to touch
-        except ChangedMeanwhile as changed:  # by others, while it went on: going back would take that away
-            paths = ", ".join(s.path for s in run.sandboxes)
-            raise RestoreIncomplete(
-                path=paths, plan_id=run.plan.plan_id, reason=changed.text, hint=changed.next_step
-            ) from changed
-        except MulliganError as failure:
-            self.undo(run, before, failure)
-            if isinstance(failure, RestoreFailed):
-                hint = "everything is as it was before; mend the cause, then try again"
-                raise RestoreFailed(hint=hint, **failure.facts) from failure
-            raise
-
-    def undo(self, run: Run, before: Stored, failure: MulliganError) -> None:
-        """Bring every sandbox back to what it was before something failed."""
-        try:
-            self.restore(run, before)
-        except PlanTakenOver:
-            raise
-        except MulliganError as worse:
-            raise RestoreIncomplete(
-                path=", ".join(s.path for s in run.sandboxes), plan_id=run.plan.plan_id, reason=worse.text
-            ) from failure
-
     def changed_since(self, run: Run, before: tuple[Capture, ...]) -> tuple[str, ...]:
         """The paths in which the sandboxes differ from what they held before."""
         found: list[str] = []
@@ -154,6 +122,10 @@ class CheckpointManager:
                 differences = self._store.difference(old.snapshot.roots[0], new.snapshot.roots[0])
                 found += [f"{sandbox.resource}: {difference.path}" for difference in differences]
         return tuple(found)
+
+    def recover(self, run: Run) -> tuple[str, ...]:
+        """Put back what a killed process had taken out of real things and was not its own; return where it is now."""
+        return tuple(path for sandbox in run.sandboxes for path in self._kinds.of(sandbox).recover(sandbox))
 
     def changed_by_others(self, run: Run, target: Stored, before: Stored) -> tuple[str, ...]:
         """What others put into a real thing while a return from one group to another lay cut off."""

@@ -7,6 +7,7 @@ from msgspec import Struct
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.merge_service import MergeRules, MergeService, OnOverlap
 from mulligan.application.run import Run
+from mulligan.domain.applying import Snapshots
 from mulligan.domain.plan import Conflict
 from mulligan.domain.resource import ResourceType, Sandbox
 from mulligan.domain.snapshot import Root, Snapshot
@@ -112,7 +113,8 @@ class ChildMerging:
             conflicts = tuple(c for result in results.values() for c in result.conflicts)
             if conflicts and rules.on_overlap is OnOverlap.STOP:
                 return MergedChild(paths=0, conflicts=conflicts, notes=())
-            changes = self._manager.restore(run, _Results(results))
+            ours = Snapshots({each.sandbox.resource: each.ours for each in sides})
+            changes = self._manager.restore(run, _Results(results), ours)
             notes = tuple(note for each in sides for note in self._not_carried_over(each))
         return MergedChild(paths=sum(map(len, changes.values())), conflicts=conflicts, notes=notes)
 

@@ -40,6 +40,7 @@ from mulligan.errors import (
     ResourceUnsuitable,
     RestoreFailed,
     RestoreIncomplete,
+    SystemFailed,
     UsageWrong,
 )
 from mulligan.ports import Clock, Database, Observer, SandboxKinds, SnapshotStore, Transaction
@@ -130,7 +131,7 @@ class PlanApplyService:
         except KeyboardInterrupt:
             self._real_changes.take_back(run, intent)
             raise Interrupted(plan_id=plan_id, hint=_again(plan_id)) from None
-        except MulliganError as exc:
+        except Exception as exc:
             self._real_changes.take_back(run, intent)
             raise as_it_was(exc) from exc
         return prepared
@@ -167,7 +168,7 @@ class PlanApplyService:
         """What a real thing is, or will be once what was cut off is taken back."""
         for change in cut_off:
             if change.real.resource == real.resource:
-                return self._real_changes.way_back(run, change)[0]
+                return self._real_changes.way_back(run, change)
         return self._kinds.of(real).capture(real, run.observer).snapshot
 
     def _prepare(self, run: Run, reals: Sequence[Sandbox], wishes: ApplyWishes) -> Prepared:
@@ -246,11 +247,11 @@ def copies(sandboxes: Sequence[Sandbox]) -> list[Sandbox]:
     return [sandbox for sandbox in sandboxes if sandbox.strategy is not Strategy.IN_PLACE]
 
 
-def as_it_was(failure: MulliganError) -> MulliganError:
-    """A failure after which everything was put back, with that said."""
-    if isinstance(failure, RestoreFailed):
-        hint = "every real resource is as it was before; mend the cause, then try again"
-        return RestoreFailed(hint=hint, **failure.facts)
+def as_it_was(failure: Exception) -> Exception:
+    """Return a failure after which everything was put back, with that said."""
+    if isinstance(failure, (RestoreFailed, SystemFailed)):
+        hint = "every real resource is as it was before; fix the cause, then try again"
+        return type(failure)(hint=hint, **failure.facts)
     return failure
 
 

@@ -22,7 +22,6 @@ from mulligan.domain.text_merge import Labels
 from mulligan.errors import (
     Interrupted,
     LocationChanged,
-    MulliganError,
     NothingApplied,
     PlanCancelled,
     PlanTakenOver,
@@ -88,7 +87,7 @@ class PlanUnapplyService:
                 self._real_changes.take_back(run, intent)
                 hint = f"nothing is taken back; try again with `mulligan plan unapply {plan_id}`"
                 raise Interrupted(plan_id=plan_id, hint=hint) from None
-            except MulliganError as exc:
+            except Exception as exc:
                 self._real_changes.take_back(run, intent)
                 raise as_it_was(exc) from exc
             self._let_go(run, applied)
@@ -122,7 +121,7 @@ class PlanUnapplyService:
             kind = self._kinds.of(real)
             kind.refuse_apply(real, commit=change.commit is not None)
             if real.resource in halfway:
-                ours = self._real_changes.way_back(run, halfway[real.resource])[0]
+                ours = self._real_changes.way_back(run, halfway[real.resource])
             else:
                 ours = kind.capture(real, run.observer).snapshot
             wanted.append(

@@ -12,23 +12,20 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager
-from mulligan.application.merge_service import MergeRules, MergeService, OnOverlap
 from mulligan.application.real_places import refuse_taken, refuse_under_way
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
+from mulligan.application.way_back_service import Way, WayBackService
 from mulligan.boundaries import act
-from mulligan.domain.applying import RealChange, Snapshots, left_halfway
+from mulligan.domain.applying import RealChange, Snapshots
 from mulligan.domain.event import EventType
 from mulligan.domain.ids import IntentId
 from mulligan.domain.intent import Intent, IntentKind
 from mulligan.domain.plan import Phase, Plan, State
 from mulligan.domain.resource import ResourceType, Sandbox
-from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.text_merge import Labels
-from mulligan.errors import ChangedMeanwhile, MulliganError, RestoreIncomplete
+from mulligan.domain.snapshot import Snapshot
+from mulligan.errors import ChangedMeanwhile, MulliganError, PlanTakenOver, RestoreIncomplete
 from mulligan.ports import Clock, Database, Ids, SandboxKinds, SnapshotStore, Transaction
-
-_SIDES = Labels(ours="others", theirs="taking it back")
 
 
 class RealChangeService:
@@ -41,7 +38,7 @@ class RealChangeService:
         store: SnapshotStore,
         kinds: SandboxKinds,
         manager: CheckpointManager,
-        merges: MergeService,
+        ways: WayBackService,
         recorder: Recorder,
         ids: Ids,
         clock: Clock,
@@ -51,7 +48,7 @@ class RealChangeService:
         self._store = store
         self._kinds = kinds
         self._manager = manager
-        self._merges = merges
+        self._ways = ways
         self._recorder = recorder
         self._ids = ids
         self._clock = clock
@@ -93,7 +90,8 @@ class RealChangeService:
             hint = "nothing was touched; run the command again"
             raise ChangedMeanwhile(plan_id=run.plan.plan_id, paths=", ".join(others), hint=hint)
         written = Snapshots({change.real.resource: change.written for change in changes})
-        return self._manager.restore(over(run, [change.real for change in changes]), written)
+        before = Snapshots({change.real.resource: change.before for change in changes})
+        return self._manager.restore(over(run, [change.real for change in changes]), written, before)
 
     def settle(
         self, run: Run, intent: Intent, plan: Plan, entry: Entry, also: Callable[[Transaction], None]
@@ -119,10 +117,13 @@ class RealChangeService:
         told: list[str] = []
         try:
             if changes:
-                told = self._put_back(run, changes)
-        except MulliganError as exc:
+                told = self._ways.take(over(run, [c.real for c in changes]), [_way(c) for c in changes])
+        except PlanTakenOver:
+            raise
+        except Exception as exc:
             paths = ", ".join(change.real.path for change in changes)
-            raise RestoreIncomplete(path=paths, plan_id=run.plan.plan_id, reason=exc.text) from exc
+            reason = exc.text if isinstance(exc, MulliganError) else str(exc)
+            raise RestoreIncomplete(path=paths, plan_id=run.plan.plan_id, reason=reason) from exc
         self._drop(run, intent, told)
 
     def finish(self, run: Run, intent: Intent) -> None:
@@ -133,21 +134,9 @@ class RealChangeService:
         if began:
             run.told.append(f"an {intent.kind.value} that was cut off was taken back")
 
-    def way_back(self, run: Run, change: RealChange) -> tuple[Snapshot, tuple[str, ...]]:
-        """What a real resource is to become when a change is taken back, and what of others stays as it is."""
-        kind = self._kinds.of(change.real)
-        present = kind.capture(change.real, run.observer).snapshot
-        if change.real.type is ResourceType.SQLITE:
-            known = (change.before, change.written)
-            # Bytes first: to compare contents copies are needed, for which a full disk has no room.
-            if any(map(present.same_as, known)) or any(kind.same(change.real, present, s) for s in known):
-                return change.before, ()
-            return present, (change.real.path,)
-        files, left = self._files_back(change, present)
-        if files.id == change.before.roots[0].id:
-            files = change.before.roots[0]  # with all its times
-        besides, moved = kind.taken_back(change.real, present, change.written, change.before)
-        return Snapshot((files, *besides)), (*(f"{change.real.path}/{path}" for path in left), *moved)
+    def way_back(self, run: Run, change: RealChange) -> Snapshot:
+        """What a real resource is to become when a change is taken back; what others did since stays."""
+        return self._ways.target(run, _way(change))[0]
 
     def _changed(self, run: Run, change: RealChange) -> list[str]:
         """Where a real resource is not what it was when it was kept."""
@@ -158,28 +147,6 @@ class RealChangeService:
         files = self._store.difference(change.before.roots[0], present.roots[0])
         moved = kind.moved(change.real, change.before, present)
         return [*(posixpath.join(folder, d.path) for d in files), *moved]
-
-    def _put_back(self, run: Run, changes: Sequence[RealChange]) -> list[str]:
-        real = over(run, [change.real for change in changes])
-        self._manager.require(real.sandboxes)
-        targets: dict[str, Snapshot] = {}
-        told: list[str] = []
-        with self._store.hold():
-            for change in changes:
-                targets[change.real.resource], left = self.way_back(run, change)
-                told += [f"{path} was changed by others meanwhile and is left as it is" for path in left]
-            self._manager.restore(real, Snapshots(targets))
-        return told
-
-    def _files_back(self, change: RealChange, present: Snapshot) -> tuple[Root, list[str]]:
-        """The files without the change: what others did since stays, and where that cannot be, so does all of it."""
-        before, written, here = (s.roots[0] for s in (change.before, change.written, present))
-        edits = left_halfway(self._store.difference(before, here), self._store.difference(written, here))
-        if edits:
-            here = self._store.graft(here, edits, 0)
-        rules = MergeRules(names=_SIDES, on_overlap=OnOverlap.STOP, included=None)
-        merged = self._merges.merge(written, here, before, rules)
-        return merged.files, [conflict.path for conflict in merged.conflicts]
 
     def _drop(self, run: Run, intent: Intent, told: Sequence[str]) -> None:
         now = self._clock.now()
@@ -200,3 +167,7 @@ class RealChangeService:
 def over(run: Run, reals: Sequence[Sandbox]) -> Run:
     """The same run over the real resources."""
     return replace(run, sandboxes=tuple(reals), pending=[], added_bytes={}, still=None)
+
+
+def _way(change: RealChange) -> Way:
+    return Way(sandbox=change.real, before=change.before, written=change.written)

@@ -22,6 +22,7 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.settings_source import SettingsSource
 from mulligan.application.undo_service import UndoService
+from mulligan.application.way_back_service import WayBackService
 from mulligan.boundaries import act
 from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, Reason
 from mulligan.domain.correction import Correction, intervention, line_that_tells
@@ -89,6 +90,7 @@ class ReturnService:
         database: Database,
         store: SnapshotStore,
         manager: CheckpointManager,
+        ways: WayBackService,
         checkpoints: CheckpointService,
         undos: UndoService,
         children: ChildPlans,
@@ -103,6 +105,7 @@ class ReturnService:
         self._database = database
         self._store = store
         self._manager = manager
+        self._ways = ways
         self._checkpoints = checkpoints
         self._undos = undos
         self._children = children
@@ -134,7 +137,7 @@ class ReturnService:
             raise
         except RestoreIncomplete:
             raise  # neither before nor after: the intent stays open
-        except MulliganError:
+        except Exception:
             self._give_up(run, intent, ())
             raise
 
@@ -157,6 +160,9 @@ class ReturnService:
             self._give_up(run, intent, ())
             return
         before = self._kept(intent)
+        run.told += [
+            f"{path} was saved by others meanwhile and is kept" for path in self._manager.recover(run)
+        ]
         try:
             self._carry_out(run, intent, before)
         except (
@@ -181,7 +187,7 @@ class ReturnService:
         """Leave nothing of what a process that died had done; what stops that keeps the intent open."""
         with suppress(SnapshotDamaged):  # neither way gets better
             self._refuse_changes_of_others(run, intent, before)
-            self._manager.restore(run, before)
+            self._manager.restore(run, before, self._group(str(intent.data["target"])))
 
     def _refuse_changes_of_others(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> None:
         """Refuse to restore a real thing that someone changed since the group that keeps it was taken."""
@@ -245,14 +251,14 @@ class ReturnService:
         self._toolbox.forget_processes()
         self._refuse_changes_of_others(run, intent, before)  # since they were kept, and while undos ran
         if before is None:
-            changes = self._manager.restore(run, target)
+            changes = self._manager.restore(run, target, target)  # no real thing is among the sandboxes
         else:
-            changes = self._manager.restore_or_undo(run, target, before)
+            changes = self._ways.restore_or_undo(run, target, before)
         try:
             self._settle(run, intent, target, changes)
         except DatabaseUnusable as exc:
             if before is not None:  # else the intent stays open, and whoever claims the plan next settles it
-                self._manager.undo(run, before, exc)
+                self._ways.undo(run, target, before, exc)
             raise
         return Returned(changes=changes, before=before, not_undone=not_undone)
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mulligan.application.sandbox_service import SandboxService
     from mulligan.application.sweep_service import SweepService
     from mulligan.application.undo_service import UndoService
+    from mulligan.application.way_back_service import WayBackService
 
 
 class Machinery(Foundation):
@@ -110,6 +111,14 @@ class Machinery(Foundation):
         )
 
     @cached_property
+    def _ways(self) -> WayBackService:
+        from mulligan.application.way_back_service import WayBackService
+
+        return WayBackService(
+            store=self._store, kinds=self._kinds, manager=self._manager, merges=lambda: self._merges
+        )
+
+    @cached_property
     def _returns(self) -> ReturnService:
         from mulligan.application.correction_records import CorrectionRecords
         from mulligan.application.return_service import ReturnService
@@ -118,6 +127,7 @@ class Machinery(Foundation):
             database=self.database,
             store=self._store,
             manager=self._manager,
+            ways=self._ways,
             checkpoints=self._checkpoints,
             undos=self._undos,
             children=self._children,
@@ -150,7 +160,7 @@ class Machinery(Foundation):
             store=self._store,
             kinds=self._kinds,
             manager=self._manager,
-            merges=self._merges,
+            ways=self._ways,
             recorder=self._recorder,
             ids=self._ids,
             clock=self._clock,

@@ -9,6 +9,7 @@ from mulligan.domain.resource import Resource, ResourceType
 PROJECT_HOME = ".mulligan"
 
 _SIDECARS = ("-wal", "-shm", "-journal")  # files that belong to a SQLite database
+_LONGEST_PART = 48  # of a name that gets an ending: with four bytes a letter both fit into what systems allow
 _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
@@ -102,3 +103,8 @@ def spare_name(random: bytes) -> str:
 def is_spare_name(name: str) -> bool:
     """Whether a restore that was cut off may have given this name."""
     return re.fullmatch(rf"{re.escape(PROJECT_HOME)}-[0-9a-f]{{16}}", name) is not None
+
+
+def kept_name(name: str, random: bytes) -> str:
+    """A name for something of others whose own name is taken; it is never removed."""
+    return f"{name[:_LONGEST_PART]}{PROJECT_HOME}-kept-{random.hex()}"

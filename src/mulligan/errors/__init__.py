@@ -40,7 +40,7 @@ MulliganError
 │   ├── CheckpointForeign · CheckpointNotATarget · CheckpointNeeded · CheckpointsUnlike
 │   ├── DecisionSuperseded · DecisionOutOfReach · NothingToChoose · NothingToAppend
 │   ├── RollbackDisabled · NothingToUndo · SandboxMissing
-│   ├── ApplyUnderWay · LocationChanged · NothingApplied · ChangedMeanwhile · LocationTaken
+│   ├── ApplyUnderWay · LocationChanged · NothingApplied · ChangedMeanwhile · TreeChanged · FileInUse · LocationTaken
 │   ├── ConfinementImpossible   `sandbox.isolate: required` where it cannot be
 │   ├── ResourceUnsuitable · CheckoutUnready · PathEscapes · PathReserved · TargetExists
 │   ├── ToolNotCheckpointable · ToolArgumentsUnfit · ToolsUntrusted · ToolsUnsafe
@@ -102,6 +102,7 @@ from mulligan.errors.refused_places import (
     ConfinementImpossible,
     DatabaseForeign,
     DatabaseTooNew,
+    FileInUse,
     LocationChanged,
     LocationTaken,
     PathEscapes,
@@ -118,6 +119,7 @@ from mulligan.errors.refused_places import (
     ToolsUnsafe,
     ToolsUntrusted,
     ToolUnknown,
+    TreeChanged,
 )
 from mulligan.errors.refused_plans import (
     Ambiguous,
@@ -195,6 +197,7 @@ __all__ = [
     "DecisionSuperseded",
     "Declined",
     "Failed",
+    "FileInUse",
     "InternalError",
     "Interrupted",
     "LocationChanged",
@@ -258,6 +261,7 @@ __all__ = [
     "ToolsUnsafe",
     "ToolsUntrusted",
     "TransitionIllegal",
+    "TreeChanged",
     "TreeUnsteady",
     "UsageWrong",
 ]

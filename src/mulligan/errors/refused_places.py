@@ -90,6 +90,22 @@ class ChangedMeanwhile(Refused):
     )
 
 
+class TreeChanged(Refused):
+    """Others changed paths of a real tree while it was being restored; what they wrote was kept."""
+
+    message: ClassVar[str] = "others changed these paths while they were being restored: {paths}"
+    hint: ClassVar[str] = "nothing that they wrote was touched; run the command again"
+
+
+class FileInUse(Refused):
+    """A program has a file open for writing that is about to be replaced or removed."""
+
+    message: ClassVar[str] = "{paths}: open for writing in {holders}"
+    hint: ClassVar[str] = (
+        "close the file there or stop that program, then run the command again; nothing was touched"
+    )
+
+
 class PathEscapes(Refused):
     """A path that would lead outside the sandbox."""
 

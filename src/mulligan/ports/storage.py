@@ -121,13 +121,27 @@ class SnapshotStore(StoredTrees, Protocol):
         """
         ...
 
-    def restore(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> tuple[PathChange, ...]:
+    def restore(
+        self, snapshot: Snapshot, tree: WorkingTree, observer: Observer, known: Snapshot | None = None
+    ) -> tuple[PathChange, ...]:
         """Make the tree exactly what the snapshot holds, and say what was touched, sorted.
+
+        In a real tree nothing is replaced or removed but what `known` holds there (None: what the restore itself
+        finds first). TreeChanged where something else is there, at whatever instant it came: it stays, or is put
+        back, and the tree may be in between. FileInUse, with nothing touched, where a program has a file open for
+        writing that would lose its name.
 
         All that is needed is read and verified first: a damaged snapshot is refused with nothing touched.
         The folder is made when it is missing. Only what differs is touched; untouched files keep inode and
         mtime. What the tree has that no snapshot can hold stays. Cut off anywhere, running it again
         completes it.
+        """
+        ...
+
+    def recover(self, tree: WorkingTree) -> tuple[str, ...]:
+        """Put back what a killed restore had taken out of a real tree and was not its own; return where it is now.
+
+        Repeatable. To be called before anything is decided by what the tree holds.
         """
         ...
 
@@ -228,8 +242,18 @@ class SandboxKind(Protocol):
         """
         ...
 
-    def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
-        """Make the working copy exactly what the snapshot holds; idempotent."""
+    def restore(
+        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+    ) -> tuple[PathChange, ...]:
+        """Make the working copy exactly what the snapshot holds; idempotent.
+
+        In a real thing only what `known` holds is replaced: ChangedMeanwhile where others were there, whose work
+        stays. None: what the restore itself finds may be replaced.
+        """
+        ...
+
+    def recover(self, sandbox: Sandbox) -> tuple[str, ...]:
+        """Put back what a killed restore had taken out of a real thing and was not its own; return where it is now."""
         ...
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.snapshots import restore
+from mulligan.adapters.snapshots import real_tree, restore
 from tests.snapshot_world import Watcher, new_store, tree_at
 
 SOMEONE = 12345
@@ -52,6 +52,7 @@ def test_new_bytes_are_on_disk_before_they_replace_a_users_file(
         seen.append((folder / "file").read_text())
         sync(fd)
 
-    monkeypatch.setattr(restore, "sync_filesystem", note)
+    for module in (restore, real_tree):
+        monkeypatch.setattr(module, "sync_filesystem", note)
     store.restore(snapshot, tree, Watcher())
     assert seen == (["new and longer", "old"] if real else ["old"])

@@ -74,7 +74,9 @@ class DirectorySandboxes(Private):
         self._must_exist(sandbox)
         return self._store.compare(snapshot, replace(self._tree(sandbox), leaving=leaving))
 
-    def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
+    def restore(
+        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+    ) -> tuple[PathChange, ...]:
         """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
         return self._restore(sandbox, snapshot, observer)

@@ -6,8 +6,9 @@ from pathlib import Path
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes, real_tree, sandbox_of
 from mulligan.domain.resource import Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture
+from mulligan.domain.store_report import Capture, PathChange
 from mulligan.domain.tree_difference import changed_by_others
+from mulligan.errors import ChangedMeanwhile, TreeChanged
 from mulligan.ports import Observer, SandboxOrder, WorkingTree
 
 
@@ -34,6 +35,20 @@ class InPlaceFolders(DirectorySandboxes):
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """The real folder's tree."""
         return (self._tree(sandbox),)
+
+    def restore(
+        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+    ) -> tuple[PathChange, ...]:
+        """Make the folder exactly what the snapshot holds, where it holds what is known."""
+        self._must_exist(sandbox)
+        try:
+            return self._store.restore(snapshot, self._tree(sandbox), observer, known)
+        except TreeChanged as exc:
+            raise ChangedMeanwhile(plan_id=sandbox.plan_id, paths=exc.facts["paths"]) from exc
+
+    def recover(self, sandbox: Sandbox) -> tuple[str, ...]:
+        """Put back what a killed restore had taken out of the folder and was not its own."""
+        return self._store.recover(self._tree(sandbox))
 
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer

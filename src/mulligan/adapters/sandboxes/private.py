@@ -31,6 +31,10 @@ class Private:
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Nothing was published."""
 
+    def recover(self, sandbox: Sandbox) -> tuple[str, ...]:
+        """Nothing: there are no others."""
+        return ()
+
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
     ) -> tuple[str, ...]:

@@ -145,7 +145,9 @@ class SqliteSandboxes(Private):
         self._must_exist(sandbox)
         return self._changes(sandbox, snapshot)
 
-    def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
+    def restore(
+        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+    ) -> tuple[PathChange, ...]:
         """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
         changes = self._changes(sandbox, snapshot)

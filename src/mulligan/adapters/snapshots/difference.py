@@ -184,6 +184,8 @@ class _Comparison:
             wanted.target,
         ):
             return False
+        if self._tree.real and mine.attributes != wanted.attributes:
+            return False  # not in one call: someone could find the file in between
         inode, links = inode_and_links(work.present.stats[mine.name])
         return mine.group == wanted.group and links <= self._inside.get(inode, 1)
 

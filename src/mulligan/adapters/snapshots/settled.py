@@ -13,11 +13,15 @@ from mulligan.errors import MulliganError
 _STAT_KINDS = {EntryKind.FILE: stat.S_IFREG, EntryKind.FOLDER: stat.S_IFDIR, EntryKind.SYMLINK: stat.S_IFLNK}
 
 
-def settled_tree(difference: Difference, folders: Folders, started_ns: int, witness: Witness) -> Folder:
-    """The tree as it is now: folders that were worked on are listed again, others taken as they were found.
+def settled_tree(
+    difference: Difference, folders: Folders, started_ns: int, witness: Witness, *, sure: bool
+) -> Folder:
+    """Return the tree as it is now: folders that were worked on are listed again, others taken as they were found.
 
     An entry is known when it has the mode, size and mtime that the restore gave it; any other is read again
-    by the next capture. Only what is in the store is ever known: what was there and differed is left out.
+    by the next capture. Only what is in the store is ever known: what was there and differed is left out. Where
+    others may write (not `sure`), files that were adjusted are read again too: an mtime that was put back can
+    hide what was written right before.
     """
     scan = Scan(folders, {}, started_ns, witness)
     top = Folder("", None)
@@ -26,7 +30,7 @@ def settled_tree(difference: Difference, folders: Folders, started_ns: int, witn
         folder = found.get(id(work))
         if folder is None or not _look(scan, folder, work, witness):
             continue
-        _recognise(folder, work)
+        _recognise(folder, work, sure=sure)
         for child in work.children:
             if child.name in folder.children:
                 found[id(child)] = folder.children[child.name]
@@ -46,11 +50,12 @@ def _look(scan: Scan, folder: Folder, work: Work, witness: Witness) -> bool:
     return True
 
 
-def _recognise(folder: Folder, work: Work) -> None:
+def _recognise(folder: Folder, work: Work, *, sure: bool) -> None:
     worked_on = {child.name for child in work.children}
+    unsure = set[str]() if sure else {entry.name for entry in work.adjust}
     for name, packed in folder.stats.items():
         record = work.records.get(name)
-        if record is None or kind_of(record) is EntryKind.UNHELD:
+        if record is None or kind_of(record) is EntryKind.UNHELD or name in unsure:
             continue
         entry = facts_of(record)
         size = None if entry.kind is EntryKind.FOLDER else entry.size

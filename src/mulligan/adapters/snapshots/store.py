@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from mulligan.adapters.snapshots.aside import Asides
 from mulligan.adapters.snapshots.cache import StatCache
 from mulligan.adapters.snapshots.capture import unheld_in
 from mulligan.adapters.snapshots.chunks import pieces
@@ -15,6 +16,7 @@ from mulligan.adapters.snapshots.difference import Difference, compare_trees
 from mulligan.adapters.snapshots.durable import make_private_folder
 from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.graft import grafted
+from mulligan.adapters.snapshots.known_tree import KnownTree
 from mulligan.adapters.snapshots.level import Level
 from mulligan.adapters.snapshots.locking import alone, alone_if_free
 from mulligan.adapters.snapshots.looking import UNWATCHED, Looking
@@ -22,6 +24,7 @@ from mulligan.adapters.snapshots.objects import HashingSink, Sink
 from mulligan.adapters.snapshots.pack_writer import PackWriter
 from mulligan.adapters.snapshots.packed_trees import PackedTrees
 from mulligan.adapters.snapshots.places import Folders
+from mulligan.adapters.snapshots.real_tree import holds
 from mulligan.adapters.snapshots.refusals import translated
 from mulligan.adapters.snapshots.repack import join_small_packs
 from mulligan.adapters.snapshots.restore import Restoring
@@ -47,6 +50,7 @@ class PackedSnapshotStore(PackedTrees):
         super().__init__(home=home)
         self._now_ns = now_ns
         self._rooms = Rooms(home / "rooms")
+        self._asides = Asides(home / "asides")
         self._cache = StatCache(home, self._rooms, boot_id)
         self._level = Level(home, self._rooms)
         self._watches: dict[str, Watch] = {}  # by the cache key of the tree
@@ -156,12 +160,24 @@ class PackedSnapshotStore(PackedTrees):
                         deque(pieces(entry, self._objects.read), maxlen=0)  # each is proved by its hash
             return difference.changes()
 
-    def restore(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> tuple[PathChange, ...]:
+    def restore(
+        self, snapshot: Snapshot, tree: WorkingTree, observer: Observer, known: Snapshot | None = None
+    ) -> tuple[PathChange, ...]:
         """Make the tree exactly what the snapshot holds, and say what was touched, sorted."""
         watch = self._watch_of(tree)
+        self.recover(tree)
         with translated(tree.path, written=self._home), self._all_or_forgotten(tree):
             difference = self._difference(self._looking(tree, HashingSink(), observer), snapshot, tree)
-            restoring = Restoring(tree, difference, self._objects, self._rooms, watch or Nobody(), observer)
+            restoring = Restoring(
+                tree,
+                difference,
+                self._objects,
+                self._rooms,
+                self._asides,
+                KnownTree(known, self._objects.read) if known is not None else None,
+                watch or Nobody(),
+                observer,
+            )
             top = restoring.run(self._now_ns)
             if watch is not None:
                 watch.restored(top)
@@ -174,6 +190,13 @@ class PackedSnapshotStore(PackedTrees):
                 bytes_read=restoring.bytes_written,
             )
         return difference.changes()
+
+    def recover(self, tree: WorkingTree) -> tuple[str, ...]:
+        """Put back what a killed restore had taken out of a real tree and was not its own."""
+        if not tree.real:
+            return ()
+        with translated(tree.path):
+            return tuple(str(tree.path / path) for path in self._asides.recover(tree.path, holds))
 
     def verify(
         self, snapshots: Iterable[Snapshot], *, quick: bool, observer: Observer

@@ -46,7 +46,7 @@ from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Root, Snapshot
 from mulligan.domain.store_report import Capture, PathChange, Survey
 from mulligan.domain.tree_difference import changed_by_others
-from mulligan.errors import NotBuiltYet, ResourceUnsuitable
+from mulligan.errors import NotBuiltYet, ResourceUnsuitable, SystemFailed
 from mulligan.ports import (
     ApplyOrder,
     Composed,
@@ -211,10 +211,13 @@ class InPlaceCheckouts(InPlaceFolders):
                 self._store.forget_tree(position)
         return (root,), _in_git(real, left)
 
-    def restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
+    def restore(
+        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+    ) -> tuple[PathChange, ...]:
         """Make the working tree, HEAD, its branch and the index exactly what the snapshot holds; idempotent."""
         with self._position(sandbox) as (staged, position):  # first: what others move from now on is theirs
-            changes = super().restore(sandbox, Snapshot(snapshot.roots[:1]), observer)
+            files = Snapshot(known.roots[:1]) if known is not None else None
+            changes = super().restore(sandbox, Snapshot(snapshot.roots[:1]), observer, files)
             moved = self._store.restore(Snapshot(snapshot.roots[1:]), staged, observer)
             if moved:
                 position.put_back(staged.path)
@@ -288,12 +291,15 @@ class InPlaceCheckouts(InPlaceFolders):
     def _stage(self, sandbox: Sandbox) -> Generator[Path]:
         """A folder of ours, empty; one that a killed process left goes first."""
         shop = self._home / sandbox.plan_id / f".work-{folder_name(sandbox.resource)}"
-        remove_tree(shop, self._home)
-        shop.mkdir(mode=0o700, parents=True)
         try:
-            yield shop
-        finally:
             remove_tree(shop, self._home)
+            shop.mkdir(mode=0o700, parents=True)
+            try:
+                yield shop
+            finally:
+                remove_tree(shop, self._home)
+        except OSError as exc:  # of a draft, or of the pipe to git
+            raise SystemFailed(path=str(exc.filename or shop), reason=exc.strerror or str(exc)) from exc
 
     def _folder(self, path: Path) -> WorkingTree:
         path.mkdir(mode=0o700)

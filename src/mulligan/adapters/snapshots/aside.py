@@ -1,0 +1,389 @@
+"""Asides: where a restore of a real tree stages what it writes and keeps what it takes out, until all was compared.
+
+A user may save a file at any instant. So a restore never replaces or removes a name: it exchanges the name with what
+it staged, or moves it here, and compares what came out with what it expected. Whatever differs goes back under its
+name at once, or beside it where the name is taken by then. Only when everything that came out was compared twice is
+the aside cleared.
+
+A journal says for every number in an aside which path it is about, what was expected there, and which file is ours.
+It is durable before the first change. When the process is killed, `Asides.recover` compares what lies here and puts
+back what is not ours.
+"""
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+from msgspec import Struct, convert, to_builtins
+
+from mulligan.adapters.snapshots.durable import make_private_folder
+from mulligan.adapters.snapshots.open_files import is_open_for_writing
+from mulligan.adapters.snapshots.places import FOLDER_FLAGS
+from mulligan.adapters.snapshots.signatures import fields_of, inode_and_links, signature
+from mulligan.boundaries import act
+from mulligan.domain.placement import kept_name, spare_name
+from mulligan.errors import SystemFailed
+from mulligan.moves import exchange, move_to_free_name
+
+_JOURNAL = "journal"
+_MOVED = ".out"  # behind a number: what was there, where the filesystem cannot exchange names
+_OURS = ".ours"  # behind a name: what was staged, taken out of the tree again, likewise
+_TRIES = 20
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Proof = Callable[
+    [int, str, bytes], bool
+]  # folder, name, record: whether the name holds the bytes of the record
+
+
+class Foreign(Exception):
+    """What came out of a tree, or is in the way, is not what was expected: someone else was there."""
+
+
+class Noted(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the journal says of one number."""
+
+    number: int
+    path: str  # relative to the tree; bytes that are not UTF-8 as surrogates
+    folder: str = ""  # where the number lies: a folder in the tree, relative to it; empty: the aside itself
+    expected: str = ""  # the signature of what was there, in hexadecimal; empty: nothing
+    record: str = ""  # its record in the store, likewise; empty: its signature alone identifies it
+    ours: str = ""  # the signature of what was staged; empty: nothing was
+
+
+class _Header(Struct, frozen=True):
+    tree: str
+
+
+class Aside:
+    """The aside of one restore."""
+
+    def __init__(self, path: Path, tree: Path, journal: int) -> None:
+        """Use a folder whose journal is open and locked."""
+        self._path = path
+        self._tree = tree
+        self._journal = journal
+        self._folders: dict[str, int] = {"": os.open(path, FOLDER_FLAGS)}
+        self._out: dict[int, tuple[Noted, str, bytes]] = {}  # came out: number -> name here, signature then
+        self._write(_Header(str(tree)))
+
+    def folder(self, name: str) -> int:
+        """The descriptor of the aside itself, or of one of its folders in the tree."""
+        return self._folders[name]
+
+    def folder_in_tree(self, tree_folder: str, parent_fd: int) -> str:
+        """Make a folder of this aside inside the tree, which lies on another filesystem; return its name."""
+        name = spare_name(os.urandom(8))
+        path = name if tree_folder == "." else f"{tree_folder}/{name}"
+        with act("aside.make"):
+            os.mkdir(name, 0o700, dir_fd=parent_fd)
+        self._folders[path] = os.open(name, FOLDER_FLAGS, dir_fd=parent_fd)
+        return path
+
+    def note(self, noted: list[Noted]) -> None:
+        """Write down what is about to happen. The caller makes it durable with what was staged."""
+        self._write(*noted)
+
+    def sync(self) -> None:
+        """Make the journal durable by itself."""
+        with act("restore.stage_sync"):
+            os.fsync(self._journal)
+
+    def replace(self, noted: Noted, tree_fd: int, name: str, proof: Proof | None) -> None:
+        """Put what was staged in the place of what is expected there; Foreign where it is something else."""
+        here, staged = self._folders[noted.folder], str(noted.number)
+        try:
+            exchanged = exchange(here, staged, tree_fd, name)
+        except FileNotFoundError as exc:
+            raise Foreign from exc  # the name went
+        came_out = staged if exchanged else f"{staged}{_MOVED}"
+        if not exchanged:
+            self._move_out(noted, tree_fd, name, came_out)
+        self._compare(noted, came_out, proof)
+        if not exchanged:
+            self.place(noted, tree_fd, name)
+
+    def remove(self, noted: Noted, tree_fd: int, name: str, proof: Proof | None) -> None:
+        """Take what is expected under a name out of the tree; Foreign where it is something else."""
+        came_out = f"{noted.number}{_MOVED}"
+        self._move_out(noted, tree_fd, name, came_out)
+        self._compare(noted, came_out, proof)
+
+    def place(self, noted: Noted, tree_fd: int, name: str) -> None:
+        """Put what was staged under a name that is free; Foreign where it is taken."""
+        try:
+            move_to_free_name(self._folders[noted.folder], str(noted.number), tree_fd, name)
+        except FileExistsError as exc:
+            raise Foreign from exc
+
+    def _move_out(self, noted: Noted, tree_fd: int, name: str, to: str) -> None:
+        try:
+            os.rename(
+                name, to, src_dir_fd=tree_fd, dst_dir_fd=self._folders[noted.folder]
+            )  # a name of our own
+        except FileNotFoundError as exc:
+            raise Foreign from exc
+
+    def _compare(self, noted: Noted, came_out: str, proof: Proof | None) -> None:
+        here = self._folders[noted.folder]
+        found = signature(os.stat(came_out, dir_fd=here, follow_symlinks=False))
+        self._out[noted.number] = (noted, came_out, found)
+        if not is_same_file(bytes.fromhex(noted.expected), found):
+            raise Foreign
+        if proof is not None and not proof(here, came_out, bytes.fromhex(noted.record)):
+            raise Foreign
+
+    def changed_since(self) -> list[str]:
+        """Compare again all that came out: through an open descriptor it can still be written. Return the paths."""
+        changed: list[str] = []
+        for noted, name, then in self._out.values():
+            here = self._folders[noted.folder]
+            now = signature(os.stat(name, dir_fd=here, follow_symlinks=False))
+            shared = inode_and_links(then)[1] > 1  # another name of it may have come out since
+            same = is_same_file(then, now) if shared else then == now
+            if not same or is_open_for_writing(here, name, here):
+                changed.append(noted.path)
+        return changed
+
+    def return_foreign(self, paths: set[str]) -> list[str]:
+        """Put what came out of these paths back; return where each is now, relative to the tree."""
+        returned: list[str] = []
+        for number, (noted, name, _) in list(self._out.items()):
+            if noted.path in paths:
+                returned.append(put_back(self._tree, noted, self._folders[noted.folder], name))
+                del self._out[number]
+        return returned
+
+    def clear(self) -> None:
+        """Remove all that is left here: every byte of it is ours, or was compared and is stored."""
+        for path in [path for path in self._folders if path]:
+            with act("aside.clear"):
+                _empty(self._folders[path])
+                (self._tree / path).rmdir()
+        with contextlib.suppress(OSError), act("aside.clear"):  # the next recovery clears what is left
+            _empty(self._folders[""])
+            self._path.rmdir()
+
+    def close(self) -> None:
+        """Let go of the descriptors; what is left here is for `recover`."""
+        for fd in self._folders.values():
+            os.close(fd)
+        self._folders.clear()
+        os.close(self._journal)
+
+    def _write(self, *lines: Struct) -> None:
+        import json  # here: only restores of real trees write journals; names that are not UTF-8 need this one
+
+        data = b"".join(json.dumps(to_builtins(line)).encode() + b"\n" for line in lines)
+        while data:
+            data = data[os.write(self._journal, data) :]
+
+
+class Asides:
+    """The asides of a store."""
+
+    def __init__(self, home: Path) -> None:
+        """Keep them in a folder of the store's own."""
+        self._home = home
+
+    @contextlib.contextmanager
+    def open(self, tree: Path) -> Generator[Aside]:
+        """Make an aside for a restore of this tree; it is left as it is when the restore fails in between."""
+        make_private_folder(self._home)
+        path, journal = self._make()
+        aside = Aside(path, tree, journal)
+        try:
+            yield aside
+            aside.clear()
+        finally:
+            aside.close()
+
+    def _make(self) -> tuple[Path, int]:
+        for _ in range(_TRIES):
+            path = self._home / os.urandom(8).hex()
+            with act("aside.make"):
+                path.mkdir(mode=0o700)
+            journal = os.open(path / _JOURNAL, _NEW, 0o600)
+            if _is_locked(journal):
+                return path, journal
+            os.close(journal)  # a recovery was faster, and clears it
+        raise SystemFailed(path=str(self._home), reason="another process kept locking each new file in it")
+
+    def recover(self, tree: Path, proof: Proof) -> list[str]:
+        """Put back what killed restores took out of this tree and was not theirs; return where each is now."""
+        found: list[str] = []
+        for path in self.abandoned():
+            with _opened(path) as journal:
+                if journal is None:
+                    continue
+                header, noted = _read(journal)
+                if header is None or header.tree == str(tree):
+                    found += _recover(path, tree, noted, proof)
+        return found
+
+    def abandoned(self) -> list[Path]:
+        """The folders in which a restore may have been killed; those at work are among them."""
+        try:
+            return sorted(self._home.iterdir())
+        except FileNotFoundError:
+            return []
+
+
+def is_same_file(expected: bytes, found: bytes) -> bool:
+    """Tell whether a name that was moved is still the file it was: links and ctime change with the move."""
+    mode, _, inode, size, mtime, _, device = fields_of(expected)
+    mode_now, _, inode_now, size_now, mtime_now, _, device_now = fields_of(found)
+    return (mode, inode, size, mtime, device) == (mode_now, inode_now, size_now, mtime_now, device_now)
+
+
+def put_back(tree: Path, noted: Noted, here: int, name: str) -> str:
+    """Give something of others its name again, or a free one beside it; return its path in the tree."""
+    parent, own, path = _reach(tree, noted.path)
+    try:
+        for _ in range(_TRIES):
+            found = _signature(parent, own)
+            replaceable = _is_ours(noted, found) and path == noted.path
+            try:
+                with act("restore.place"):
+                    if found is None:
+                        move_to_free_name(here, name, parent, own)
+                        return path
+                    if replaceable and exchange(here, name, parent, own):
+                        if _is_ours(noted, _signature(here, name)):
+                            return path
+                        continue  # someone saved in between: what came out now is newer, and goes back next
+                    if replaceable:  # the filesystem cannot exchange names: make room first
+                        os.rename(own, f"{name}{_OURS}", src_dir_fd=parent, dst_dir_fd=here)
+                        if not _is_ours(noted, _signature(here, f"{name}{_OURS}")):
+                            move_to_free_name(here, f"{name}{_OURS}", parent, own)
+                        continue
+            except FileExistsError:
+                continue  # someone was faster
+            own = kept_name(noted.path.rpartition("/")[2], os.urandom(3))
+            path = f"{path.rpartition('/')[0]}/{own}".lstrip("/")
+        raise SystemFailed(path=str(tree / path), reason="other programs kept changing it")
+    finally:
+        os.close(parent)
+
+
+def _recover(path: Path, tree: Path, noted: list[Noted], proof: Proof) -> list[str]:
+    """Judge everything in an aside whose process is dead, put back what is foreign, and clear the rest."""
+    found: list[str] = []
+    inside = {each.folder for each in noted if each.folder}
+    for each in noted:
+        with _folder(path if not each.folder else tree / each.folder) as here:
+            if here is None:
+                continue
+            for name in _names_of(each.number):
+                lies = _signature(here, name)
+                if lies is None or _is_ours(each, lies) or _is_expected(here, name, each, proof):
+                    continue
+                found.append(put_back(tree, each, here, name))
+    for folder in (*(tree / name for name in inside), path):
+        with _folder(folder) as here:
+            if here is not None:
+                with act("aside.clear"):
+                    _empty(here)
+                    folder.rmdir()
+    return found
+
+
+def _names_of(number: int) -> tuple[str, ...]:
+    """The names under which something may lie in an aside for one number."""
+    moved = f"{number}{_MOVED}"
+    return (str(number), moved, f"{number}{_OURS}", f"{moved}{_OURS}")
+
+
+def _is_expected(here: int, name: str, noted: Noted, proof: Proof) -> bool:
+    if not noted.expected:
+        return False
+    found = signature(os.stat(name, dir_fd=here, follow_symlinks=False))
+    same = is_same_file(bytes.fromhex(noted.expected), found)
+    return same and (not noted.record or proof(here, name, bytes.fromhex(noted.record)))
+
+
+def _reach(tree: Path, path: str) -> tuple[int, str, str]:
+    """Open the folder a path is in, or the nearest around it that is left; return it, the name, and the path then."""
+    *folders, own = path.split("/")
+    fd = os.open(tree, FOLDER_FLAGS)
+    reached: list[str] = []
+    for name in folders:
+        try:
+            inner = os.open(name, FOLDER_FLAGS, dir_fd=fd)
+        except OSError:
+            break
+        os.close(fd)
+        fd = inner
+        reached.append(name)
+    return fd, own, "/".join([*reached, own])
+
+
+def _signature(folder_fd: int, name: str) -> bytes | None:
+    try:
+        return signature(os.stat(name, dir_fd=folder_fd, follow_symlinks=False))
+    except FileNotFoundError:
+        return None
+
+
+def _is_ours(noted: Noted, found: bytes | None) -> bool:
+    """Tell whether this is what was staged, and nobody wrote to it since."""
+    return found is not None and bool(noted.ours) and is_same_file(bytes.fromhex(noted.ours), found)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Generator[int | None]:
+    """The journal of an aside, locked; None where its process lives, or there is none."""
+    try:
+        journal = os.open(path / _JOURNAL, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        with contextlib.suppress(OSError):  # its process is about to write one, or it is not empty
+            path.rmdir()
+        yield None
+        return
+    try:
+        yield journal if _is_locked(journal) else None
+    finally:
+        os.close(journal)
+
+
+@contextlib.contextmanager
+def _folder(path: Path) -> Generator[int | None]:
+    try:
+        fd = os.open(path, FOLDER_FLAGS)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _is_locked(journal: int) -> bool:
+    """Lock a journal for as long as it is open; False where another process has it."""
+    try:
+        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read(journal: int) -> tuple[_Header | None, list[Noted]]:
+    """What a journal says; its last line may have been cut off, and then nothing that it says was done."""
+    import json  # here, as above
+
+    with open(os.dup(journal), "rb") as file:
+        lines = [json.loads(line) for line in file.read().split(b"\n")[:-1]]
+    if not lines:
+        return None, []
+    return convert(lines[0], _Header), [convert(line, Noted) for line in lines[1:]]
+
+
+def _empty(folder_fd: int) -> None:
+    """Remove what is left in a folder of an aside: files and symlinks."""
+    for name in os.listdir(folder_fd):
+        if not stat.S_ISDIR(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode):
+            os.unlink(name, dir_fd=folder_fd)

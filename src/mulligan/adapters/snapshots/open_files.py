@@ -1,0 +1,81 @@
+"""Whether a file is open for writing: what such a program writes later would go into a file that lost its name.
+
+A read lease can be had only on a file that no process has open for writing or mapped writable, of whatever user. So
+one system call answers for the whole machine. Where leases are not to be had (another owner's file, a network
+filesystem, another system) the answer is no, and a comparison after the change is what remains.
+"""
+
+import fcntl
+import os
+import signal
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_PROC = Path("/proc")
+_WRITING = os.O_WRONLY | os.O_RDWR
+
+
+def is_open_for_writing(folder_fd: int, name: str, probe_fd: int) -> bool:
+    """Tell whether some process has a file open for writing; `probe_fd` is a folder of ours on its filesystem."""
+    return _is_refused(folder_fd, name) and not _is_refused_anywhere(probe_fd)
+
+
+def writers_of(paths: Iterable[Path]) -> tuple[str, ...]:
+    """The processes that have one of these files open for writing, in words, as far as this user may look."""
+    wanted = {(st.st_dev, st.st_ino) for path in paths if (st := _stat(path)) is not None}
+    found: list[str] = []
+    for process in sorted((p for p in os.listdir(_PROC) if p.isdecimal()), key=int) if _PROC.is_dir() else ():
+        with suppress(OSError):  # it ended, or is not ours to look at
+            if any(_writes(process, fd, wanted) for fd in os.listdir(_PROC / process / "fd")):
+                name = (_PROC / process / "comm").read_text("utf-8", "replace").strip()
+                found.append(f"process {process} ({name})")
+    return tuple(found)
+
+
+def _is_refused(folder_fd: int, name: str) -> bool:
+    """Whether a read lease is refused because of a writer."""
+    if not hasattr(fcntl, "F_SETLEASE"):  # pragma: no cover - not on Linux
+        return False
+    try:
+        fd = os.open(name, _READ, dir_fd=folder_fd)
+    except OSError:
+        return False  # a symlink, or it may not be read, or it went: the comparison after the change tells
+    try:
+        # Whoever opens it for writing right now waits until it is closed below; SIGURG is ignored, SIGIO would kill.
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return False
+
+
+def _is_refused_anywhere(probe_fd: int) -> bool:
+    """Whether leases are refused on this filesystem even for a file that nobody has open."""
+    name = "probe"
+    os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=probe_fd))
+    try:
+        return _is_refused(probe_fd, name)
+    finally:
+        os.unlink(name, dir_fd=probe_fd)
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except OSError:
+        return None
+
+
+def _writes(process: str, fd: str, wanted: set[tuple[int, int]]) -> bool:
+    st = (_PROC / process / "fd" / fd).stat()
+    if (st.st_dev, st.st_ino) not in wanted:
+        return False
+    lines = (_PROC / process / "fdinfo" / fd).read_text("ascii", "replace").splitlines()
+    flags = next(int(line.split()[1], 8) for line in lines if line.startswith("flags:"))
+    return bool(flags & _WRITING)
