@@ -1,39 +1,32 @@
 """A user who saves at a chosen instant while mulligan changes real files.
 
-Every system call of Python that can change a tree raises an audit event right before it is made, the exchange of names
-through ctypes included. A save happens at one of them: exactly what another process can do to a stopped one. It counts
-as lost when its bytes are afterwards neither in the tree nor in a checkpoint.
+Instants lie before every system call that looks at a tree or changes one, and around every exchange of names. A save
+happens at one of them: exactly what another process can do while this one is stopped there. It counts as lost when its
+bytes are afterwards neither in the tree nor in a checkpoint.
 """
 
 import os
+import random
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import BuiltinFunctionType, FrameType
+from typing import TypeVar
 
 from mulligan.bootstrap.project import Project
 from mulligan.errors import MulliganError
 
-# Each changes a name, what is under it, or what can be known of it.
-_EVENTS = frozenset(
+T = TypeVar("T")
+SAMPLE = int(os.environ.get("MULLIGAN_TEST_SAVES", "40"))  # saves for each command
+_CALLS = frozenset(
     {
-        "os.rename", "os.link", "os.symlink", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.utime",
-        "os.setxattr", "os.truncate", "ctypes.call_function", "open",
+        "chmod", "chown", "close", "fchmod", "fcntl", "fstat", "fsync", "link", "listdir", "mkdir", "open", "readlink",
+        "rename", "rmdir", "scandir", "setxattr", "stat", "symlink", "unlink", "utime", "walk", "write",
     }
 )  # fmt: skip
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_hook: Callable[[], None] | None = None
-
-
-def _audit(event: str, arguments: tuple[object, ...]) -> None:
-    if _hook is None or event not in _EVENTS:
-        return
-    if event == "open" and not (isinstance(arguments[2], int) and arguments[2] & _WRITING):
-        return
-    _hook()
-
-
-sys.addaudithook(_audit)
+_PLACES = ("mulligan/adapters/snapshots/", "mulligan/adapters/sandboxes/", "mulligan/moves.py")
+_EXCHANGE = "_renameat2"  # the call goes through ctypes, of which a profiler sees nothing
 
 
 class Instants:
@@ -48,23 +41,33 @@ class Instants:
 
     def during(self, command: Callable[[], object]) -> MulliganError | None:
         """Run the command; return the error with which it ended."""
-        global _hook  # noqa: PLW0603 - audit hooks are for the whole process, and for good
-        _hook = self._pass
+        sys.setprofile(self._look)
         try:
             command()
         except MulliganError as exc:
             return exc
         finally:
-            _hook = None
+            sys.setprofile(None)
         return None
 
+    def _look(self, frame: FrameType, event: str, called: object) -> None:
+        code = frame.f_code
+        if event in ("call", "return"):
+            passes = code.co_name == _EXCHANGE
+        else:
+            called_here = (
+                event == "c_call" and isinstance(called, BuiltinFunctionType) and called.__name__ in _CALLS
+            )
+            passes = called_here and any(place in code.co_filename for place in _PLACES)
+        if passes:
+            self._pass()
+
     def _pass(self) -> None:
-        global _hook  # noqa: PLW0603 - what the save does is not an instant
         number, self.passed = self.passed, self.passed + 1
         if number == self._number:
-            _hook = None
+            sys.setprofile(None)  # what the save does is not an instant
             self.saved = self._save()
-            _hook = self._pass
+            sys.setprofile(self._look)
 
 
 def edit_in_place(path: Path, data: bytes) -> None:
@@ -108,6 +111,12 @@ def saving(kind: str, path: Path, data: bytes) -> Callable[[], bool]:
         return True
 
     return save
+
+
+def chosen(trials: Iterable[T]) -> list[T]:
+    """A seeded sample, the same in each run; of as many as MULLIGAN_TEST_SAVES says."""
+    found = list(trials)
+    return random.Random(7).sample(found, min(SAMPLE, len(found)))
 
 
 def holds(folder: Path, data: bytes) -> bool:

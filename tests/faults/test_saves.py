@@ -1,17 +1,15 @@
 """What someone saves while real files are changed is never lost, at whatever instant and however it is saved.
 
-Saves happen at a seeded sample of all instants here, and at every one with `scripts/test -s saves`.
+Saves happen at a seeded sample of all instants here, and at many more with `scripts/test -s saves`.
 """
 
 import itertools
 import os
-import random
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
@@ -19,16 +17,13 @@ from mulligan.application.apply_preparing import Application
 from mulligan.errors import ApplyConflicted, ChangedMeanwhile, MulliganError, RestoreIncomplete
 from tests.applied import complete, files_in, write
 from tests.faults.projects import project_in
-from tests.faults.saves import SAVES, Instants, holds, in_a_checkpoint, saving
+from tests.faults.saves import SAVES, Instants, chosen, holds, in_a_checkpoint, saving
 
-T = TypeVar("T")
 MINE = b"precious work of the user\n"
 OLD = {"changed": "old\n", "gone": "old\n", "kept": "old\n", "folder/one": "old\n", "folder/two": "old\n"}
 NEW = {"changed": "new\n", "made": "new\n", "kept": "old\n", "born/inside": "new\n"}
 # Everything is done to these: replaced, removed, made, left alone, removed with its folder, made with its folder.
 TARGETS = ("changed", "gone", "made", "kept", "folder/one", "born/inside")
-EVERY = bool(os.environ.get("MULLIGAN_EVERY_SAVE"))
-SAMPLE = 40  # saves for each command
 
 
 @dataclass(frozen=True)
@@ -104,11 +99,6 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("saves") / "project"
     folder.mkdir()
     return WORLDS[request.param](folder)
-
-
-def chosen(trials: Iterable[T]) -> list[T]:
-    found = list(trials)
-    return found if EVERY else random.Random(7).sample(found, min(SAMPLE, len(found)))
 
 
 def instants_of(world: World) -> int:

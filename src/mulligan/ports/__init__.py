@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mulligan.ports.children import ChildRepository
     from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
     from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
+    from mulligan.ports.places import Neighbour, Neighbours, Pinned, Pins, PlanFolders
     from mulligan.ports.rows import (
         CheckpointRepository,
         CorrectionRepository,
@@ -24,12 +25,8 @@ if TYPE_CHECKING:
         ToolCallRepository,
     )
     from mulligan.ports.storage import (
-        Neighbour,
-        Neighbours,
-        Pinned,
-        Pins,
-        PlanFolders,
         Publication,
+        Replacement,
         SandboxKind,
         SandboxKinds,
         SandboxOrder,
@@ -71,6 +68,7 @@ __all__ = [
     "PlanRepository",
     "Publication",
     "RealChangeRepository",
+    "Replacement",
     "SandboxKind",
     "SandboxKinds",
     "SandboxOrder",
@@ -107,13 +105,10 @@ _ROOMS = {
         "StepRepository",
         "ToolCallRepository",
     ),
+    "places": ("Neighbour", "Neighbours", "Pinned", "Pins", "PlanFolders"),
     "storage": (
-        "Neighbour",
-        "Neighbours",
-        "Pinned",
-        "Pins",
-        "PlanFolders",
         "Publication",
+        "Replacement",
         "SandboxKind",
         "SandboxKinds",
         "SandboxOrder",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -40,6 +41,14 @@ class SandboxOrder(Struct, frozen=True, kw_only=True):
     path: Path  # where the working copy is to stand
     excluded: frozenset[str]  # paths inside it, relative, that belong to other resources of the plan
     include_ignored: bool  # git-checkout only: copy what git ignores too
+
+
+class Replacement(Struct, frozen=True, kw_only=True):
+    """A file of a user's folder that gives way to another one, or to none."""
+
+    name: str
+    new: Path | None  # what comes under that name, a file or symlink of ours; it is used up
+    found: os.stat_result | None  # what may be taken out; None: the name is free
 
 
 class Publication(Struct, frozen=True, kw_only=True):
@@ -135,6 +144,14 @@ class SnapshotStore(StoredTrees, Protocol):
         The folder is made when it is missing. Only what differs is touched; untouched files keep inode and
         mtime. What the tree has that no snapshot can hold stays. Cut off anywhere, running it again
         completes it.
+        """
+        ...
+
+    def replace_files(self, folder: Path, replacements: Sequence[Replacement]) -> None:
+        """Replace single files of a user's folder, by the rules of `restore`: TreeChanged, FileInUse.
+
+        All that was found goes before the first of what is new comes, in their order. Cut off in between,
+        `recover` puts back what is not known, and the names are free or taken by what is new.
         """
         ...
 
@@ -312,84 +329,4 @@ class SandboxKinds(Protocol):
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource under the setting `sandbox.strategy`; NotBuiltYet or a refusal by name."""
-        ...
-
-
-class Neighbour(Struct, frozen=True, kw_only=True):
-    """A plan of another project that works in place on something."""
-
-    project: Path
-    plan_id: PlanId
-    path: str
-
-
-class Neighbours(Protocol):
-    """The other projects of this user."""
-
-    def at_work(self, location: Path) -> Neighbour | None:
-        """One that works in place on a location, inside it or around it, until its plan is applied or cancelled."""
-        ...
-
-    def hold(self, locations: Iterable[Path]) -> AbstractContextManager[None]:
-        """Let none of them begin to work in place there meanwhile."""
-        ...
-
-
-class Pinned(Struct, frozen=True, kw_only=True):
-    """Refs in a user's repository that keep what one sandbox borrows, under `refs/mulligan/<plan_id>/<folder>/`."""
-
-    git_dir: Path  # where the refs are
-    plan_id: PlanId
-    folder: str  # what the resource's folder is called
-
-
-class Pins(Protocol):
-    """What keeps, in repositories of the user's, the things that sandboxes borrow."""
-
-    def pinned(self, locations: Iterable[Path]) -> Sequence[Pinned]:
-        """All pins in the repositories of the checkouts that are in these places, of whatever project."""
-        ...
-
-    def drop(self, pinned: Pinned) -> None:
-        """Let go of what is kept for one sandbox; what is gone already is fine."""
-        ...
-
-
-class PlanFolders(Protocol):
-    """Folders that were made for plans: their sandboxes, or what their tool calls were handed."""
-
-    def plans(self) -> Sequence[PlanId]:
-        """The plans that have folders."""
-        ...
-
-    def list(self, plan_id: PlanId) -> Sequence[Path]:
-        """The plan's folders, by name."""
-        ...
-
-    def size_of(self, folder: Path) -> int:
-        """How many bytes the files in a folder hold."""
-        ...
-
-    def remove(self, folder: Path) -> None:
-        """Remove a folder with all that is in it, and the plan's own when that was the last."""
-        ...
-
-    def is_free(self, folder: Path) -> bool:
-        """Whether a folder of a plan is gone, and nothing stands in its place."""
-        ...
-
-    def make_beside(self, folder: Path) -> Path:
-        """Make an empty folder beside one of the plan's, for a copy of it."""
-        ...
-
-    def put_in_place(self, copy: Path, folder: Path) -> None:
-        """Let a copy take the place of its original in one move, and remove the original if there is one."""
-        ...
-
-    def trash(self) -> Sequence[Path]:
-        """What a removal that was cut off left, or one that goes on has not removed yet."""
-        ...
-
-    def clear_trash(self) -> None:
-        """Remove all of that; another process may do the same."""
         ...

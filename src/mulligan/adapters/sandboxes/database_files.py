@@ -112,13 +112,6 @@ class DatabaseFiles(Struct, frozen=True):
             if fd is not None:
                 self._clear(fd, trash)
 
-    def clear_odd(self, trash: Path) -> None:
-        """Remove what stands in the place of a sidecar and is no file."""
-        with self.folder() as fd:
-            for name in sidecars(self.name):
-                if fd is not None and not self.is_plain(name):
-                    _remove(fd, name, trash)
-
     def _clear(self, fd: int, trash: Path) -> None:
         for name in (self.name, *sidecars(self.name)):
             _remove(fd, name, trash)

@@ -12,6 +12,8 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote_from_bytes
 
+from msgspec.structs import replace
+
 from mulligan.adapters.sandboxes.database_copy import MAGIC
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles, Version
 from mulligan.adapters.sandboxes.lock_holders import holders_of
@@ -22,8 +24,8 @@ from mulligan.domain.resource import Resource, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture
 from mulligan.domain.tree_difference import changed_by_others
-from mulligan.errors import ChangedMeanwhile, DatabaseBusy, ResourceUnsuitable, RestoreFailed
-from mulligan.ports import Observer, SandboxOrder
+from mulligan.errors import ChangedMeanwhile, DatabaseBusy, ResourceUnsuitable, RestoreFailed, TreeChanged
+from mulligan.ports import Observer, Replacement, SandboxOrder, WorkingTree
 
 _NAP = 0.01
 _PAGE_SIZE, _JOURNAL_MODE = slice(16, 18), slice(18, 20)  # in the header of a database
@@ -102,6 +104,16 @@ class InPlaceDatabases(SqliteSandboxes):
         self._seen[files.path] = files.version()
         return super().capture(sandbox, observer)
 
+    def recover(self, sandbox: Sandbox) -> tuple[str, ...]:
+        """Put back what a killed process had taken out of the database's folder and was not its own."""
+        files = self._files(sandbox)
+        with files.folder() as fd:
+            if fd is None:
+                return ()
+        folder = files.path.parent
+        tree = WorkingTree(path=folder, cache_key=f"real {folder}", excluded=frozenset(), real=True)
+        return self._store.recover(tree)
+
     def remove(self, sandbox: Sandbox) -> None:
         """Leave the database alone: it is the user's."""
         self._memory(sandbox).forget()
@@ -123,18 +135,37 @@ class InPlaceDatabases(SqliteSandboxes):
     def _replace(self, files: DatabaseFiles, new: Path, shop: Path) -> None:
         """Write the new state into the database that is there, or put it where there is none."""
         wanted = new / files.name
+        found = _found(files)  # before the version: what is committed in between shows there
         now = files.version()
         if self._seen.pop(files.path, now) != now:
             raise _Written
-        files.clear_odd(shop)
+        if odd := [name for name in sidecars(files.name) if not files.is_plain(name)]:
+            self._put_files(files, [Replacement(name=name, new=None, found=found[name]) for name in odd])
+            found |= dict.fromkeys(odd)
         readable = _head(wanted).startswith(MAGIC) and len(os.listdir(new)) == 1
         if _is_database(files) and readable and not _has_other_names(files):
             self._write_into(files, wanted, now)
             return
         if _is_database(files):
             self._alone(files)
-        _sync(wanted)
-        super()._replace(files, new, shop)
+        comes = {path.name: path for path in new.iterdir()}
+        # The database last: cut off at any instant, no file lies beside another's -wal or -journal.
+        self._put_files(
+            files,
+            [
+                Replacement(name=name, new=comes.get(name), found=found[name])
+                for name in (*sidecars(files.name), files.name)
+            ],
+        )
+
+    def _put_files(self, files: DatabaseFiles, replacements: list[Replacement]) -> None:
+        with files.folder(make=True) as fd:
+            assert fd is not None, "it was made"
+            replacements = [_without_folder(fd, files, each) for each in replacements]
+        try:
+            self._store.replace_files(files.path.parent, replacements)
+        except TreeChanged as exc:
+            raise _Written from exc
 
     def _write_into(self, files: DatabaseFiles, wanted: Path, looked_at: Version) -> None:
         deadline = time.monotonic() + self._around.busy_limit
@@ -224,12 +255,22 @@ def _open(files: DatabaseFiles, timeout: float) -> sqlite3.Connection:
     return sqlite3.connect(address, uri=True, timeout=timeout, isolation_level=None)
 
 
-def _sync(file: Path) -> None:
-    """Make a file durable before it is put in the place of a user's own; where there is none, there is nothing."""
-    if file.is_file():
-        fd = os.open(file, os.O_RDONLY)
-        try:
-            with act("database.sync"):
-                os.fsync(fd)
-        finally:
-            os.close(fd)
+def _without_folder(fd: int, files: DatabaseFiles, each: Replacement) -> Replacement:
+    """Remove an empty folder that is in the place of a file; refuse one that holds something."""
+    if each.found is None or not stat.S_ISDIR(each.found.st_mode):
+        return each
+    try:
+        with act("database.remove"):
+            os.rmdir(each.name, dir_fd=fd)
+    except OSError as exc:
+        raise RestoreFailed(
+            path=str(files.path.with_name(each.name)),
+            reason="a folder is in its place, and what is in that is in no checkpoint",
+            hint="move that folder away, then try again",
+        ) from exc
+    return replace(each, found=None)
+
+
+def _found(files: DatabaseFiles) -> dict[str, os.stat_result | None]:
+    """What is under the names of a database and its sidecars."""
+    return {name: files.stat(name) for name in (files.name, *sidecars(files.name))}

@@ -291,7 +291,12 @@ class SqliteSandboxes(Private):
         elif stat.S_ISLNK(found.st_mode):
             reason = "as a database: a symlink stands in its place, which is kept and not followed"
         else:
-            return (Unheld(files.name, "it is no file any more; going back removes what is there"),)
+            then = (
+                "stops there unless it is an empty folder"
+                if self._others_at_work
+                else "removes what is there"
+            )
+            return (Unheld(files.name, f"it is no file any more; going back {then}"),)
         wal, _shm, journal = sidecars(files.name)
         files.copy_to(out, (files.name, wal, journal))
         if stat.S_ISREG(found.st_mode):

@@ -1,7 +1,7 @@
 """The snapshot store on a local disk: the SnapshotStore port over packs, trees and the stat cache."""
 
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from mulligan.adapters.snapshots.places import Folders
 from mulligan.adapters.snapshots.real_tree import holds
 from mulligan.adapters.snapshots.refusals import translated
 from mulligan.adapters.snapshots.repack import join_small_packs
+from mulligan.adapters.snapshots.replacement import replace_files
 from mulligan.adapters.snapshots.restore import Restoring
 from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.adapters.snapshots.scan import Nobody, Scan, exclusions_of, until_steady
@@ -39,7 +40,7 @@ from mulligan.domain.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.domain.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
 from mulligan.domain.tree_difference import StoredContent, TreeEntry
 from mulligan.errors import SystemFailed
-from mulligan.ports import Observer, Unobserved, WorkingTree
+from mulligan.ports import Observer, Replacement, Unobserved, WorkingTree
 
 
 class PackedSnapshotStore(PackedTrees):
@@ -190,6 +191,11 @@ class PackedSnapshotStore(PackedTrees):
                 bytes_read=restoring.bytes_written,
             )
         return difference.changes()
+
+    def replace_files(self, folder: Path, replacements: Sequence[Replacement]) -> None:
+        """Replace single files of a user's folder; nothing of others is taken with them."""
+        with translated(folder):
+            replace_files(self._asides, folder, replacements)
 
     def recover(self, tree: WorkingTree) -> tuple[str, ...]:
         """Put back what a killed restore had taken out of a real tree and was not its own."""

@@ -56,7 +56,7 @@ class Position:
         """Make it what is written there; repeatable. Nothing is moved that others moved since `write_down`."""
         self.require(folder)
         name, commit = standing_in(folder)
-        left, _ = self._seen  # the branch that is left goes back to where it was too, if it is another
+        left, stood_at = self._seen  # the branch that is left goes back to where it was too, if it is another
         noted_then = _branches(folder / BRANCHES)
         if (folder / STAGED).exists():
             self._write("unpack-objects", "-q", stdin=(folder / STAGED).read_bytes())
@@ -66,7 +66,9 @@ class Position:
             if not same_entries(self._there, self._seen_beside(folder), index):
                 raise ChangedMeanwhile(plan_id=self._plan_id, paths=str(index))
             if left and left != name and left in noted_then:
-                self._write("update-ref", "-m", _BACK, left, noted_then[left])
+                old = stood_at or self._repository.null_id
+                if noted_then[left] != stood_at:
+                    self._write("update-ref", "-m", _BACK, left, noted_then[left], old)
             self._move_head(name, commit)
 
     def require(self, folder: Path) -> None:
@@ -83,11 +85,20 @@ class Position:
     def _move_head(self, name: str | None, commit: str | None) -> None:
         """Let HEAD name a branch, and that one a commit; or a commit by itself."""
         if name is None:
-            self._write("update-ref", "-m", _BACK, "--no-deref", "HEAD", commit or "")
+            self._write("update-ref", "-m", _BACK, "--no-deref", "HEAD", commit or "", self._head_now() or "")
             return
         if name != self._seen[0]:
+            self._head_now()
             self._write("symbolic-ref", "-m", _BACK, "HEAD", name)
         self._move(name, commit)
+
+    def _head_now(self) -> str | None:
+        """The commit that HEAD names, now that nobody may have moved it; ChangedMeanwhile where someone has."""
+        name, commit = self._branch()
+        seen_name, _ = self._seen
+        if name != seen_name or (name is None and commit != self._seen[1]):
+            raise ChangedMeanwhile(plan_id=self._plan_id, paths=f"HEAD of {self._repository.top}")
+        return commit
 
     def _move(self, name: str, commit: str | None) -> None:
         """Let the branch that is checked out name a commit, or none."""

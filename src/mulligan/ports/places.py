@@ -1,0 +1,93 @@
+"""Places: folders that were made for plans, what sandboxes borrow, and other projects nearby."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from mulligan.domain.ids import PlanId
+
+
+class Neighbour(Struct, frozen=True, kw_only=True):
+    """A plan of another project that works in place on something."""
+
+    project: Path
+    plan_id: PlanId
+    path: str
+
+
+class Neighbours(Protocol):
+    """The other projects of this user."""
+
+    def at_work(self, location: Path) -> Neighbour | None:
+        """One that works in place on a location, inside it or around it, until its plan is applied or cancelled."""
+        ...
+
+    def hold(self, locations: Iterable[Path]) -> AbstractContextManager[None]:
+        """Let none of them begin to work in place there meanwhile."""
+        ...
+
+
+class Pinned(Struct, frozen=True, kw_only=True):
+    """Refs in a user's repository that keep what one sandbox borrows, under `refs/mulligan/<plan_id>/<folder>/`."""
+
+    git_dir: Path  # where the refs are
+    plan_id: PlanId
+    folder: str  # what the resource's folder is called
+
+
+class Pins(Protocol):
+    """What keeps, in repositories of the user's, the things that sandboxes borrow."""
+
+    def pinned(self, locations: Iterable[Path]) -> Sequence[Pinned]:
+        """All pins in the repositories of the checkouts that are in these places, of whatever project."""
+        ...
+
+    def drop(self, pinned: Pinned) -> None:
+        """Let go of what is kept for one sandbox; what is gone already is fine."""
+        ...
+
+
+class PlanFolders(Protocol):
+    """Folders that were made for plans: their sandboxes, or what their tool calls were handed."""
+
+    def plans(self) -> Sequence[PlanId]:
+        """The plans that have folders."""
+        ...
+
+    def list(self, plan_id: PlanId) -> Sequence[Path]:
+        """The plan's folders, by name."""
+        ...
+
+    def size_of(self, folder: Path) -> int:
+        """How many bytes the files in a folder hold."""
+        ...
+
+    def remove(self, folder: Path) -> None:
+        """Remove a folder with all that is in it, and the plan's own when that was the last."""
+        ...
+
+    def is_free(self, folder: Path) -> bool:
+        """Whether a folder of a plan is gone, and nothing stands in its place."""
+        ...
+
+    def make_beside(self, folder: Path) -> Path:
+        """Make an empty folder beside one of the plan's, for a copy of it."""
+        ...
+
+    def put_in_place(self, copy: Path, folder: Path) -> None:
+        """Let a copy take the place of its original in one move, and remove the original if there is one."""
+        ...
+
+    def trash(self) -> Sequence[Path]:
+        """What a removal that was cut off left, or one that goes on has not removed yet."""
+        ...
+
+    def clear_trash(self) -> None:
+        """Remove all of that; another process may do the same."""
+        ...
