@@ -93,7 +93,7 @@ def _unless_locked(real: Path, do: Callable[[Path], None]) -> bool:
 
 
 def _is_staged(real: Path) -> bool:
-    return run_git(real, "show", ":mine") == "precious\n"
+    return bool(run_git(real, "ls-files", "-s", "mine"))
 
 
 def _is_committed(real: Path) -> bool:
@@ -107,6 +107,7 @@ def _is_switched(real: Path) -> bool:
 def _go_forward(world: World) -> None:
     project = project_in(world.folder)
     kept = [c for c in project.checkpoints.list("p", superseded=True) if c.checkpoint_type == "pre_rollback"]
+    assert kept, "nothing was kept"
     project.rollback("p", kept[-1].checkpoint_id)
 
 

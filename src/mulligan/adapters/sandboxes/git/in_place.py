@@ -46,7 +46,7 @@ from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Root, Snapshot
 from mulligan.domain.store_report import Capture, PathChange, Survey
 from mulligan.domain.tree_difference import changed_by_others
-from mulligan.errors import NotBuiltYet, ResourceUnsuitable, SystemFailed
+from mulligan.errors import ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable, SystemFailed
 from mulligan.ports import (
     ApplyOrder,
     Composed,
@@ -216,12 +216,25 @@ class InPlaceCheckouts(InPlaceFolders):
     ) -> tuple[PathChange, ...]:
         """Make the working tree, HEAD, its branch and the index exactly what the snapshot holds; idempotent."""
         with self._position(sandbox) as (staged, position):  # first: what others move from now on is theirs
-            files = Snapshot(known.roots[:1]) if known is not None else None
+            files = None
+            if known is not None:
+                files = Snapshot(known.roots[:1])
+                self._refuse_moved(sandbox, staged, snapshot.roots[1], known.roots[1])
             changes = super().restore(sandbox, Snapshot(snapshot.roots[:1]), observer, files)
             moved = self._store.restore(Snapshot(snapshot.roots[1:]), staged, observer)
             if moved:
                 position.put_back(staged.path)
         return (*_inside(moved), *changes)
+
+    def _refuse_moved(self, sandbox: Sandbox, position: WorkingTree, target: Root, known: Root) -> None:
+        """Refuse a checkout that stands elsewhere than is known, and not on the way to the target."""
+        (present,) = self._store.capture(position, Unobserved()).snapshot.roots
+        if present.id in (known.id, target.id):
+            return
+        repository = self._repository_of(sandbox)
+        standings = Standings(self._git, repository, self._store, position.path.parent)
+        if moved := standings.of_neither(present, target, known):
+            raise ChangedMeanwhile(plan_id=sandbox.plan_id, paths=", ".join(_in_git(sandbox, moved)))
 
     def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
         """Refuse a checkout in which something is half done or, where a commit is to be made, none can be."""
