@@ -37,7 +37,10 @@ def move_to_free_name(from_fd: int, old: str, to_fd: int, new: str) -> None:
 
 
 def _copy_to_free_name(from_fd: int, old: str, to_fd: int, new: str) -> None:
-    """Write what a name holds under a name that is free, where the filesystem has no hard links."""
+    """Write what a name holds under a name that is free, where the filesystem has no hard links.
+
+    Until it is whole others can find it there: the one case in which what they write to it at once may be lost.
+    """
     found = os.stat(old, dir_fd=from_fd, follow_symlinks=False)
     times = (found.st_atime_ns, found.st_mtime_ns)
     if stat.S_ISLNK(found.st_mode):

@@ -31,6 +31,7 @@ from mulligan.moves import exchange, move_to_free_name
 _JOURNAL = "journal"
 _MOVED = ".out"  # behind a number: what was there, where the filesystem cannot exchange names
 _OURS = ".ours"  # behind a name: what was staged, taken out of the tree again, likewise
+_NONE = 0  # the number of a line that only says that there is a folder
 _TRIES = 20
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -46,7 +47,7 @@ class Foreign(Exception):
 class Noted(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the journal says of one number."""
 
-    number: int
+    number: int  # from 1 on
     path: str  # relative to the tree; bytes that are not UTF-8 as surrogates
     folder: str = ""  # where the number lies: a folder in the tree, relative to it; empty: the aside itself
     expected: str = ""  # the signature of what was there, in hexadecimal; empty: nothing
@@ -78,6 +79,8 @@ class Aside:
         """Make a folder of this aside inside the tree, which lies on another filesystem; return its name."""
         name = spare_name(os.urandom(8))
         path = name if tree_folder == "." else f"{tree_folder}/{name}"
+        self._write(Noted(number=_NONE, path="", folder=path))
+        self.sync()
         with act("aside.make"):
             os.mkdir(name, 0o700, dir_fd=parent_fd)
         self._folders[path] = os.open(name, FOLDER_FLAGS, dir_fd=parent_fd)
@@ -161,8 +164,7 @@ class Aside:
         """Remove all that is left here: every byte of it is ours, or was compared and is stored."""
         for path in [path for path in self._folders if path]:
             with act("aside.clear"):
-                _empty(self._folders[path])
-                (self._tree / path).rmdir()
+                _remove_in_tree(self._tree / path, self._folders[path])
         with contextlib.suppress(OSError), act("aside.clear"):  # the next recovery clears what is left
             _empty(self._folders[""])
             self._path.rmdir()
@@ -282,13 +284,24 @@ def _recover(path: Path, tree: Path, noted: list[Noted], proof: Proof) -> list[s
                 if lies is None or _is_ours(each, lies) or _is_expected(here, name, each, proof):
                     continue
                 found.append(put_back(tree, each, here, name))
-    for folder in (*(tree / name for name in inside), path):
+    for folder in sorted(tree / name for name in inside):
         with _folder(folder) as here:
             if here is not None:
                 with act("aside.clear"):
-                    _empty(here)
-                    folder.rmdir()
+                    _remove_in_tree(folder, here)
+    with _folder(path) as here, act("aside.clear"):
+        if here is not None:
+            _empty(here)
+            path.rmdir()
     return found
+
+
+def _remove_in_tree(folder: Path, fd: int) -> None:
+    """Remove a folder of an aside from the tree it was made in, whose own time stays."""
+    _empty(fd)
+    st = folder.parent.stat()
+    folder.rmdir()
+    os.utime(folder.parent, ns=(st.st_atime_ns, st.st_mtime_ns))
 
 
 def _names_of(number: int) -> tuple[str, ...]:

@@ -209,8 +209,11 @@ class RealTree:
         try:
             with self._stopping(noted.path):
                 here, number = self._aside.folder(noted.folder), str(noted.number)
-                with act("restore.link"):
-                    os.link(name, number, src_dir_fd=source_fd, dst_dir_fd=here, follow_symlinks=False)
+                try:
+                    with act("restore.link"):
+                        os.link(name, number, src_dir_fd=source_fd, dst_dir_fd=here, follow_symlinks=False)
+                except FileNotFoundError as exc:
+                    raise Foreign from exc
                 ours = signature(os.stat(number, dir_fd=here, follow_symlinks=False))
                 if not is_same_file(bytes.fromhex(noted.ours), ours):
                     os.unlink(number, dir_fd=here)

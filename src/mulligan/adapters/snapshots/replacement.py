@@ -37,9 +37,9 @@ class _Replacing:
 
     def run(self, replacements: Sequence[Replacement]) -> None:
         self._refuse_open(replacements)
-        old = [self._noted(2 * n, each) for n, each in enumerate(replacements) if each.found is not None]
+        old = [self._noted(2 * n + 1, each) for n, each in enumerate(replacements) if each.found is not None]
         new = [
-            self._staged(2 * n + 1, each.name, each.new) for n, each in enumerate(replacements) if each.new
+            self._staged(2 * n + 2, each.name, each.new) for n, each in enumerate(replacements) if each.new
         ]
         self._aside.note([*old, *new])
         here = self._aside.folder(self._place)
