@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mulligan.bootstrap.project import Project
 from mulligan.bootstrap.services import Services
@@ -264,8 +264,7 @@ class Trials:
 def _difference(one: object, other: object) -> str:
     """Say where two values differ, in few words."""
     if isinstance(one, dict) and isinstance(other, dict):
-        keys = [key for key in {*one, *other} if one.get(key) != other.get(key)]
-        return "; ".join(
-            f"{key}: {_difference(one.get(key), other.get(key))}" for key in sorted(keys, key=str)
-        )
-    return f"{str(one)[:200]} instead of {str(other)[:200]}"
+        first, second = cast("dict[str, object]", one), cast("dict[str, object]", other)
+        keys = sorted((key for key in {*first, *second} if first.get(key) != second.get(key)), key=str)
+        return "; ".join(f"{key}: {_difference(first.get(key), second.get(key))}" for key in keys)
+    return f"{repr(cast('object', one))[:200]} instead of {repr(other)[:200]}"

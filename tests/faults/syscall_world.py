@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mulligan.bootstrap.project import Project
-from mulligan.domain.plan import State
+from mulligan.domain.plan import Phase, State
 from tests.git_world import run_git
 from tests.snapshot_world import picture
 
@@ -58,7 +58,13 @@ class Command:
 
 
 def _in(name: str, *states: State) -> Callable[[Project], bool]:
-    return lambda project: project.status(name).state in states
+    """Return whether a plan got there; one that waits for its first run is `complete` too, in an earlier phase."""
+
+    def reached(project: Project) -> bool:
+        status = project.status(name)
+        return status.phase is not Phase.STRATEGIZE and status.state in states
+
+    return reached
 
 
 def _user_at_work(folder: Path) -> None:
@@ -183,15 +189,12 @@ def _checkout(top: Path) -> dict[str, object]:
         for name, what in picture(top).items()
         if name.split(b"/")[1:2] != [b".git"] and name != b"."
     }
-    quiet = {"GIT_OPTIONAL_LOCKS": "0"}
     return {
         "files": files,
         "HEAD": (top / ".git" / "HEAD").read_text(),
-        "branches": run_git(
-            top, "for-each-ref", "--format=%(refname) %(tree) %(subject)", "refs/heads", **quiet
-        ),
-        "index": run_git(top, "ls-files", "--stage", **quiet),
-        "status": run_git(top, "status", "--porcelain", **quiet),
+        "branches": run_git(top, "for-each-ref", "--format=%(refname) %(tree) %(subject)", "refs/heads"),
+        "index": run_git(top, "ls-files", "--stage", GIT_OPTIONAL_LOCKS="0"),
+        "status": run_git(top, "status", "--porcelain", GIT_OPTIONAL_LOCKS="0"),
     }
 
 
