@@ -65,10 +65,11 @@ def _refuse(monkeypatch: pytest.MonkeyPatch, method: str, *filename: str) -> Non
     monkeypatch.setattr(DirectorySandboxes, method, refuse)
 
 
+@pytest.mark.parametrize("names", [(), ("name in an open folder",)])
 def test_a_write_that_names_no_file_is_about_the_sandbox(
-    kinds: LocalSandboxKinds, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    kinds: LocalSandboxKinds, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
 ) -> None:
-    _refuse(monkeypatch, "capture")
+    _refuse(monkeypatch, "capture", *names)
     with pytest.raises(SystemFailed) as caught:
         kinds.of(sandbox).capture(sandbox, Watcher())
     assert caught.value.facts == {"path": sandbox.path, "reason": "No space left on device"}

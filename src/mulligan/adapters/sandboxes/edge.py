@@ -1,5 +1,6 @@
 """The edge of all kinds of sandboxes: what the system refuses leaves them as an error of ours, with a path."""
 
+import os
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -32,7 +33,8 @@ def _translating(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(*arguments, **named)
         except OSError as exc:
-            path = exc.filename if isinstance(exc.filename, str) else _place(arguments)
+            named = isinstance(exc.filename, str) and os.path.isabs(exc.filename)  # else in some open folder
+            path = exc.filename if named else _place(arguments)
             raise SystemFailed(path=path, reason=exc.strerror or str(exc)) from exc
 
     return translated
