@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from mulligan.adapters.snapshots.capture import Reading
-from mulligan.adapters.snapshots.filesystems import keeps_no_times
 from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.maps import Maps, shared_writable_maps
 from mulligan.adapters.snapshots.objects import Sink
@@ -11,6 +10,7 @@ from mulligan.adapters.snapshots.records import Records
 from mulligan.adapters.snapshots.refresh import Doubt, Refreshing
 from mulligan.adapters.snapshots.scan import Nobody
 from mulligan.adapters.snapshots.signatures import inode_and_links
+from mulligan.adapters.snapshots.timeless import keeps_no_times
 from mulligan.adapters.snapshots.trees import ROOT_NAME
 from mulligan.adapters.snapshots.watch import CUT_OFF, NOT_IN_STORE, Look, Watch
 from mulligan.ports import Observer, WorkingTree
