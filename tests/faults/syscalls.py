@@ -25,7 +25,7 @@ from tests.faults.syscall_trials import Fault, Found, NeverFired, Trials
 from tests.faults.syscall_world import COMMANDS
 
 NEVER, WRONG = "never fired", "WRONG"
-_SLACK = 8  # calls: two runs of one command differ by a few, as threads and caches will have it
+_SURE = 0.95  # of the calls: two runs of one command differ by a few, as threads and caches will have it
 _MEMORY = Path("/dev/shm")
 
 
@@ -45,7 +45,7 @@ def sample(trials: Trials, seed: int, size: int) -> list[Fault]:
     weights = [len(trials.undisturbed[name].calls) for name in names]
     for name in [*names, *chance.choices(names, weights, k=max(0, size - len(names)))]:
         calls = trials.undisturbed[name].calls
-        number = chance.randrange(1, len(calls) - _SLACK)
+        number = chance.randrange(1, int(_SURE * len(calls)))
         chosen.append(Fault(command=name, number=number, how=chance.choice(ways(calls[number - 1]))))
     return chosen
 
@@ -79,7 +79,7 @@ def strike(trials: Trials, fault: Fault, journal: Journal) -> None:
     try:
         found = trials.strike(fault)
     except NeverFired as exc:
-        sure = fault.number <= len(trials.undisturbed[fault.command].calls) - _SLACK
+        sure = fault.number <= _SURE * len(trials.undisturbed[fault.command].calls)
         journal.note(fault, Found(wrong=[str(exc)] if sure else []), WRONG if sure else NEVER)
     else:
         journal.note(fault, found, WRONG if found.wrong else found.outcome)

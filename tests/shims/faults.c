@@ -186,14 +186,20 @@ ON_FILE(int, flock, fd, LOCKS, (int fd, int kind), (fd, kind))
 #define MODE(flags, last) \
     mode_t mode = 0; \
     if ((flags) & (O_CREAT | O_TMPFILE)) { va_list given; va_start(given, last); mode = va_arg(given, mode_t); va_end(given); }
-#define MAKES(flags) ((flags) & (O_CREAT | O_TRUNC) || ((flags) & O_TMPFILE) == O_TMPFILE)
+/* Whether an open makes or empties a file: one that is there already is only opened. */
+static int makes(int dir, const char *path, int flags) {
+    int before = errno, made = flags & O_TRUNC || (flags & O_TMPFILE) == O_TMPFILE;
+    if (!made && flags & O_CREAT) made = flags & O_EXCL || faccessat(dir, path, F_OK, AT_SYMLINK_NOFOLLOW);
+    errno = before;
+    return made;
+}
 int open64(const char *path, int flags, ...) {
     MODE(flags, flags)
-    return MAKES(flags) && struck("open", path, -1, ROOM | CHANGE | FILES) ? -1 : NEXT(open64)(path, flags, mode);
+    return makes(AT_FDCWD, path, flags) && struck("open", path, -1, ROOM | CHANGE | FILES) ? -1 : NEXT(open64)(path, flags, mode);
 }
 int openat64(int dir, const char *path, int flags, ...) {
     MODE(flags, flags)
-    return MAKES(flags) && struck("openat", path, -1, ROOM | CHANGE | FILES) ? -1 : NEXT(openat64)(dir, path, flags, mode);
+    return makes(dir, path, flags) && struck("openat", path, -1, ROOM | CHANGE | FILES) ? -1 : NEXT(openat64)(dir, path, flags, mode);
 }
 FILE *fopen64(const char *path, const char *mode) {
     return strpbrk(mode, "wa+") && struck("fopen", path, -1, ROOM | CHANGE | FILES) ? NULL : NEXT(fopen64)(path, mode);
