@@ -33,8 +33,8 @@ def _translating(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(*arguments, **named)
         except OSError as exc:
-            named = isinstance(exc.filename, str) and os.path.isabs(exc.filename)  # else in some open folder
-            path = exc.filename if named else _place(arguments)
+            whole = isinstance(exc.filename, str) and os.path.isabs(exc.filename)  # else in some open folder
+            path = exc.filename if whole else _place(arguments)
             raise SystemFailed(path=path, reason=exc.strerror or str(exc)) from exc
 
     return translated
