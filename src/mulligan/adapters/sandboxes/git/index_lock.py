@@ -84,11 +84,11 @@ def clear_abandoned(index: Path) -> None:
 
 
 def _opened(draft: Path) -> int:
-    """Open a draft to lock it: for writing, which NFS wants for that, unless it is a copy of a read-only index."""
+    """Open a draft to lock it: for writing, which NFS wants for that, unless it is read-only or not ours."""
     flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         return os.open(draft, os.O_RDWR | flags)
-    except PermissionError:
+    except (PermissionError, IsADirectoryError):
         return os.open(draft, os.O_RDONLY | flags)
 
 
