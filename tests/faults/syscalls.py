@@ -23,6 +23,7 @@ from tests.faults.every_passing import ROOT, code
 from tests.faults.syscall_shim import ways
 from tests.faults.syscall_trials import Fault, Found, NeverFired, Trials
 from tests.faults.syscall_world import COMMANDS
+from tests.shims import compiled
 
 NEVER, WRONG = "never fired", "WRONG"
 _SURE = 0.95  # of the calls: two runs of one command differ by a few, as threads and caches will have it
@@ -48,6 +49,11 @@ def sample(trials: Trials, seed: int, size: int) -> list[Fault]:
         number = chance.randrange(1, int(_SURE * len(calls)))
         chosen.append(Fault(command=name, number=number, how=chance.choice(ways(calls[number - 1]))))
     return chosen
+
+
+def state() -> str:
+    """Return what distinguishes one state of the code, the library included, from another."""
+    return f"{code()}-{compiled('faults').stem.partition('-')[2]}"
 
 
 class Journal:
@@ -87,7 +93,7 @@ def strike(trials: Trials, fault: Fault, journal: Journal) -> None:
 
 def run(folder: Path, shard: int, shards: int, until: float, seed: int, commands: Sequence[str]) -> int:
     """Strike with what is left of a shard until the time is up; return how many are wrong."""
-    place = folder / code() / f"{shard}-of-{shards}"
+    place = folder / state() / f"{shard}-of-{shards}"
     place.mkdir(parents=True, exist_ok=True)
     journal = Journal(place / "found.jsonl")
     memory = _MEMORY if _MEMORY.is_dir() else None
@@ -111,7 +117,7 @@ def summarise(folder: Path, report: Path) -> Counter[str]:
     """Write the counts of all shards, and what is wrong, into one document."""
     entries = [
         json.loads(line)
-        for file in sorted((folder / code()).glob("*/found.jsonl"))
+        for file in sorted((folder / state()).glob("*/found.jsonl"))
         for line in file.read_text().splitlines()
     ]
     last = {entry["fault"]: entry for entry in entries}

@@ -67,7 +67,7 @@ def test_a_fault_that_never_fires_is_a_failure(trials: Trials, tmp_path: Path) -
 
 
 def test_what_was_found_is_summed_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.faults.syscalls.code", lambda: "state")
+    monkeypatch.setattr("tests.faults.syscalls.state", lambda: "state")
     (tmp_path / "all" / "state" / "1-of-1").mkdir(parents=True)
     journal = Journal(tmp_path / "all" / "state" / "1-of-1" / "found.jsonl")
     good, bad = Fault(command="gc", number=1, how="EIO"), Fault(command="gc", number=2, how="KILL")
