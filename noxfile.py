@@ -97,6 +97,12 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session
+def syscalls(session: nox.Session) -> None:
+    """Each system call that writes fails, or is the last. Takes hours; `-- --shard 1/8`, `--minutes 20`, `--seed 3`."""
+    python(session, "tests.faults.syscalls", "--processes", PROCESSES, *session.posargs)
+
+
+@nox.session
 def report(session: nox.Session) -> None:
     """The report of a plan in a real browser, with pictures in build/report; installs Chromium on Debian, as root."""
     if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):

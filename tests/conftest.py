@@ -16,7 +16,7 @@ settings.register_profile("search", max_examples=100 * LONGER, deadline=None, pr
 settings.load_profile("deterministic" if LONGER == 1 else "search")
 
 
-pytest.register_assert_rewrite("tests.faults.chaos", "tests.faults.trials")
+pytest.register_assert_rewrite("tests.faults.chaos", "tests.faults.syscall_trials", "tests.faults.trials")
 
 # Where processes that tests start are measured: it takes them three times as long to start, and what those of the
 # other tests run is run by these too, or in the process of the test.

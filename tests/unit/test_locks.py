@@ -1,5 +1,6 @@
 """One process at a time per plan; a process that died holds nothing."""
 
+import errno
 import fcntl
 import os
 import signal
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.locks import FilePlanLocks
+from mulligan.boundaries import act
 from mulligan.domain.ids import PlanId
-from mulligan.errors import PlanBusy
+from mulligan.errors import LockImpossible, PlanBusy, PlanTakenOver, SystemFailed
 
 PLAN = PlanId("01K00000000000000000000001")
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
@@ -123,3 +125,56 @@ def test_every_plan_that_was_ever_worked_on_is_known(tmp_path: Path) -> None:
         with found.hold(PlanId(plan_id)):
             pass
     assert found.plans() == ["01A", "01B"]
+
+
+def test_a_plan_that_was_taken_over_is_lost_also_where_its_open_file_keeps_a_name(tmp_path: Path) -> None:
+    """As on NFS, which renames a file that is removed while it is open."""
+    with locks(tmp_path).hold(PLAN):
+        file = tmp_path / "locks" / f"{PLAN}.lock"
+        file.rename(file.with_name(".nfs0000000000000001"))
+        file.touch()
+        with pytest.raises(PlanTakenOver), act("plan.record"):
+            pass
+
+
+@pytest.mark.parametrize("error", [errno.ENOLCK, errno.EBADF])
+def test_a_lock_that_the_system_does_not_give_is_said_with_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    with locks(tmp_path).hold(PLAN):
+        pass
+    file = tmp_path / "locks" / f"{PLAN}.lock"
+
+    def flock(fd: int, kind: int) -> None:
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(LockImpossible) as held, locks(tmp_path).hold(PLAN):
+        pass
+    with pytest.raises(LockImpossible) as looked:
+        locks(tmp_path).holder(PLAN)
+    for caught in (held, looked):
+        assert caught.value.facts == {"path": str(file), "reason": os.strerror(error)}
+
+
+def test_a_lock_file_that_is_replaced_again_and_again_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, locking, turns = tmp_path / "locks" / f"{PLAN}.lock", fcntl.flock, list[int]()
+
+    def flock(fd: int, kind: int) -> None:
+        turns.append(kind)
+        locking(fd, kind)
+        file.unlink()
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(LockImpossible, match="kept replacing"), locks(tmp_path).hold(PLAN):
+        pass
+    assert 1 < len(turns) < 100
+
+
+def test_a_folder_of_locks_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemFailed) as caught, locks(tmp_path / "file").hold(PLAN):
+        pass
+    assert caught.value.facts["path"] == str(tmp_path / "file" / "locks")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from mulligan.boundaries import act, guarded
 from mulligan.domain.ids import PlanId
-from mulligan.errors import PlanBusy, PlanTakenOver, SystemFailed
+from mulligan.errors import LockImpossible, PlanBusy, PlanTakenOver, SystemFailed
 
 if TYPE_CHECKING:
     from mulligan.ports import Clock, LockHolder
@@ -39,23 +40,27 @@ class FilePlanLocks:
     @contextmanager
     def hold(self, plan_id: PlanId) -> Generator[None]:
         """Hold the plan's lock, or refuse at once with who has it."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _translated(self._folder):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = self._file(plan_id)
         fd = self._locked(plan_id)
         try:
             self._sign(plan_id, fd)
-            with guarded(lambda: _refuse_lost(plan_id, fd)):
+            with guarded(lambda: _refuse_lost(plan_id, fd, file)):
                 yield
         finally:
             os.close(fd)  # lets go of the lock
 
     def holder(self, plan_id: PlanId) -> LockHolder | None:
         """Who holds it now, if anyone."""
+        file = self._file(plan_id)
         try:
-            fd = os.open(self._file(plan_id), os.O_RDONLY | os.O_CLOEXEC)
+            with _translated(file):
+                fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
         try:
-            return None if _lock(fd, 1, fcntl.LOCK_SH) else _read_holder(fd)
+            return None if _lock(fd, 1, fcntl.LOCK_SH, file) else _read_holder(fd)
         finally:
             os.close(fd)
 
@@ -109,18 +114,21 @@ class FilePlanLocks:
         return taken
 
     def _locked(self, plan_id: PlanId) -> int:
-        """The plan's lock file, open and locked."""
-        while True:
-            fd = os.open(self._file(plan_id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        """Return the plan's lock file, open and locked."""
+        file = self._file(plan_id)
+        for _ in range(_TRIES):
+            with _translated(file):
+                fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                if not _lock(fd, _TRIES, fcntl.LOCK_EX):
+                if not _lock(fd, _TRIES, fcntl.LOCK_EX, file):
                     raise self._busy(plan_id, fd)
-                if os.fstat(fd).st_nlink:  # someone who took the plan over may have replaced the file
+                if _is_named(fd, file):  # a process that took the plan over may have replaced the file
                     return fd
             except BaseException:
                 os.close(fd)
                 raise
             os.close(fd)
+        raise LockImpossible(path=str(file), reason="other processes kept replacing it")
 
     def _is_ours_to_end(self, plan_id: PlanId, holder: LockHolder) -> bool:
         """Whether the number in the file is that of the process that has the lock, as this system sees it.
@@ -159,13 +167,36 @@ class FilePlanLocks:
         return PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
 
 
-def _refuse_lost(plan_id: PlanId, fd: int) -> None:
-    """Refuse to go on with a plan that was taken over: its lock file has no name any more."""
-    if not os.fstat(fd).st_nlink:
+def _refuse_lost(plan_id: PlanId, fd: int, file: Path) -> None:
+    """Refuse to continue with a plan that was taken over: its lock file no longer has its name."""
+    if not _is_named(fd, file):
         raise PlanTakenOver(plan_id=plan_id)
 
 
-def _lock(fd: int, tries: int, kind: int) -> bool:
+def _is_named(fd: int, file: Path) -> bool:
+    """Return whether an open file is the one of that name; on NFS its link count proves nothing."""
+    try:
+        return os.path.samestat(os.fstat(fd), file.stat())
+    except FileNotFoundError:
+        return False
+    except OSError as exc:
+        if exc.errno == errno.ESTALE:  # another host removed it
+            return False
+        raise
+
+
+@contextmanager
+def _translated(path: Path) -> Generator[None]:
+    """Make the system's refusals ours; that a file is missing is for the caller."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as exc:
+        raise SystemFailed(path=str(path), reason=exc.strerror or str(exc)) from exc
+
+
+def _lock(fd: int, tries: int, kind: int, file: Path) -> bool:
     """Try to lock: shared to look, so that two who look do not take each other for the holder."""
     for attempt in range(tries):
         try:
@@ -173,6 +204,8 @@ def _lock(fd: int, tries: int, kind: int) -> bool:
         except BlockingIOError:
             if attempt + 1 < tries:
                 time.sleep(_PAUSE)
+        except OSError as exc:
+            raise LockImpossible(path=str(file), reason=exc.strerror or str(exc)) from exc
         else:
             return True
     return False

@@ -14,7 +14,7 @@ from urllib.parse import quote_from_bytes
 
 from mulligan.domain.ids import PlanId
 from mulligan.domain.placement import PROJECT_HOME
-from mulligan.errors import DatabaseUnusable
+from mulligan.errors import DatabaseUnusable, LockImpossible
 from mulligan.ports import Neighbour
 
 _AT_WORK = """
@@ -22,6 +22,7 @@ SELECT sandboxes.plan_id, sandboxes.path FROM sandboxes JOIN plans ON plans.plan
 WHERE sandboxes.strategy = 'in_place' AND plans.state NOT IN ('applied', 'cancelled') ORDER BY sandboxes.plan_id
 """
 _PATIENCE = 10.0  # seconds for a writer to finish
+_LOCK = "in-place.lock"  # in a project home; a file, because on NFS a folder cannot be locked
 
 
 class LocalNeighbours:
@@ -47,9 +48,13 @@ class LocalNeighbours:
         projects = {project for location in locations for project in _around(location) if _is_own(project)}
         with ExitStack() as held:
             for project in sorted(projects, key=lambda each: len(each.parts)):  # all in the same order
-                fd = os.open(project / PROJECT_HOME, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                held.callback(os.close, fd)
-                fcntl.flock(fd, fcntl.LOCK_EX)
+                lock = project / PROJECT_HOME / _LOCK
+                try:
+                    fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+                    held.callback(os.close, fd)
+                    fcntl.flock(fd, fcntl.LOCK_EX)
+                except OSError as exc:
+                    raise LockImpossible(path=str(lock), reason=exc.strerror or str(exc)) from exc
             yield
 
     def _in_place(self, project: Path) -> list[tuple[str, str]]:

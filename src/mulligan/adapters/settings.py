@@ -15,9 +15,10 @@ from typing import TypeAlias, cast
 from mulligan.boundaries import act
 from mulligan.config import SHORT_NAMES, Layer, Source, check_value, layer_of_values, setting_named
 from mulligan.domain.json_value import Json
-from mulligan.errors import SettingsFileInvalid, SystemFailed
+from mulligan.errors import LockImpossible, SettingsFileInvalid, SystemFailed
 
 _LARGEST_FILE = 1024 * 1024  # bytes; settings are a page of text
+_TRIES = 1000  # each is lost only to a process that has just finished a change of its own
 
 
 def read_settings(path: Path, source: Source) -> Layer:
@@ -135,14 +136,43 @@ def _exclusively(path: Path) -> Generator[Path]:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            yield file
-            with act("settings.keep"):
-                os.fsync(folder)
+            with _locked(file.with_name(f".{file.name}.lock")):
+                yield file
+                with act("settings.keep"):
+                    os.fsync(folder)
         finally:
             os.close(folder)
     except OSError as error:
         raise SystemFailed(path=str(path), reason=error.strerror or str(error)) from error
+
+
+@contextlib.contextmanager
+def _locked(lock: Path) -> Generator[None]:
+    """Hold a lock file, which goes afterwards. A file, because on NFS a folder cannot be locked."""
+    for _ in range(_TRIES):
+        fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX)
+            except OSError as error:
+                raise LockImpossible(path=str(lock), reason=error.strerror or str(error)) from error
+            if not _is_named(fd, lock):
+                continue  # the process before this one was done with it
+            try:
+                yield
+            finally:
+                lock.unlink()
+            return
+        finally:
+            os.close(fd)
+    raise LockImpossible(path=str(lock), reason="other processes kept replacing it")
+
+
+def _is_named(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), path.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def _replace(file: Path, text: str) -> None:

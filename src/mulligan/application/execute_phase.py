@@ -20,7 +20,7 @@ from mulligan.domain.ids import DecisionId, GroupId
 from mulligan.domain.json_value import Json, JsonObject
 from mulligan.domain.naming import label_problem
 from mulligan.domain.plan import PlanDefinition
-from mulligan.domain.step import Milestone, Step, StepRecord, StepStatus, Subplans, ToolUse
+from mulligan.domain.step import Milestone, Step, StepRecord, StepStatus, Subplans, ToolUse, milliseconds
 from mulligan.domain.tool import Undo
 from mulligan.domain.trigger import Trigger
 from mulligan.errors import PlanFileInvalid, RollbackDisabled, ToolFailed, ToolNotCheckpointable
@@ -133,7 +133,7 @@ class ExecutePhase:
     def _complete(self, run: Run, step: Step, output: Json, begun: datetime) -> None:
         """Count the step; it is complete when it is recorded together with the group that follows."""
         index, now = run.step_index, self._clock.now()
-        duration = int((now - begun).total_seconds() * 1000)
+        duration = milliseconds(begun, now)
         data: JsonObject = {"index": index, "step": step.name, "duration_ms": duration}
         run.pending += [
             StepRecord(index=index, name=step.name, status=StepStatus.DONE, duration_ms=duration),

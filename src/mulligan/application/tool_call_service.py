@@ -13,7 +13,7 @@ from mulligan.domain.event import EventType
 from mulligan.domain.ids import CallId
 from mulligan.domain.interpolation import replace_references
 from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.step import Step, ToolUse
+from mulligan.domain.step import Step, ToolUse, milliseconds
 from mulligan.domain.store_report import Capture
 from mulligan.domain.tool import CallStatus, ToolCall, ToolDeclaration, Undo
 from mulligan.errors import (
@@ -125,7 +125,7 @@ class ToolCallService:
 
     def _ended(self, run: Run, call: ToolCall, messages: Sequence[str]) -> None:
         now = self._clock.now()
-        duration = int((now - call.started_at).total_seconds() * 1000)
+        duration = milliseconds(call.started_at, now)
         data: JsonObject = {
             "call_id": call.call_id,
             "step": call.step_name,

@@ -1,6 +1,7 @@
 """Steps: the units of a plan."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -83,6 +84,11 @@ class Step(Struct, frozen=True, kw_only=True):
     timeout: float | None  # seconds
     retries: int  # extra tries, each from the state before the step
     appended: str | None = None  # the correction that added it; None: the plan's own
+
+
+def milliseconds(begun: datetime, ended: datetime) -> int:
+    """Return how long something took; none where the clock was set back meanwhile."""
+    return max(0, int((ended - begun).total_seconds() * 1000))
 
 
 class StepRecord(Struct, frozen=True, kw_only=True):

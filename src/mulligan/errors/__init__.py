@@ -17,6 +17,7 @@ MulliganError
 │   ├── DatabaseBusy            a database that a plan works on is locked by another program
 │   ├── InternalError           a mistake of ours
 │   └── SystemFailed            the operating system refused something (disk full, no permission)
+│       └── LockImpossible      a lock, as a network disk without a lock service does
 ├── Misused                     exit code 2: the words of a command, plan file or setting are wrong
 │   ├── UsageWrong
 │   ├── PlanFileInvalid         with file, line, column and path in the document
@@ -73,6 +74,7 @@ from mulligan.errors.failures import (
     DatabaseBusy,
     DatabaseUnusable,
     InternalError,
+    LockImpossible,
     ProgramFailed,
     ProjectUnwell,
     RestoreFailed,
@@ -202,6 +204,7 @@ __all__ = [
     "Interrupted",
     "LocationChanged",
     "LocationTaken",
+    "LockImpossible",
     "MarkersLeft",
     "Misused",
     "MulliganError",

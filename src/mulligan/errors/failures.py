@@ -139,6 +139,16 @@ class SystemFailed(Failed):
         super().__init__(**(known | facts))
 
 
+class LockImpossible(SystemFailed):
+    """The operating system gave no lock on a file: without locks two commands could spoil each other's work."""
+
+    message: ClassVar[str] = "{path} cannot be locked: {reason}"
+    hint: ClassVar[str] = (
+        "mulligan needs a filesystem with file locks: on NFS start its lock service or mount it with "
+        "`local_lock=flock`, or move the project to a local disk; then try again"
+    )
+
+
 class InternalError(Failed):
     """A mistake of ours: the trace of it goes to stderr."""
 

@@ -141,3 +141,22 @@ def test_many_may_remove_at_once_and_clear_what_the_others_move_away(tmp_path: P
             done.result()
     clear_trash(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_whose_trash_others_always_clear_first_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sandbox").mkdir()
+    making, cleared = Path.mkdir, list[Path]()
+
+    def mkdir(path: Path, mode: int = 0o777) -> None:
+        making(path, mode)
+        path.rmdir()
+        cleared.append(path)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    with pytest.raises(SystemFailed) as caught:
+        remove_tree(tmp_path / "sandbox", tmp_path)
+    assert caught.value.facts["path"] == str(tmp_path / "sandbox")
+    assert 1 < len(cleared) < 1000
+    assert (tmp_path / "sandbox").is_dir()

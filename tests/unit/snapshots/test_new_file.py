@@ -71,3 +71,15 @@ def test_another_refusal_is_not_taken_for_a_missing_feature(
     _refuse(monkeypatch, errno.ENOSPC)
     with pytest.raises(OSError, match="No space left"):
         NewFile(tmp_path / "packs", Rooms(tmp_path / "rooms"))
+
+
+@pytest.mark.usefixtures("filesystem")
+def test_a_name_that_cannot_be_given_is_the_one_in_the_error(tmp_path: Path) -> None:
+    new = NewFile(tmp_path / "packs", Rooms(tmp_path / "rooms"))
+    new.sync()
+    place = tmp_path / "missing" / "pack"
+    with pytest.raises(FileNotFoundError) as caught:
+        new.name(place)
+    new.close()
+    assert caught.value.filename == str(place)
+    assert not [*tmp_path.glob("packs/*"), *tmp_path.glob("rooms/*")]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from mulligan.adapters.sandboxes.edge import with_edge
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import SandboxKind
@@ -23,7 +24,7 @@ class LocalSandboxKinds:
 
     def of(self, sandbox: Sandbox) -> SandboxKind:
         """The kind that made this sandbox."""
-        return self._kinds[(sandbox.type, sandbox.strategy)]()
+        return with_edge(self._kinds[(sandbox.type, sandbox.strategy)]())
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource: its own strategy wins over the setting, `auto` goes by its type."""
@@ -38,4 +39,4 @@ class LocalSandboxKinds:
                 reason=f"a {resource.type.value} cannot have the strategy {chosen.value}",
                 hint=f"use one of: {', '.join(s.value for s in possible)}",
             )
-        return self._kinds[(resource.type, chosen)]()
+        return with_edge(self._kinds[(resource.type, chosen)]())

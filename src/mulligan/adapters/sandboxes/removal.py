@@ -9,6 +9,7 @@ from mulligan.boundaries import act
 from mulligan.errors import SystemFailed
 
 _TRASH = ".removed-"
+_TRIES = 100  # each is lost only to a process that clears trash in the instant between two calls
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of the system's renameat2
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -22,8 +23,7 @@ def remove_tree(path: Path, home: Path) -> None:
     """
     try:
         if path.is_dir() and not path.is_symlink():
-            while not _move_away(path, home):
-                continue
+            _move_away(path, home)
         elif path.is_symlink() or path.exists():
             path.unlink()
     except OSError as exc:
@@ -50,17 +50,18 @@ def clear_trash(home: Path) -> None:
             raise SystemFailed(path=str(trash), reason=exc.strerror or str(exc)) from exc
 
 
-def _move_away(path: Path, home: Path) -> bool:
-    """Move a folder into trash of its own; False: someone cleared that before anything was in it."""
-    trash = home / f"{_TRASH}{_new_name()}"
-    trash.mkdir(mode=0o700)
-    try:
-        _move_up(path.name, path.parent, trash / _new_name())
-    except FileNotFoundError:
-        if trash.is_dir() or not path.is_dir():
-            raise
-        return False
-    return True
+def _move_away(path: Path, home: Path) -> None:
+    """Move a folder into trash of its own; again, where another process cleared that before anything was in it."""
+    for attempt in range(_TRIES):
+        trash = home / f"{_TRASH}{_new_name()}"
+        trash.mkdir(mode=0o700)
+        try:
+            _move_up(path.name, path.parent, trash / _new_name())
+        except FileNotFoundError:
+            if trash.is_dir() or not path.is_dir() or attempt + 1 == _TRIES:
+                raise
+        else:
+            return
 
 
 def _move_up(name: str, parent: Path, target: Path) -> None:

@@ -47,12 +47,15 @@ class NewFile:
 
     def name(self, place: Path) -> None:
         """Let it be seen; the name itself is durable when the folder is."""
-        with act("pack.name"):
-            if self._written is None:
-                # The descriptor stands for no folder: a path from the root needs none, and with one linkat follows.
-                os.link(self.path, place, src_dir_fd=self.file.fileno(), follow_symlinks=True)
-            else:
-                self._written.rename(place)
+        try:
+            with act("pack.name"):
+                if self._written is None:
+                    # The descriptor is not a folder's: a path from the root needs none, and with one linkat follows.
+                    os.link(self.path, place, src_dir_fd=self.file.fileno(), follow_symlinks=True)
+                else:
+                    self._written.rename(place)
+        except OSError as exc:  # its first name is of no use to a user: it is a descriptor's, or in a room
+            raise OSError(exc.errno, exc.strerror, str(place)) from exc
 
     def close(self) -> None:
         """Be done with it; what has no name by now is gone."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from mulligan.adapters.snapshots import inotify
+from mulligan.adapters.snapshots.filesystems import changes_unseen
 from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.inotify import Event, Inotify
 from mulligan.adapters.snapshots.scan import (
@@ -27,6 +28,7 @@ OVERFLOW = "more happened than the system's queue holds"
 LOST_TREE = "the tree's own folder was moved, removed or unmounted"
 UNSEEN_NAME = "a file came and went, which may have been another name of one that stayed"
 NO_WATCH = "the system gives no watch"
+ON_A_NETWORK = "other machines can change it, and no watch sees that"
 TOO_MANY = "the system gives no more watches"
 NOT_IN_STORE = "what was known of it is gone from the store, or was learned by another look"
 CUT_OFF = "the last look was cut off"
@@ -70,6 +72,8 @@ class Watch:
         self.dirty, self.renewed, self.shared, self.searched = {}, set(), {}, {}
         self.grouped, self.unstored, self.last = set(), set(), None
         self._folders, self._numbers, self._arrived, self._moving = {}, {}, set(), {}
+        if changes_unseen(self.tree.path):
+            self._given_up = ON_A_NETWORK
         self.reason = self._given_up
         if self.reason:
             return

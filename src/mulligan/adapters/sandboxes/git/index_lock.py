@@ -67,7 +67,7 @@ def clear_abandoned(index: Path) -> None:
     """Remove what a process of ours that was killed left beside an index."""
     draft, lock = index.with_name(_DRAFT), index.with_name("index.lock")
     try:
-        fd = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = _opened(draft)
     except FileNotFoundError:
         return
     try:
@@ -81,6 +81,15 @@ def clear_abandoned(index: Path) -> None:
         return  # its maker lives
     finally:
         os.close(fd)
+
+
+def _opened(draft: Path) -> int:
+    """Open a draft to lock it: for writing, which NFS wants for that, unless it is read-only or not ours."""
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        return os.open(draft, os.O_RDWR | flags)
+    except (PermissionError, IsADirectoryError):
+        return os.open(draft, os.O_RDONLY | flags)
 
 
 def _is_named(path: Path, fd: int) -> bool:
