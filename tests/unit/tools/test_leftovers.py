@@ -212,6 +212,22 @@ def kill(process: "subprocess.Popen[bytes]") -> None:
     process.stdout.close()
 
 
+def launcher_of(process: "subprocess.Popen[bytes]") -> int:
+    (guardian,) = children_of(process.pid)
+    (launcher,) = children_of(guardian)
+    return launcher
+
+
+def kill_with_launcher(process: "subprocess.Popen[bytes]") -> None:
+    """Kill the runner, the guardian and the launcher, none of which learns of the death of another."""
+    both = [*children_of(process.pid), launcher_of(process)]
+    for pid in both:
+        os.kill(pid, signal.SIGSTOP)
+    kill(process)
+    for pid in both:
+        os.kill(pid, signal.SIGKILL)
+
+
 def wait_until(condition) -> bool:
     limit = time.monotonic() + 30
     while not condition() and time.monotonic() < limit:
@@ -228,6 +244,25 @@ def test_killing_the_runner_ends_what_its_step_started(root):
     assert wait_until(lambda: is_gone(root))
 
 
+WIPED = (
+    "env -i /usr/bin/setsid /bin/sh -c 'echo $$ > pid.new; mv pid.new pid; while :; do sleep 0.01; done' &"
+)
+
+
+@pytest.mark.parametrize("victims", ["launcher", "guardian", "runner and launcher", "runner and guardian"])
+def test_no_two_deaths_leave_a_process_that_wiped_its_environment(root, victims):
+    until_it_runs = "while [ ! -e pid ]; do sleep 0.01; done; echo up; sleep 300"
+    process = start_runner(root, f"plan-wiped-{PLAN}", "shell", "command", f"{WIPED} {until_it_runs}")
+    (guardian,) = children_of(process.pid)
+    pids = {"runner": process.pid, "guardian": guardian, "launcher": launcher_of(process)}
+    assert not is_gone(root)
+    for victim in victims.split(" and "):
+        os.kill(pids[victim], signal.SIGKILL)
+    assert wait_until(lambda: is_gone(root))
+    assert wait_until(lambda: all(is_gone_or_zombie(pid) for pid in pids.values()))
+    kill(process)
+
+
 def test_killing_the_runner_ends_its_worker(root):
     (root / "module.py").write_text(
         "import os, time\ndef work(context):\n    open('pid', 'w').write(str(os.getpid()))\n"
@@ -241,10 +276,7 @@ def test_killing_the_runner_ends_its_worker(root):
 class TestSurvivors:
     def test_of_a_killed_runner_are_ended_and_described(self, toolbox, root):
         process = start_runner(root, f"plan-a-{PLAN}", "shell", "command", start_daemon(root) + "; sleep 300")
-        launcher = next(pid for pid in children_of(process.pid))
-        os.kill(launcher, signal.SIGSTOP)  # it cannot do its work: the next run has to
-        kill(process)
-        os.kill(launcher, signal.SIGKILL)
+        kill_with_launcher(process)  # they cannot do their work: the next run has to
         found = toolbox.end_survivors(f"plan-a-{PLAN}")
         assert is_gone(root)
         assert any("daemon.py" in line for line in found)
@@ -252,7 +284,7 @@ class TestSurvivors:
     def test_a_launcher_that_hangs_is_killed_after_some_patience(self, toolbox, root, monkeypatch):
         monkeypatch.setattr("mulligan.adapters.tools.survivors.PATIENCE", 0.5)
         process = start_runner(root, f"plan-b-{PLAN}", "shell", "command", start_daemon(root) + "; sleep 300")
-        launcher = next(pid for pid in children_of(process.pid))
+        launcher = launcher_of(process)
         os.kill(launcher, signal.SIGSTOP)
         kill(process)
         assert toolbox.end_survivors(f"plan-b-{PLAN}")

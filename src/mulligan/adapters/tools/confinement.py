@@ -54,11 +54,15 @@ class LandlockConfinement:
         temporary = [folder for folder in self._temporary if self._may_be_given(folder)]
         usual_one = bool(temporary) and temporary[0] == self._temporary[0]
         own = None if usual_one else self._own_temporary(plan_id)
-        writable = [*_roots_of(sandboxes), *temporary, *filter(None, [own]), *DEVICES, *listed]
+        roots = _existing(_roots_of(sandboxes))
+        others = _existing([*temporary, *filter(None, [own]), *DEVICES, *listed])
+        # What lies in a sandbox is given with it; given again it could not be moved within.
+        others = [path for path in others if not any(_lies_in(path, root) for root in roots)]
         return Bounds(
-            writable=tuple(
-                dict.fromkeys(os.path.realpath(path) for path in writable if os.path.exists(path))
-            ),
+            writable=(*roots, *others),
+            sandboxes=tuple(roots),
+            sealed=landlock.version() >= landlock.SEALING
+            and not any(_lies_in(root, path) for root in roots for path in others),
             missing=tuple(path for path in listed if not os.path.exists(path)),
             temporary=own,
         )
@@ -98,6 +102,11 @@ def _roots_of(sandboxes: Sequence[Sandbox]) -> list[str]:
     databases = [each.path for each in sandboxes if each.type is ResourceType.SQLITE]
     alone = [path for path in databases if not any(_lies_in(path, folder) for folder in folders)]
     return [*folders, *map(os.path.dirname, alone)]
+
+
+def _existing(paths: Sequence[str]) -> list[str]:
+    """Return the real paths of those that exist, each once."""
+    return list(dict.fromkeys(os.path.realpath(path) for path in paths if os.path.exists(path)))
 
 
 def _lies_in(path: str, folder: str) -> bool:

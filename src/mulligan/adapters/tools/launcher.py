@@ -7,9 +7,10 @@ system has no subreaper (macOS) it keeps to the process group of the command, wh
 The runner talks to it over two pipes. A message is its length in four bytes, then words divided by NUL,
 which neither arguments nor environments can hold:
 
-    confine  path…                             write below these paths only, and all commands too; one of
+    confine  count, path…                      write below these paths only, and all commands too; the first
+                                               `count` are sandboxes; one of
            confined
-           open errno                          the system refused
+           open errno, part                    the system refused a part of it
     start  folder, count, argv…, NAME=value…   run a command; then one of
            refused errno                       the command could not be started
            over    status, (pid, command)…     it ended, and what it left running was ended too
@@ -27,6 +28,8 @@ import os
 import select
 import sys
 import time
+
+from mulligan.adapters.tools.kernel import prctl
 
 TYPE_CHECKING = False  # importing typing would double what this program imports
 if TYPE_CHECKING:
@@ -48,9 +51,7 @@ def become_subreaper() -> bool:
     """Adopt every orphan below this process; False where the system cannot."""
     if not sys.platform.startswith("linux"):
         return False
-    import ctypes
-
-    return ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0
 
 
 def is_zombie(pid: int) -> bool:
@@ -154,7 +155,7 @@ class Launcher:
         requests: int,
         replies: int,
         kept: list[int],
-        restrict: "Callable[[Message], None]",
+        restrict: "Callable[[Message, Message], None]",
         *,
         subreaper: bool,
     ) -> None:
@@ -190,11 +191,13 @@ class Launcher:
             elif message and message[0] in (b"end", b"interrupt"):
                 self._reply(b"over", b"0")  # nothing is left to end, and someone waits to hear so
 
-    def _confine(self, paths: Message) -> None:
+    def _confine(self, words: Message) -> None:
+        count = int(words[0])
         try:
-            self._restrict(paths)
-        except OSError as exc:
-            self._reply(b"open", b"%d" % (exc.errno or 0))
+            self._restrict(words[1 : 1 + count], words[1 + count :])
+        except Exception as exc:  # noqa: BLE001 - its class is loaded when it is needed
+            part, number = exc.args
+            self._reply(b"open", b"%d" % number, part.encode())
         else:
             self._reply(b"confined")
 
@@ -376,12 +379,3 @@ class Launcher:
 
     def _stop(self, *_: object) -> None:
         self._orphaned = True
-
-
-def main(arguments: list[str], restrict: "Callable[[Message], None]") -> None:
-    """Serve: `tree` or `group`, the descriptor for replies, and those to hand on; requests come on stdin."""
-    how, replies, *kept = arguments[0], *map(int, arguments[1:])
-    os.set_inheritable(replies, False)  # noqa: FBT003 - the function has no names
-    subreaper = how == "tree" and become_subreaper()
-    os.chdir("/")
-    Launcher(0, replies, kept, restrict, subreaper=subreaper).serve()

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from mulligan.adapters.tools.confining import LOADED, Unconfined
 from mulligan.adapters.tools.environment import PLAN_MARK, clean
 from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Shown
 from mulligan.adapters.tools.survivors import LAUNCHER_MARK
@@ -22,6 +23,11 @@ def load(name):
     module = sys.modules[name] = type(sys)(name)
     SourceFileLoader(name, path).exec_module(module)
     return module
+"""
+# What confines is loaded when it is needed.
+_START = f"""\
+load("kernel"); load("launcher")
+load("guardian").main(sys.argv[2:], lambda *paths: [load(name) for name in {LOADED}][-1].confine(*paths))
 """
 LONGEST_NAP = 3600.0  # seconds; the system counts milliseconds in 31 bits, and a timeout may be longer
 PACE = 0.1  # seconds: how long a request to stop may go unseen
@@ -55,8 +61,7 @@ class LauncherProcess:
         replies, replies_there = os.pipe()
         try:
             descriptors = (replies_there, *kept)
-            restrict = "lambda paths: load('landlock').restrict(paths)"  # loaded when it is needed
-            program = LOAD + f"load('launcher').main(sys.argv[2:], {restrict})"
+            program = LOAD + _START
             self._process = subprocess.Popen(
                 [python, "-I", "-c", program, PROGRAMS, how, *map(str, descriptors)],
                 stdin=subprocess.PIPE,
@@ -91,11 +96,13 @@ class LauncherProcess:
             self._selector.register(descriptor, selectors.EVENT_READ)
 
     def confine(self, bounds: Bounds) -> None:
-        """Let nothing that runs under it write out of bounds; OSError where the system refuses."""
-        self.send(b"confine", *map(os.fsencode, bounds.writable))
+        """Let nothing that runs under it write out of bounds; Unconfined where the system refuses a part."""
+        elsewhere = [path for path in bounds.writable if path not in bounds.sandboxes]
+        count = str(len(bounds.sandboxes))
+        self.send(b"confine", *map(os.fsencode, (count, *bounds.sandboxes, *elsewhere)))
         event = self.next_event(Shown(lambda _: None), None)
         if event is not None and event[0] == b"open":
-            raise OSError(int(event[1]), os.strerror(int(event[1])))
+            raise Unconfined(event[2].decode(), int(event[1]))
         if event is None or event[0] != b"confined":
             raise ProcessLookupError(errno.ESRCH, "the launcher was killed")
 
@@ -204,8 +211,12 @@ class LauncherProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the launcher itself is alive."""
-        return self._process.poll() is None
+        """Whether the launcher itself is alive; its guardian may be so a little longer."""
+        import select
+
+        requests = select.poll()
+        requests.register(self._requests, 0)  # an error is reported all the same: nobody reads it
+        return self._process.poll() is None and not requests.poll(0)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from mulligan.adapters.tools.confining import Unconfined
 from mulligan.adapters.tools.environment import CALL_MARK
 from mulligan.adapters.tools.launcher_process import Event, LauncherProcess
 from mulligan.adapters.tools.printed import Recorded
@@ -115,11 +116,12 @@ class Launchers:
         try:
             if bounds is not None:
                 launcher.confine(bounds)
-        except OSError as exc:
+        except (OSError, Unconfined) as exc:
             launcher.close()
+            what = exc.strerror if isinstance(exc, OSError) else f"{os.strerror(exc.number)} ({exc.part})"
             raise SystemFailed(
                 path=self._python,
-                reason=f"its processes could not be confined: {exc.strerror}",
+                reason=f"its processes could not be confined: {what}",
                 hint="with `sandbox.isolate` set to `off` tools may write wherever you may",
             ) from exc
         except BaseException:
