@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,14 +13,10 @@ import pytest
 
 from tests import escapes
 from tests.confined import ATTEMPTS, an_attempt, written_by_coverage
+from tests.users import NOBODY, ROOT_ALONE, USERS, User
 
-NOBODY = 65534
 REFUSED = {"EPERM", "EACCES", "ENOSYS"}  # ENOSYS: this kernel was built without it
 NAMES = sorted(name for name in vars(escapes.Attempts) if not name.startswith("_"))
-USERS = [
-    pytest.param("root", marks=pytest.mark.skipif(os.getuid() != 0, reason="needs root")),
-    "ordinary",
-]
 
 
 @pytest.fixture
@@ -33,44 +27,27 @@ def place() -> Iterator[Path]:
         yield Path(name)
 
 
-def interpreter_for(user: dict[str, Any], environment: dict[str, str]) -> str:
-    """Find a Python that the user may run, with mulligan; the one of the tests may lie in a closed home folder."""
-    for candidate in (sys.executable, "/usr/bin/python3"):
-        try:
-            subprocess.run([candidate, "-c", "import mulligan.cli.main"], env=environment, check=True, **user)
-        except (OSError, subprocess.CalledProcessError):
-            continue
-        return candidate
-    pytest.skip("an ordinary user can run no Python with mulligan here")
-
-
 class Trial:
     """A project of one user's, with a file, a process and a socket outside of it that belong to them too."""
 
     def __init__(self, place: Path, user: str) -> None:
-        self._switched = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-        self._user = self._switched if user == "ordinary" and os.getuid() == 0 else {}
+        self._user = User(user, place)
         self.project = place / "project"
         self.project.mkdir()
-        home = place / "home"
-        home.mkdir()
-        self.file = home / "precious"
+        self.file = self._user.home / "precious"
         self.file.write_text("untouched\n")
         (self.project / "real").write_text("untouched\n")
         shutil.copy(escapes.__file__, self.project / "escapes.py")
-        self._environment = os.environ | {"HOME": str(home), "TMPDIR": "/var/tmp", "GIT_CONFIG_GLOBAL": ""}
-        self._environment["PYTHONPATH"] = ":".join(filter(None, sys.path))
-        self._python = interpreter_for(self._user, self._environment)
-        self._environment["MULLIGAN_SANDBOX_WRITABLE"] = ":".join(["~/.cache", *written_by_coverage()])
-        self.process = subprocess.Popen(["sleep", "600"], **self._user)
+        writable = ":".join(["~/.cache", *written_by_coverage()])
+        self._user.environment["MULLIGAN_SANDBOX_WRITABLE"] = writable
+        self.process = self._user.start(self.project, "sleep", "600")
         self.socket = socket.socket(socket.AF_UNIX)
         name = f"mulligan-test-{self.process.pid}"
         self.socket.bind("\0" + name)
         self.socket.listen()
         facts = {"file": str(self.file), "process": str(self.process.pid), "socket": name}
         (self.project / "facts.json").write_text(json.dumps(facts))
-        for path in (place, *place.rglob("*")) if self._user else ():
-            os.chown(path, NOBODY, NOBODY)
+        self._user.owns(place)
 
     def close(self) -> None:
         self.process.kill()
@@ -91,18 +68,7 @@ class Trial:
         file = self.project / "plan.yaml"
         file.write_text(json.dumps(plan))
         file.chmod(0o644)
-        ended = subprocess.run(
-            [self._python, "-m", "mulligan", "--format", "json", "plan", "execute", "plan.yaml"],
-            cwd=self.project,
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-            **self._user,
-        )
-        assert ended.stdout, ended.stderr
-        answer = json.loads(ended.stdout)
+        answer = self._user.ask(self.project, "plan", "execute", "plan.yaml")
         assert answer["exit_code"] == 0, answer
         return answer
 
@@ -142,14 +108,14 @@ def test_no_file_outside_is_written_by_its_name(trial: Trial) -> None:
     assert [set(os.listdir(aim.parent)) - {".mulligan", "plan.yaml"} for aim in aims[:2]] == names
 
 
-@pytest.mark.parametrize("trial", USERS[:1], indirect=True)
+@pytest.mark.parametrize("trial", ROOT_ALONE, indirect=True)
 def test_root_could_go_each_of_these_ways_where_nothing_refuses_it(trial: Trial) -> None:
     """Otherwise the test above would show nothing."""
     outcomes = trial.outcomes("off")
     assert [name for name, outcome in outcomes.items() if outcome in ("EPERM", "EACCES")] == []
 
 
-@pytest.mark.parametrize("trial", USERS[:1], indirect=True)
+@pytest.mark.parametrize("trial", ROOT_ALONE, indirect=True)
 def test_root_works_in_a_sandbox_as_ever(trial: Trial) -> None:
     """What programs of root need: other owners, closed files, other users, low ports, traced children."""
     serve = "import socket; s = socket.create_server(('127.0.0.1', 1011)); s.close()"

@@ -15,6 +15,7 @@ MulliganError
 │   ├── ProjectUnwell           a look at the project found what it could not mend
 │   ├── DatabaseUnusable        mulligan.db is locked, read-only, damaged or full
 │   ├── DatabaseBusy            a database that a plan works on is locked by another program
+│   ├── ProcessSurvives         what a killed run left cannot be ended; nothing was restored
 │   ├── InternalError           a mistake of ours
 │   └── SystemFailed            the operating system refused something (disk full, no permission)
 ├── Misused                     exit code 2: the words of a command, plan file or setting are wrong
@@ -73,6 +74,7 @@ from mulligan.errors.failures import (
     DatabaseBusy,
     DatabaseUnusable,
     InternalError,
+    ProcessSurvives,
     ProgramFailed,
     ProjectUnwell,
     RestoreFailed,
@@ -223,6 +225,7 @@ __all__ = [
     "PlanNotFound",
     "PlanNotReady",
     "PlanTakenOver",
+    "ProcessSurvives",
     "ProgramFailed",
     "ProjectForeign",
     "ProjectNotFound",

@@ -54,7 +54,7 @@ class LandlockConfinement:
         temporary = [folder for folder in self._temporary if self._may_be_given(folder)]
         usual_one = bool(temporary) and temporary[0] == self._temporary[0]
         own = None if usual_one else self._own_temporary(plan_id)
-        roots = _existing(_roots_of(sandboxes))
+        roots = _existing(roots_of(sandboxes))
         others = _existing([*temporary, *filter(None, [own]), *DEVICES, *listed])
         # What lies in a sandbox is given with it; given again it could not be moved within.
         others = [path for path in others if not any(_lies_in(path, root) for root in roots)]
@@ -93,7 +93,7 @@ class LandlockConfinement:
         return os.path.realpath(path)
 
 
-def _roots_of(sandboxes: Sequence[Sandbox]) -> list[str]:
+def roots_of(sandboxes: Sequence[Sandbox]) -> list[str]:
     """The folders that sandboxes fill: SQLite makes files of its own beside a database.
 
     Not that of a database inside another sandbox: it is in bounds already, and a tool may put a symlink there.

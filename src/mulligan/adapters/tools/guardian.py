@@ -8,6 +8,7 @@ not confined, so a confined step cannot signal it. It never outlives what it gua
 
 import os
 
+from mulligan.adapters.tools.control_groups import enter, leave
 from mulligan.adapters.tools.kernel import prctl
 from mulligan.adapters.tools.launcher import Launcher, become_subreaper, children_of
 
@@ -24,16 +25,20 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str], restrict: "Callable[[Message, Message], None]") -> None:
-    """Serve: `tree` or `group`, the descriptor for replies, and those to hand on; requests come on stdin."""
-    how, replies, *kept = arguments[0], *map(int, arguments[1:])
+    """Serve: `tree` or `group`, the plan, the descriptor for replies, and those to hand on; requests come on stdin."""
+    how, plan_id, *descriptors = arguments
+    replies, *kept = map(int, descriptors)
     os.set_inheritable(replies, False)  # noqa: FBT003 - the function has no names
     os.chdir("/")
     subreaper = how == "tree" and become_subreaper()
     if subreaper:
-        guardian = os.getpid()
+        enter(plan_id)
+        guardian, runner = os.getpid(), os.getppid()
         launcher = os.fork()
         if launcher:
             _guard(launcher, [0, 1, 2, *kept])
+            if os.getppid() != runner:  # else the runner removes the group, when this process is gone
+                leave(plan_id)
             return
         _end_with(guardian)
         become_subreaper()  # a child does not inherit it

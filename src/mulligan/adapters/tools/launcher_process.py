@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from mulligan.adapters.tools import control_groups
 from mulligan.adapters.tools.confining import LOADED, Unconfined
 from mulligan.adapters.tools.environment import PLAN_MARK, clean
 from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Shown
@@ -26,7 +27,8 @@ def load(name):
 """
 # What confines is loaded when it is needed.
 _START = f"""\
-load("kernel"); load("launcher")
+for name in ("kernel", "control_groups", "launcher"):
+    load(name)
 load("guardian").main(sys.argv[2:], lambda *paths: [load(name) for name in {LOADED}][-1].confine(*paths))
 """
 LONGEST_NAP = 3600.0  # seconds; the system counts milliseconds in 31 bits, and a timeout may be longer
@@ -63,7 +65,7 @@ class LauncherProcess:
             descriptors = (replies_there, *kept)
             program = LOAD + _START
             self._process = subprocess.Popen(
-                [python, "-I", "-c", program, PROGRAMS, how, *map(str, descriptors)],
+                [python, "-I", "-c", program, PROGRAMS, how, plan_id, *map(str, descriptors)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -85,6 +87,7 @@ class LauncherProcess:
         self._streams = (stdin, stdout, stderr)
         self._requests, self._stdout, self._stderr = stdin.fileno(), stdout.fileno(), stderr.fileno()
         self._replies = replies
+        self._plan_id = plan_id
         self._incoming = bytearray()
         self._lines = bytearray()
         self._events: deque[Event] = deque()
@@ -204,6 +207,7 @@ class LauncherProcess:
         stdin, *others = self._streams
         stdin.close()
         self._process.wait()
+        control_groups.discard(self._plan_id, self._process.pid)
         for stream in others:
             stream.close()
         self._selector.close()

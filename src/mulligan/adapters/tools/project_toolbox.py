@@ -15,6 +15,7 @@ from mulligan.adapters.tools.worker_call import WorkerCalls
 from mulligan.adapters.tools.worker_process import Workers
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import Json
+from mulligan.domain.resource import Sandbox
 from mulligan.domain.tool import ToolDeclaration, tool_unknown
 from mulligan.errors import ToolsInvalid
 from mulligan.ports import StepHost, Tool, ToolRequest
@@ -98,11 +99,11 @@ class ProjectToolbox:
         self._launchers.forget(None)
         self._built_in.forget_processes()
 
-    def end_survivors(self, plan_id: PlanId) -> tuple[str, ...]:
+    def end_survivors(self, plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> tuple[str, ...]:
         """End what a killed runner of the plan left running; what is kept here for the plan goes first."""
         self._workers.forget(plan_id)
         self._launchers.forget(plan_id)
-        return self._built_in.end_survivors(plan_id)
+        return self._built_in.end_survivors(plan_id, sandboxes)
 
 
 class _Declarations(Mapping[str, ToolDeclaration]):
