@@ -45,7 +45,7 @@ def a_confinement(base: Path, *temporary: str, database: str = "project/.mulliga
 def drawn(*writable: Path) -> Bounds:
     """Bounds without a sandbox."""
     paths = tuple(map(str, writable))
-    return Bounds(writable=paths, sandboxes=(), sealed=True, missing=(), temporary=None)
+    return Bounds(writable=paths, sandboxes=(), missing=(), temporary=None)
 
 
 def a_sandbox(path: Path, kind: ResourceType = ResourceType.FS_DIRECTORY) -> Sandbox:
@@ -285,7 +285,7 @@ class TestProcesses:
         launchers = Launchers(python=sys.executable, environment=dict(os.environ), how="tree")
         with pytest.raises(SystemFailed) as caught:
             launchers.start(PLAN, (), bounds)
-        assert "could not be confined: Not a directory" in caught.value.text
+        assert "could not be confined: Not a directory (writes, with Landlock)" in caught.value.text
         assert "sandbox.isolate" in caught.value.next_step
 
     def test_are_started_anew_when_the_bounds_change(self, tmp_path, toolbox, host):
@@ -305,6 +305,28 @@ class TestProcesses:
                 else:
                     with pytest.raises(Exception, match="Permission denied"):
                         tool.call(a_request(root, args, bounds=bounds), host)
+
+    def test_below_others_that_are_confined_count_as_linking_all_the_time(self, tmp_path, toolbox, host):
+        """Only the outer launcher can notice links; the inner one says so."""
+        code = (
+            f"import os, sys; sys.path[:0] = {sys.path!r}\n"
+            "from pathlib import Path\n"
+            "from mulligan.adapters.tools.printed import Recorded\n"
+            "from mulligan.adapters.tools.processes import Command, Launchers\n"
+            "from mulligan.domain.bounds import Bounds\n"
+            "linked = []\n"
+            "made = Launchers(\n"
+            "    python=sys.executable, environment=dict(os.environ), how='tree', linked=lambda: linked.append(1)\n"
+            ")\n"
+            f"bounds = Bounds(writable=({str(tmp_path)!r}, '/dev/null'), sandboxes=(), missing=(), temporary=None)\n"
+            "command = Command(argv=('true',), folder=Path('.'), environment=dict(os.environ), bounds=bounds)\n"
+            "made.run('shell', 'plan', 'call', command, None, Recorded('shell', lambda _: None))\n"
+            "print(len(linked)); made.forget(None)\n"
+        )
+        (tmp_path / "inner.py").write_text(code)
+        bounds = drawn(tmp_path, Path("/dev/null"), *map(Path, written_by_coverage()))
+        request = a_request(tmp_path, {"argv": [sys.executable, "inner.py"]}, bounds=bounds)
+        assert int(str(toolbox.tool("shell").call(request, host).output)) > 0
 
     def test_know_their_temporary_folder(self, tmp_path, toolbox, host):
         own = tmp_path / "own"

@@ -30,7 +30,7 @@ class Host(RecordingHost):
 root = Path(sys.argv[1])
 toolbox = LocalToolbox(python=sys.executable, base_environment=dict(os.environ), scratch=root / "scratch")
 writable = (str(root), "/dev/null", *written_by_coverage())
-drawn = Bounds(writable=writable, sandboxes=(str(root),), sealed=True, missing=(), temporary=None)
+drawn = Bounds(writable=writable, sandboxes=(str(root),), missing=(), temporary=None)
 bounds = drawn if sys.argv[6] == "confined" else None
 request = a_request(root, {sys.argv[3]: sys.argv[4]}, plan_id=sys.argv[5], timeout=None, bounds=bounds)
 toolbox.tool(sys.argv[2]).call(request, Host())

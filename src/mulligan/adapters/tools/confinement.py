@@ -61,8 +61,6 @@ class LandlockConfinement:
         return Bounds(
             writable=(*roots, *others),
             sandboxes=tuple(roots),
-            sealed=landlock.version() >= landlock.SEALING
-            and not any(_lies_in(root, path) for root in roots for path in others),
             missing=tuple(path for path in listed if not os.path.exists(path)),
             temporary=own,
         )

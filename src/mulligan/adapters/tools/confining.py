@@ -4,18 +4,17 @@ The order matters. Whatever needs privileges, such as making namespaces, comes b
 needs the promise of no new privileges; capabilities go last, since nothing may be set up after them.
 """
 
+from mulligan.adapters.tools.call_filter import filter_calls
 from mulligan.adapters.tools.landlock import restrict
-from mulligan.adapters.tools.privileges import (
-    drop_capabilities,
-    promise_no_new_privileges,
-    refuse_keyrings,
-)
+from mulligan.adapters.tools.privileges import drop_capabilities, promise_no_new_privileges
 
 TYPE_CHECKING = False  # importing typing would double what the launcher imports
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LOADED = ("landlock", "privileges", "confining")  # what the launcher loads, in this order
+    from mulligan.adapters.tools.call_filter import Notices
+
+LOADED = ("landlock", "privileges", "call_filter", "confining")  # what the launcher loads, in this order
 
 
 class Unconfined(Exception):
@@ -27,19 +26,21 @@ class Unconfined(Exception):
         self.number = number
 
 
-def confine(sandboxes: "Sequence[bytes]", elsewhere: "Sequence[bytes]") -> None:
+def confine(sandboxes: "Sequence[bytes]", elsewhere: "Sequence[bytes]", noted: int) -> "Notices | None":
     """Let this process write below these paths only, and give up what reaches the machine in other ways.
 
-    Raise Unconfined where the system refuses a part of it: then nothing may be run.
+    Return what notes, on that descriptor, each link that is made; None where links cannot be noticed. Raise
+    Unconfined where the system refuses a part of it: then nothing may be run.
     """
-    parts = {
-        "no new privileges": promise_no_new_privileges,
-        "writes, with Landlock": lambda: restrict(sandboxes, elsewhere),
-        "keyrings, with seccomp": refuse_keyrings,
-        "capabilities": drop_capabilities,
-    }
-    for part, carry_out in parts.items():
-        try:
-            carry_out()
-        except OSError as exc:
-            raise Unconfined(part, exc.errno or 0) from exc
+    part = "no new privileges"
+    try:
+        promise_no_new_privileges()
+        part = "writes, with Landlock"
+        restrict(sandboxes, elsewhere)
+        part = "system calls, with seccomp"
+        notices = filter_calls(noted)
+        part = "capabilities"
+        drop_capabilities()
+    except OSError as exc:
+        raise Unconfined(part, exc.errno or 0) from exc
+    return notices

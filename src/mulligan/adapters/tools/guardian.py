@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Callable
 
+    from mulligan.adapters.tools.call_filter import Notices
     from mulligan.adapters.tools.launcher import Message
 else:
     import _signal as signal
@@ -24,11 +25,15 @@ else:
 _PR_SET_PDEATHSIG = 1
 
 
-def main(arguments: list[str], restrict: "Callable[[Message, Message], None]") -> None:
-    """Serve: `tree` or `group`, the plan, the descriptor for replies, and those to hand on; requests come on stdin."""
+def main(arguments: list[str], confine: "Callable[[Message, Message, int], Notices | None]") -> None:
+    """Serve. The words are `tree` or `group`, the plan, and the descriptors for replies, for notes, and to hand on.
+
+    Requests come on stdin.
+    """
     how, plan_id, *descriptors = arguments
-    replies, *kept = map(int, descriptors)
-    os.set_inheritable(replies, False)  # noqa: FBT003 - the function has no names
+    replies, noted, *kept = map(int, descriptors)
+    for own in (replies, noted):
+        os.set_inheritable(own, False)  # noqa: FBT003 - the function has no names
     os.chdir("/")
     subreaper = how == "tree" and become_subreaper()
     if subreaper:
@@ -36,13 +41,13 @@ def main(arguments: list[str], restrict: "Callable[[Message, Message], None]") -
         guardian, runner = os.getpid(), os.getppid()
         launcher = os.fork()
         if launcher:
-            _guard(launcher, [0, 1, 2, *kept])
+            _guard(launcher, [0, 1, 2, noted, *kept])
             if os.getppid() != runner:  # else the runner removes the group, when this process is gone
                 leave(plan_id)
             return
         _end_with(guardian)
         become_subreaper()  # a child does not inherit it
-    Launcher(0, replies, kept, restrict, subreaper=subreaper).serve()
+    Launcher(0, replies, kept, lambda own, others: confine(own, others, noted), subreaper=subreaper).serve()
 
 
 def _guard(launcher: int, closed: list[int]) -> None:

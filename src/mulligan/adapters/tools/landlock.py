@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 OLDEST = 2  # before it (Linux 5.19) no rename from one folder to another could be allowed at all
-SEALING = 5  # from it on (Linux 6.10) a link out of a sandbox can be refused
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _ASK_VERSION = 1

@@ -9,7 +9,8 @@ which neither arguments nor environments can hold:
 
     confine  count, path…                      write below these paths only, and all commands too; the first
                                                `count` are sandboxes; one of
-           confined
+           confined                            and each link that is made is noted: a byte on a pipe of its own
+           confined unnoticed                  links cannot be noticed
            open errno, part                    the system refused a part of it
     start  folder, count, argv…, NAME=value…   run a command; then one of
            refused errno                       the command could not be started
@@ -35,6 +36,8 @@ TYPE_CHECKING = False  # importing typing would double what this program imports
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable
+
+    from mulligan.adapters.tools.call_filter import Notices
 else:
     import _signal as signal  # the functions without the enums: importing those takes longer than the rest
 
@@ -155,7 +158,7 @@ class Launcher:
         requests: int,
         replies: int,
         kept: list[int],
-        restrict: "Callable[[Message, Message], None]",
+        restrict: "Callable[[Message, Message], Notices | None]",
         *,
         subreaper: bool,
     ) -> None:
@@ -164,6 +167,7 @@ class Launcher:
         self._replies = replies
         self._kept = kept
         self._restrict = restrict
+        self._notices: Notices | None = None  # of links that commands make
         self._subreaper = subreaper
         self._orphaned = False  # the runner is gone, or someone wants this process to end
         self._main = 0
@@ -194,11 +198,15 @@ class Launcher:
     def _confine(self, words: Message) -> None:
         count = int(words[0])
         try:
-            self._restrict(words[1 : 1 + count], words[1 + count :])
+            self._notices = self._restrict(words[1 : 1 + count], words[1 + count :])
         except Exception as exc:  # noqa: BLE001 - its class is loaded when it is needed
             part, number = exc.args
             self._reply(b"open", b"%d" % number, part.encode())
+            return
+        if self._notices is None:
+            self._reply(b"confined", b"unnoticed")
         else:
+            self._poll.register(self._notices.listener, select.POLLIN)
             self._reply(b"confined")
 
     def _run(self, words: Message) -> None:
@@ -339,6 +347,8 @@ class Launcher:
         """Sleep until the runner says something, a process ends, or the time is up."""
         ready = self._poll.poll(None if timeout is None else timeout * 1000)
         self._hush()
+        if self._notices is not None and (self._notices.listener, select.POLLIN) in ready:
+            self._notices.serve()
         return self._receive() if any(fd == self._requests for fd, _ in ready) else None
 
     def _hush(self) -> None:

@@ -52,17 +52,22 @@ class LauncherProcess:
         kept: tuple[int, ...],
         how: str,
         obey: Callable[[], None] | None,
+        linked: Callable[[], None],
     ) -> None:
         """Start it. `kept` descriptors are handed on to its commands; `how` is `tree` or `group`.
 
-        `obey` raises where this run is asked to stop and no signal can tell it so: in a thread.
+        `obey` raises where this run is asked to stop and no signal can tell it so: in a thread. `linked` is
+        called before an event is given after which files may have got other names.
         """
         import selectors
         import subprocess  # slow to import, and no command but those that run steps needs it
 
         replies, replies_there = os.pipe()
+        noted, noted_there = os.pipe()
+        for descriptor in (noted, noted_there):
+            os.set_blocking(descriptor, False)
         try:
-            descriptors = (replies_there, *kept)
+            descriptors = (replies_there, noted_there, *kept)
             program = LOAD + _START
             self._process = subprocess.Popen(
                 [python, "-I", "-c", program, PROGRAMS, how, plan_id, *map(str, descriptors)],
@@ -77,9 +82,11 @@ class LauncherProcess:
             )
         except BaseException:
             os.close(replies)
+            os.close(noted)
             raise
         finally:
             os.close(replies_there)
+            os.close(noted_there)
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None
         assert stdout is not None
@@ -88,6 +95,10 @@ class LauncherProcess:
         self._requests, self._stdout, self._stderr = stdin.fileno(), stdout.fileno(), stderr.fileno()
         self._replies = replies
         self._plan_id = plan_id
+        self._noted = noted
+        self._linked = linked
+        self._notices_links = False  # until it is confined
+        self._may_link = False  # something runs, or ran, of which links are not noticed
         self._incoming = bytearray()
         self._lines = bytearray()
         self._events: deque[Event] = deque()
@@ -108,6 +119,7 @@ class LauncherProcess:
             raise Unconfined(event[2].decode(), int(event[1]))
         if event is None or event[0] != b"confined":
             raise ProcessLookupError(errno.ESRCH, "the launcher was killed")
+        self._notices_links = event[1:] != (b"unnoticed",)
 
     def listen(self, channel: int) -> None:
         """Give lines that arrive on this descriptor as events too."""
@@ -119,6 +131,7 @@ class LauncherProcess:
 
     def send(self, *words: bytes) -> None:
         """Tell the launcher something; one that is gone will be noticed by its silence."""
+        self._may_link |= words[0] == b"start" and not self._notices_links
         body = b"\0".join(words)
         try:
             write_all(self._requests, len(body).to_bytes(4, "big") + body)
@@ -143,7 +156,13 @@ class LauncherProcess:
                 shown.stdout(data)
             if data := _read(self._stderr):
                 shown.stderr(data)
+        self._tell_of_links()
         return self._events.popleft()
+
+    def _tell_of_links(self) -> None:
+        """Say that files got other names, or may have; a note is written before the link is made."""
+        if _read(self._noted) or self._may_link:
+            self._linked()
 
     def _nap(self, timeout: float | None) -> float | None:
         """How long to wait at once: with someone to obey, only until they are asked again."""
@@ -211,6 +230,8 @@ class LauncherProcess:
         for stream in others:
             stream.close()
         self._selector.close()
+        self._tell_of_links()
+        os.close(self._noted)
         os.close(self._replies)
 
     @property

@@ -86,11 +86,14 @@ class Launchers:
         environment: Mapping[str, str],
         how: str,
         obey: Callable[[], None] | None = None,
+        linked: Callable[[], None] = lambda: None,
     ) -> None:
         """Start launchers with this interpreter and environment when they are needed.
 
-        `obey` is called while a command is waited for, and raises where the run is asked to stop.
+        `obey` is called while a command is waited for, and raises where the run is asked to stop. `linked` is
+        called when commands gave files other names, or may have.
         """
+        self._linked = linked
         self._obey = obey
         self._python = python
         self._environment = environment
@@ -108,6 +111,7 @@ class Launchers:
                 kept=kept,
                 how=self._how,
                 obey=self._obey,
+                linked=self._linked,
             )
         except OSError as exc:
             raise SystemFailed(

@@ -38,13 +38,16 @@ class ProjectToolbox:
         base_environment: Mapping[str, str],
         installed: "Callable[[], Sequence[PackagedTools]]",
         obey: Callable[[], None] | None = None,
+        linked: Callable[[], None] = lambda: None,
     ) -> None:
         """Look for a tools.py in this project home, and for packages as `installed` tells, when one is needed."""
         self._built_in = built_in
         self._home = home
         self._machine = machine
         self._installed = installed
-        self._launchers = Launchers(python=python, environment=base_environment, how="tree", obey=obey)
+        self._launchers = Launchers(
+            python=python, environment=base_environment, how="tree", obey=obey, linked=linked
+        )
         # Workers of their own: in one that ran a step's function, a sandbox's modules may be loaded.
         self._workers = Workers(self._launchers, python, "own_worker")
         # Relative folders of a PYTHONPATH are meant from the project, and must not lead into a sandbox.

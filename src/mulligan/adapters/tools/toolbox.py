@@ -23,13 +23,16 @@ class LocalToolbox:
         base_environment: Mapping[str, str],
         scratch: Path,
         obey: Callable[[], None] | None = None,
+        linked: Callable[[], None] = lambda: None,
     ) -> None:
         """Run processes with this interpreter and environment, and leave them where `obey` raises.
 
         `scratch` is a folder only its owner can read, for files that are handed to tools. Nothing is
-        started before a tool needs it.
+        started before a tool needs it. `linked` is called when tools gave files other names, or may have.
         """
-        self._launchers = Launchers(python=python, environment=base_environment, how="tree", obey=obey)
+        self._launchers = Launchers(
+            python=python, environment=base_environment, how="tree", obey=obey, linked=linked
+        )
         self._workers = Workers(self._launchers, python)
         self._python = python
         self._environment = base_environment
