@@ -44,10 +44,11 @@ def main(arguments: list[str], confine: "Callable[[Message, Message, int], Notic
             _guard(launcher, [0, 1, 2, noted, *kept])
             if os.getppid() != runner:  # else the runner removes the group, when this process is gone
                 leave(plan_id)
-            return
+            os._exit(0)  # at once: the runner waits for it, and nothing is to be tidied up
         _end_with(guardian)
         become_subreaper()  # a child does not inherit it
     Launcher(0, replies, kept, lambda own, others: confine(own, others, noted), subreaper=subreaper).serve()
+    os._exit(0)
 
 
 def _guard(launcher: int, closed: list[int]) -> None:
