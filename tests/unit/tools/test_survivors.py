@@ -194,7 +194,8 @@ class TestSurvivors:
         kill(process)
         assert wait_until(lambda: is_gone(root))
 
-    def test_one_that_may_be_anothers_is_named(self, toolbox, root):
+    def test_one_that_may_be_anothers_is_named(self, toolbox, root, monkeypatch):
+        monkeypatch.setattr("mulligan.adapters.tools.survivors.PATIENCE", 0.2)
         wiped = {"PATH": os.defpath}
         with subprocess.Popen(["sleep", "300"], cwd=root, env=wiped, start_new_session=True) as process:
             with pytest.raises(ProcessSurvives) as caught:

@@ -47,16 +47,23 @@ class Notices:
 
     def serve(self) -> None:
         """Note and allow one call, for which the listener is ready."""
-        import fcntl
-
         notice = bytearray(_NOTICE.size)
         try:
-            fcntl.ioctl(self.listener, _RECEIVE, notice)
+            self._control(_RECEIVE, notice)
             self._note()  # before the link is made: whoever hears of what came after it finds the note
-            answer = _ANSWER.pack(_NOTICE.unpack(notice)[0], 0, 0, _CONTINUE)
-            fcntl.ioctl(self.listener, _SEND, answer)
+            self._control(_SEND, bytearray(_ANSWER.pack(_NOTICE.unpack(notice)[0], 0, 0, _CONTINUE)))
         except FileNotFoundError:
             return  # the process was killed meanwhile
+
+    def _control(self, request: int, data: bytearray) -> None:
+        import fcntl
+
+        while True:
+            try:
+                fcntl.ioctl(self.listener, request, data)
+            except InterruptedError:
+                continue  # a child ended
+            return
 
     def _note(self) -> None:
         try:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 _NAMESPACES = ("pid", "user", "mnt")
-_PARENT, _TERMINAL = 1, 4  # fields of stat, counted from the state
+_PARENT, _SESSION, _TERMINAL = 1, 3, 4  # fields of stat, counted from the state
 
 
 def all_processes() -> list[int]:
@@ -32,6 +32,11 @@ def ancestors(pid: int) -> Iterator[int]:
         line.add(pid)
         yield pid
         pid = _stat(pid, _PARENT)
+
+
+def session_of(pid: int) -> int:
+    """Return the session of a process, which is the id of the process that began it; 0 for one that is gone."""
+    return _stat(pid, _SESSION)
 
 
 def has_terminal(pid: int) -> bool:

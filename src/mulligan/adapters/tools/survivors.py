@@ -22,6 +22,7 @@ from mulligan.adapters.tools.process_table import (
     environment,
     has_terminal,
     is_restricted_further,
+    session_of,
     uses,
 )
 from mulligan.domain.ids import PlanId
@@ -50,15 +51,23 @@ def end_left_of(plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> tuple[str, ...
         return [*dict.fromkeys(pid for pid in (*known, *_confined_in(roots)) if pid not in spared)]
 
     ended = _end(left)
-    private = roots_of([each for each in sandboxes if each.strategy is not Strategy.IN_PLACE])
-    for pid in _doubtful_in([os.path.realpath(root) for root in private]):
-        raise ProcessSurvives(
-            pid=pid,
-            command=command_line(pid),
-            reason="is at work in a sandbox, and may be what a killed run left",
-            hint=f"if it is, end it (`kill {pid}`), else let it leave {private[0]}; then try again",
-        )
+    _refuse_doubtful(roots_of([each for each in sandboxes if each.strategy is not Strategy.IN_PLACE]))
     return ended
+
+
+def _refuse_doubtful(folders: Sequence[str]) -> None:
+    """Give processes of which nothing shows whose they are time to end by themselves, then name one."""
+    roots = [os.path.realpath(folder) for folder in folders]
+    limit = time.monotonic() + PATIENCE
+    while pids := _doubtful_in(roots):
+        if time.monotonic() > limit:
+            raise ProcessSurvives(
+                pid=pids[0],
+                command=command_line(pids[0]),
+                reason="is at work in a sandbox, and may be what a killed run left",
+                hint=f"if it is, end it (`kill {pids[0]}`), else let it leave {folders[0]}; then try again",
+            )
+        time.sleep(0.05)
 
 
 def _end(find: Callable[[], Iterable[int]]) -> tuple[str, ...]:
@@ -113,12 +122,18 @@ def _confined_in(roots: Sequence[str]) -> list[int]:
 
 
 def _doubtful_in(roots: Sequence[str]) -> list[int]:
-    """Return processes of which nothing shows whose they are: users' own know at least their home folder."""
-    return [
-        pid
-        for pid in _unmarked_in(roots)
-        if not any(each.startswith(b"HOME=") for each in environment(pid)) and not _has_launcher(pid)
-    ]
+    """Return the processes at work there of which nothing shows whose they are."""
+    return [pid for pid in _unmarked_in(roots) if not _is_users_own(pid) and not _has_launcher(pid)]
+
+
+def _is_users_own(pid: int) -> bool:
+    """Tell whether a process belongs to a session in which one knows its home folder, as all of users' do.
+
+    A step cannot join such a session: its own begins with its command, which is gone or bears the mark.
+    """
+    session = session_of(pid)
+    line = [each for each in ancestors(pid) if session_of(each) == session]
+    return any(variable.startswith(b"HOME=") for each in (session, *line) for variable in environment(each))
 
 
 def _unmarked_in(roots: Sequence[str]) -> list[int]:
