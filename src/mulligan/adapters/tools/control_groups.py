@@ -41,7 +41,10 @@ def leave(plan_id: str) -> None:
 
 
 def discard(plan_id: str, guardian: int) -> None:
-    """Remove the empty group of a guardian that this process started, if it has made one."""
+    """Remove the empty group of a guardian that this process started, if it had made one.
+
+    The guardian could, but leaving a group takes longer than all the rest of its end.
+    """
     own = _own()
     if own is not None:
         _remove(os.path.join(own, _name(plan_id, guardian)))

@@ -42,7 +42,7 @@ def main(arguments: list[str], confine: "Callable[[Message, Message, int], Notic
         launcher = os.fork()
         if launcher:
             _guard(launcher, [0, 1, 2, noted, *kept])
-            if os.getppid() != runner:  # else the runner removes the group, when this process is gone
+            if _has_closed_everything(runner):  # else it waits for this process, and removes the group
                 leave(plan_id)
             os._exit(0)  # at once: the runner waits for it, and nothing is to be tidied up
         _end_with(guardian)
@@ -70,6 +70,16 @@ def _guard(launcher: int, closed: list[int]) -> None:
             os.waitpid(-1, 0)
         except ChildProcessError:
             return
+
+
+def _has_closed_everything(pid: int) -> bool:
+    """Tell whether a process is gone, or about to be: it closes what it has open before its children see it end."""
+    try:
+        return not os.listdir(f"/proc/{pid}/fd")
+    except FileNotFoundError:
+        return True
+    except PermissionError:
+        return False
 
 
 def _end_with(guardian: int) -> None:
