@@ -50,7 +50,7 @@ class Notices:
         notice = bytearray(_NOTICE.size)
         try:
             self._control(_RECEIVE, notice)
-            self._note()  # before the link is made: whoever hears of what came after it finds the note
+            self._note()  # before the link is made: an event that follows it comes after the note
             self._control(_SEND, bytearray(_ANSWER.pack(_NOTICE.unpack(notice)[0], 0, 0, _CONTINUE)))
         except FileNotFoundError:
             return  # the process was killed meanwhile

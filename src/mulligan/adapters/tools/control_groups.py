@@ -70,7 +70,7 @@ def _remove(folder: str) -> None:
     try:
         os.rmdir(folder)
     except OSError:
-        return  # there is none, or something in it ends later: whoever claims the plan next removes it
+        return  # there is none, or a process in it ends later: the next claim of the plan removes it
 
 
 def _processes_in(folder: str) -> list[int]:
