@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.commands.program import ask, data_of
-from tests.confined import written_by_coverage
+from tests.confined import ATTEMPTS, an_attempt, written_by_coverage
 
 
 @pytest.fixture
@@ -68,35 +68,8 @@ def done(folder: Path, *commands: str, **more: Any) -> Path:
     return Path(answer["data"]["sandboxes"][0]["path"])
 
 
-def _attempt(name: str, aim: Path, verdict: str) -> dict[str, Any]:
-    command = f'try() {{ {ATTEMPTS[name]}; }}\ncd "$(mktemp -d -p .)"\ntry "{aim}" {verdict}'
-    return {"name": f"{name}: {aim.parent.name}", "tool": "shell", "args": {"command": command}}
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-# Ways to write a file or something beside it; each ends well where nothing stops it. $1 is the file.
-ATTEMPTS = {
-    "write": 'echo x > "$1"',
-    "append": 'echo x >> "$1"',
-    "make a file beside it": 'echo x > "$1.new"',
-    "make a folder beside it": 'mkdir "$1.new"',
-    "make a symlink beside it": 'ln -s x "$1.new"',
-    "make a fifo beside it": 'mkfifo "$1.new"',
-    "link a file out": 'echo x > own; ln own "$1.new"',
-    "write through a hard link": 'ln "$1" linked && echo x > linked',
-    "write through a symlink": 'ln -s "$1" linked; echo x > linked',
-    "truncate": 'truncate -s 0 "$1"',
-    "truncate by name": f"{sys.executable} -c 'import os, sys; os.truncate(sys.argv[1], 0)' \"$1\"",
-    "remove": 'rm "$1"',
-    "rename": 'mv "$1" "$1.new"',
-    "move out": 'echo x > own; mv own "$1"',
-    "move in": 'mv "$1" own',
-    "write in another session": 'setsid -w sh -c "echo x > \\"$1\\""',
-    "write as a child of nobody": '(sh -c "echo x > \\"$1\\" && touch out" &); sleep 0.1; test -e out',
-}
 
 
 class TestAShellThatTries:
@@ -104,7 +77,7 @@ class TestAShellThatTries:
         aims = [home / "precious", project / "real", project / ".mulligan" / "config.toml"]
         aims[2].write_text("")
         before = [(aim.read_bytes(), aim.stat().st_mtime_ns, set(os.listdir(aim.parent))) for aim in aims]
-        steps = [_attempt(name, aim, "&& exit 1 || exit 0") for name in ATTEMPTS for aim in aims]
+        steps = [an_attempt(name, aim, "&& exit 1 || exit 0") for name in ATTEMPTS for aim in aims]
         answer = run_plan(project, {"name": "trying", "steps": steps})
         assert answer["data"]["state"] == "complete", answer["error"]
         assert [(a.read_bytes(), a.stat().st_mtime_ns, set(os.listdir(a.parent))) for a in aims] == before
@@ -113,7 +86,7 @@ class TestAShellThatTries:
         (home / "aims").mkdir()
         for name in ATTEMPTS:
             (home / "aims" / name).write_text("old")
-        steps = [_attempt(name, home / "aims" / name, "") for name in ATTEMPTS]
+        steps = [an_attempt(name, home / "aims" / name, "") for name in ATTEMPTS]
         answer = run_plan(project, {"name": "p", "config": {"sandbox.isolate": "off"}, "steps": steps})
         assert answer["data"]["state"] == "complete", answer["error"]
 

@@ -120,7 +120,7 @@ class TestEveryTool:
             assert which == 1
         toolbox.forget_processes()
         assert set(children_of(os.getpid())) <= before
-        assert toolbox.end_survivors(a_request(place(root, name), {}).plan_id) == ()
+        assert toolbox.end_survivors(a_request(place(root, name), {}).plan_id, ()) == ()
 
 
 def test_a_tool_nobody_knows_is_refused_with_those_there_are(toolbox):

@@ -59,9 +59,11 @@ steps:
   - {name: change, tool: shell, args: {command: 'echo NAME > text; rm -f gone; mkdir -p made; echo > made/NAME'}}
   - {name: rows, tool: sql, resource: rows, args: {statements: ["insert into t values ('NAME')"]}}
 """
-# A process that is asked to stop while its step runs: the launcher's parent is the program.
+# A process that is asked to stop while its step runs: the parent of the launcher's guardian is the program. A
+# confined step could not signal it.
 STOPPED = """\
 name: stopped
+config: {sandbox.isolate: 'off'}
 resources: {code: {type: fs-directory, location: code}}
 steps:
   - {name: one, tool: write_file, args: {path: one, content: "1"}}
@@ -70,7 +72,8 @@ steps:
     args:
       command: |
         echo 2 > two
-        test -e "$PLACE/asked" || { touch "$PLACE/asked"; kill -TERM $(cut -d' ' -f4 /proc/$PPID/stat); sleep 30; }
+        parent() { cut -d' ' -f4 "/proc/$1/stat"; }
+        test -e "$PLACE/asked" || { touch "$PLACE/asked"; kill -TERM $(parent $(parent $PPID)); sleep 30; }
 """
 # Children that run at once; the third overlaps with the first, and with NOTHING none does.
 FAMILY = """\

@@ -1,78 +1,195 @@
 """What the step of a killed run still does is ended before anything is restored."""
 
+import json
 import os
+import pty
 import signal
 import subprocess
-import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
 
 from tests.faults.processes import processes_with
-from tests.faults.projects import project_in
+from tests.users import ROOT_ALONE, USERS, User
 
-PLAN = """
-name: writer
-steps:
-  - {name: first, tool: write_file, args: {path: a, content: "1"}}
-  - name: second
-    tool: shell
-    args:
-      command: |
-        if [ -e "$MULLIGAN_VAR_GO_ON" ]; then echo done > b; exit; fi
-        (setsid sh -c 'while :; do date +%N > b; sleep 0.01; done' &)
-        echo $$ > started
-        sleep 60
-variables: {go-on: GO_ON}
+GO_ON = 'if [ -e "$MULLIGAN_VAR_GO_ON" ]; then echo done > b; exit; fi\n'
+MARKED = """(setsid sh -c 'while :; do date +%N > b; sleep 0.01; done' &)
+echo $$ > started
+sleep 60
 """
+WIPED = """env -i /usr/bin/setsid /bin/sh -c 'echo $$ > {pid}; {before} while :; do date +%N > {b}; sleep 0.01; done' &
+while [ ! -s {pid} ]; do sleep 0.01; done
+echo $$ > started
+sleep 60
+"""
+IN_SANDBOX = WIPED.format(pid="pid", before="", b="b")
+IN_NO_FOLDER = WIPED.format(pid="pid", before="cd /; exec 1> /dev/null;", b='"$0/b"').replace(
+    "' &\n", '\' "$PWD" > /dev/null 2>&1 &\n', 1
+)
 
 
-def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 30
-    while not path.exists():
-        assert time.monotonic() < deadline, f"{path} never appeared"
-        time.sleep(0.01)
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder on disk that every user can reach, and that is no temporary folder of the tools."""
+    with TemporaryDirectory(dir="/var/tmp") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
-def test_an_orphan_that_keeps_writing_leaves_nothing_in_the_result(tmp_path: Path) -> None:
-    (tmp_path / "plan.yaml").write_text(PLAN.replace("GO_ON", str(tmp_path / "go")))
-    project_in(tmp_path)
-    runner = subprocess.Popen(
-        [sys.executable, "-m", "mulligan", "plan", "execute", "plan.yaml"],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    sandboxes = tmp_path / ".mulligan" / "sandboxes"
-    wait_for(sandboxes)
-    while not (started := list(sandboxes.glob("*/workspace/started"))):
-        time.sleep(0.01)
-    sandbox = started[0].parent
-    wait_for(sandbox / "b")
-    plan_id = sandbox.parent.name
-    # The runner and its launcher, which would otherwise end the step's processes, at one blow.
-    launchers = [
-        pid
-        for pid in processes_with("MULLIGAN_PLAN_ID", plan_id)
-        if b"launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    ]
-    for pid in launchers:
-        os.kill(pid, signal.SIGSTOP)
-    for pid in (runner.pid, *launchers):
+class Killed:
+    """A plan whose step runs on, while the runner, its launcher and the launcher's guardian were killed."""
+
+    def __init__(self, user: User, place: Path, command: str, **plan: Any) -> None:
+        self.user = user
+        self.project = place / "project"
+        self.folder = self.project / "app"
+        self.folder.mkdir(parents=True)
+        self.go_on = place / "go"
+        resources = {"app": {"type": "fs-directory", "location": "app", **plan.pop("resource", {})}}
+        steps = [
+            {"name": "first", "tool": "write_file", "args": {"path": "a", "content": "1"}},
+            {"name": "second", "tool": "shell", "args": {"command": GO_ON + command}},
+        ]
+        variables = {"go-on": str(self.go_on)}
+        document = {"name": "writer", "resources": resources, "variables": variables, "steps": steps, **plan}
+        (self.project / "plan.yaml").write_text(json.dumps(document))
+        user.owns(place)
+        runner = user.start_mulligan(self.project, "plan", "execute", "plan.yaml")
+        self.sandbox = self._sandbox_with("started")
+        self.plan_id = self.user.ask(self.project, "plan", "list")["data"]["plans"][0]["plan_id"]
+        launchers = processes_with("MULLIGAN_LAUNCHER", "1")
+        own = [pid for pid in processes_with("MULLIGAN_PLAN_ID", self.plan_id) if pid in launchers]
+        assert len(own) == 2, "a launcher and its guardian"
+        for pid in own:  # none of them learns of the death of another
+            os.kill(pid, signal.SIGSTOP)
+        for pid in (runner.pid, *own):
+            os.kill(pid, signal.SIGKILL)
+        runner.wait()
+
+    def _sandbox_with(self, name: str) -> Path:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            sandboxes = [self.folder, *self.project.glob(".mulligan/sandboxes/*/app")]
+            found = [each for each in sandboxes if (each / name).exists() and (each / "b").exists()]
+            if found:
+                return found[0]
+            time.sleep(0.01)
+        raise AssertionError("the step never started")
+
+    @property
+    def orphan(self) -> int:
+        """The process that wiped its environment."""
+        return int((self.sandbox / "pid").read_text())
+
+    def resume(self) -> dict[str, Any]:
+        """Let the plan continue, with a step that ends at once."""
+        self.go_on.touch()
+        return self.user.ask(self.project, "plan", "resume", "writer")
+
+    def ends_well(self) -> None:
+        """Resume, and see that nothing of the orphan is left, in the system or in the result."""
+        answer = self.resume()
+        assert answer["data"]["state"] == "complete", answer
+        assert processes_with("MULLIGAN_PLAN_ID", self.plan_id) == []
+        assert (self.sandbox / "b").read_text() == "done\n"
+        kept = self.project / "kept"
+        restored = self.user.ask(self.project, "checkpoint", "restore", "latest", "--to", str(kept))
+        assert restored["exit_code"] == 0, restored
+        assert (kept / "app" / "b").read_text() == "done\n"
+        log = self.user.ask(self.project, "plan", "log", "writer")["data"]["events"]
+        assert any("ended a process that a killed run had left behind" in str(event) for event in log)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return b") Z" not in Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+
+
+def end(pid: int) -> None:
+    with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    runner.wait()
-    orphans = [pid for pid in processes_with("MULLIGAN_PLAN_ID", plan_id) if pid not in launchers]
-    assert orphans, "nothing survived: the test shows nothing"
-    assert project_in(tmp_path).status("writer").error is not None
+    while is_alive(pid):
+        time.sleep(0.01)
 
-    (tmp_path / "go").touch()
-    project = project_in(tmp_path)
-    status = project.execute("writer")
 
-    assert processes_with("MULLIGAN_PLAN_ID", plan_id) == []
-    assert status.state == "complete"
-    assert status.resumed_from is not None
-    assert status.resumed_from.discarded is not None
-    assert sorted(p.name for p in sandbox.iterdir()) == ["a", "b", "plan.yaml"]
-    assert (sandbox / "b").read_text() == "done\n"
-    told = [e.data["message"] for e in project.log("writer") if e.type == "message"]
-    assert any("ended a process that a killed run had left behind" in str(m) for m in told)
+@pytest.mark.parametrize("name", USERS)
+def test_an_orphan_that_keeps_writing_leaves_nothing_in_the_result(name: str, place: Path) -> None:
+    killed = Killed(User(name, place), place, MARKED)
+    assert processes_with("MULLIGAN_PLAN_ID", killed.plan_id), "nothing survived: the test shows nothing"
+    killed.ends_well()
+
+
+@pytest.mark.parametrize("name", USERS)
+@pytest.mark.parametrize("resource", [{}, {"strategy": "in_place"}], ids=["copy", "in place"])
+def test_an_orphan_that_wiped_its_environment_leaves_nothing_either(
+    name: str, resource: dict[str, str], place: Path
+) -> None:
+    killed = Killed(User(name, place), place, IN_SANDBOX, resource=resource)
+    orphan = killed.orphan
+    assert is_alive(orphan), "nothing survived: the test shows nothing"
+    killed.ends_well()
+    assert not is_alive(orphan)
+
+
+@pytest.mark.parametrize("isolate", ["auto", "off"])
+@pytest.mark.parametrize("name", ROOT_ALONE)
+def test_an_orphan_that_is_nowhere_is_found_by_its_control_group(
+    name: str, isolate: str, place: Path
+) -> None:
+    killed = Killed(User(name, place), place, IN_NO_FOLDER, config={"sandbox.isolate": isolate})
+    orphan = killed.orphan
+    assert os.readlink(f"/proc/{orphan}/cwd") == "/"
+    killed.ends_well()
+    assert not is_alive(orphan)
+
+
+def test_an_orphan_of_tools_that_were_not_confined_is_named_before_anything_is_restored(place: Path) -> None:
+    """Nothing shows whose it is, where no control group can be made."""
+    killed = Killed(User("ordinary", place), place, IN_SANDBOX, config={"sandbox.isolate": "off"})
+    orphan = killed.orphan
+    answer = killed.resume()
+    assert (answer["exit_code"], answer["error"]["kind"]) == (1, "process_survives"), answer
+    assert answer["error"]["pid"] == orphan
+    assert "date +%N" in answer["error"]["command"]
+    assert f"`kill {orphan}`" in answer["error"]["hint"]
+    assert (killed.sandbox / "started").exists(), "something was restored"
+    end(orphan)
+    assert killed.resume()["data"]["state"] == "complete"
+    assert (killed.sandbox / "b").read_text() == "done\n"
+
+
+def test_what_users_do_in_a_sandbox_themselves_is_left_alone(place: Path) -> None:
+    """Their shell on a terminal, and a program without one that has a file there open."""
+    killed = Killed(User("ordinary", place), place, MARKED)
+    controller, terminal = pty.openpty()
+    shell = killed.user.start(
+        killed.sandbox,
+        *("setsid", "--ctty", "sh", "-c", "echo up; sleep 600"),
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+    )
+    editor = killed.user.start(
+        killed.sandbox, "setsid", "sh", "-c", "exec 3>> a; echo up; sleep 600", stdout=subprocess.PIPE
+    )
+    try:
+        assert os.read(controller, 10).strip() == b"up"
+        assert editor.stdout is not None
+        assert editor.stdout.readline() == b"up\n"
+        killed.ends_well()
+        assert [shell.poll(), editor.poll()] == [None, None]
+    finally:
+        for each in (shell, editor):
+            os.killpg(each.pid, signal.SIGKILL)
+            each.wait()
+        assert editor.stdout is not None
+        editor.stdout.close()
+        for descriptor in (controller, terminal):
+            os.close(descriptor)

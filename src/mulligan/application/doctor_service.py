@@ -172,7 +172,9 @@ class DoctorService:
     def _end_survivors(self, plan_id: PlanId) -> Sequence[str]:
         try:
             with self._locks.hold(plan_id):
-                return self._toolbox.end_survivors(plan_id)
+                with self._database.reading() as db:
+                    sandboxes = db.sandboxes.list(plan_id)
+                return self._toolbox.end_survivors(plan_id, sandboxes)
         except PlanBusy:
             return ()  # its process lives
 

@@ -135,8 +135,10 @@ class PlanClaims:
     def _end_survivors(self, run: Run, plan_ids: Sequence[PlanId]) -> None:
         ended: list[str] = []
         for plan_id in plan_ids:
+            with self._database.reading() as db:
+                sandboxes = db.sandboxes.list(plan_id)
             with act("survivors.end"):
-                ended += self._toolbox.end_survivors(plan_id)
+                ended += self._toolbox.end_survivors(plan_id, sandboxes)
         for described in ended:
             text = f"ended a process that a killed run had left behind: {described}"
             entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())

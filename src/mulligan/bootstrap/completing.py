@@ -36,7 +36,9 @@ def tool_words(around: Surroundings, named: str | None) -> Iterator[Word]:
     from mulligan.bootstrap.toolbox import MACHINE_FILES, build_toolbox, machine_name
 
     own = locate(around, named) / home.NAME
-    for name, declared in build_toolbox(own / "scratch", own, around.environ, None).built_in().items():
+    for name, declared in (
+        build_toolbox(own / "scratch", own, around.environ, None, lambda: None).built_in().items()
+    ):
         yield name, declared.summary
     file = read_tools_file(own / NAME)
     if file is not None:

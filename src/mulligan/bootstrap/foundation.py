@@ -109,7 +109,11 @@ class Foundation:
         from mulligan.bootstrap.toolbox import build_toolbox
 
         obey = self._stop.obey if self._stop is not None else None
-        return build_toolbox(self._scratch, self.home, self._around.environ, obey)
+
+        def linked() -> None:
+            self._store.distrust_watches()  # which is not made before a tool runs
+
+        return build_toolbox(self._scratch, self.home, self._around.environ, obey, linked)
 
     @cached_property
     def confinement(self) -> Confinement:

@@ -12,10 +12,16 @@ MACHINE_FILES = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
 def build_toolbox(
-    scratch: Path, home: Path, environ: Mapping[str, str], obey: Callable[[], None] | None
+    scratch: Path,
+    home: Path,
+    environ: Mapping[str, str],
+    obey: Callable[[], None] | None,
+    linked: Callable[[], None],
 ) -> ProjectToolbox:
-    """The built-in tools and the user's own, run with this interpreter."""
-    built_in = LocalToolbox(python=sys.executable, base_environment=environ, scratch=scratch, obey=obey)
+    """Build the toolbox of built-in tools and the user's own, run with this interpreter."""
+    built_in = LocalToolbox(
+        python=sys.executable, base_environment=environ, scratch=scratch, obey=obey, linked=linked
+    )
     return ProjectToolbox(
         built_in=built_in,
         home=home,
@@ -24,6 +30,7 @@ def build_toolbox(
         base_environment=environ,
         installed=installed_tools,
         obey=obey,
+        linked=linked,
     )
 
 

@@ -15,6 +15,7 @@ MulliganError
 │   ├── ProjectUnwell           a look at the project found what it could not mend
 │   ├── DatabaseUnusable        mulligan.db is locked, read-only, damaged or full
 │   ├── DatabaseBusy            a database that a plan works on is locked by another program
+│   ├── ProcessSurvives         what a killed run left cannot be ended; nothing was restored
 │   ├── InternalError           a mistake of ours
 │   └── SystemFailed            the operating system refused something (disk full, no permission)
 │       └── LockImpossible      a lock, as a network disk without a lock service does
@@ -75,6 +76,7 @@ from mulligan.errors.failures import (
     DatabaseUnusable,
     InternalError,
     LockImpossible,
+    ProcessSurvives,
     ProgramFailed,
     ProjectUnwell,
     RestoreFailed,
@@ -229,6 +231,7 @@ __all__ = [
     "PlanNotFound",
     "PlanNotReady",
     "PlanTakenOver",
+    "ProcessSurvives",
     "ProgramFailed",
     "ProjectForeign",
     "ProjectNotFound",

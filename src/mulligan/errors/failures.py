@@ -149,6 +149,13 @@ class LockImpossible(SystemFailed):
     )
 
 
+class ProcessSurvives(Failed):
+    """A process that a killed run left is alive, and nothing may be restored while it is."""
+
+    message: ClassVar[str] = "process {pid} ({command}) {reason}"
+    hint: ClassVar[str] = "end it, then try again"
+
+
 class InternalError(Failed):
     """A mistake of ours: the trace of it goes to stderr."""
 

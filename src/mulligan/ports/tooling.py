@@ -103,8 +103,11 @@ class Toolbox(Protocol):
         """End processes that are kept for reuse: the files they imported are about to change under them."""
         ...
 
-    def end_survivors(self, plan_id: PlanId) -> tuple[str, ...]:
-        """End what a killed runner's step left running, and describe each."""
+    def end_survivors(self, plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> tuple[str, ...]:
+        """End what a killed runner's step left running in the plan's sandboxes or elsewhere, and describe each.
+
+        ProcessSurvives, before anything is restored, where one cannot be ended.
+        """
         ...
 
 

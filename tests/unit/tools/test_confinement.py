@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.tools import landlock
 from mulligan.adapters.tools.confinement import LandlockConfinement
 from mulligan.adapters.tools.landlock import lacking, restrict, why_not
+from mulligan.adapters.tools.privileges import promise_no_new_privileges
 from mulligan.adapters.tools.processes import Launchers
 from mulligan.domain.bounds import Bounds
 from mulligan.domain.ids import PlanId
@@ -38,6 +40,12 @@ def a_confinement(base: Path, *temporary: str, database: str = "project/.mulliga
         temporary=[base / name for name in temporary or ("tmp",)],
         user=base / "user",
     )
+
+
+def drawn(*writable: Path) -> Bounds:
+    """Bounds without a sandbox."""
+    paths = tuple(map(str, writable))
+    return Bounds(writable=paths, sandboxes=(), missing=(), temporary=None)
 
 
 def a_sandbox(path: Path, kind: ResourceType = ResourceType.FS_DIRECTORY) -> Sandbox:
@@ -165,7 +173,7 @@ class TestStoppedWrites:
         sandbox.mkdir()
         outside.mkdir()
         (sandbox / "link").symlink_to(outside)
-        bounds = Bounds(writable=(str(sandbox),), missing=(), temporary=None)
+        bounds = drawn(sandbox)
         aim = str(outside / "new")
         assert a_confinement(base).stopped(complaint.format(aim=aim), sandbox, bounds) == aim
 
@@ -182,13 +190,13 @@ class TestStoppedWrites:
         ],
     )
     def test_are_not_made_of_other_complaints(self, base, complaint):
-        bounds = Bounds(writable=(str(base / "sandbox"),), missing=(), temporary=None)
+        bounds = drawn(base / "sandbox")
         text = complaint.format(sandbox=base / "sandbox", aim=base / "new")
         assert a_confinement(base).stopped(text, base / "sandbox", bounds) is None
 
     def test_are_none_where_the_user_may_not_write_either(self, tmp_path):
         def check(folder: Path) -> None:
-            bounds = Bounds(writable=(), missing=(), temporary=None)
+            bounds = drawn()
             confinement = LandlockConfinement(
                 kept=[], project=folder, scratch=folder, temporary=[], user=folder
             )
@@ -236,13 +244,14 @@ class TestLandlock:
 
         def check(folder: Path) -> None:
             writable = [os.fsencode(path) for path in (str(folder), "/nowhere", *written_by_coverage())]
+            promise_no_new_privileges()
             for _ in range(16):
-                restrict(writable)
+                restrict((), writable)
             (folder / "inside").touch()
             with pytest.raises(PermissionError):
                 (folder.parent / "outside").touch()
             with pytest.raises(OSError, match="too long") as caught:
-                restrict(writable)
+                restrict((), writable)
             assert caught.value.errno == errno.E2BIG
 
         as_ordinary_user(tmp_path, check)
@@ -250,7 +259,7 @@ class TestLandlock:
 
 class TestProcesses:
     def test_are_not_started_under_a_launcher_that_dies(self):
-        bounds = Bounds(writable=(), missing=(), temporary=None)
+        bounds = drawn()
         with pytest.raises(SystemFailed, match="could not be confined: the launcher was killed"):
             Launchers(python="/bin/false", environment={}, how="tree").start(PLAN, (), bounds)
 
@@ -263,7 +272,7 @@ class TestProcesses:
             signal.setitimer(signal.ITIMER_REAL, 0.5)
             with pytest.raises(KeyboardInterrupt):
                 Launchers(python=str(program), environment={"PATH": os.defpath}, how="tree").start(
-                    PLAN, (), Bounds(writable=(), missing=(), temporary=None)
+                    PLAN, (), drawn()
                 )
         finally:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -272,11 +281,11 @@ class TestProcesses:
     def test_are_not_started_where_the_bounds_cannot_be_drawn(self, tmp_path):
         """A tool that cannot be confined is not run unconfined."""
         (tmp_path / "file").touch()
-        bounds = Bounds(writable=(str(tmp_path / "file" / "below"),), missing=(), temporary=None)
+        bounds = drawn(tmp_path / "file" / "below")
         launchers = Launchers(python=sys.executable, environment=dict(os.environ), how="tree")
         with pytest.raises(SystemFailed) as caught:
             launchers.start(PLAN, (), bounds)
-        assert "could not be confined: Not a directory" in caught.value.text
+        assert "could not be confined: Not a directory (writes, with Landlock)" in caught.value.text
         assert "sandbox.isolate" in caught.value.next_step
 
     def test_are_started_anew_when_the_bounds_change(self, tmp_path, toolbox, host):
@@ -284,8 +293,8 @@ class TestProcesses:
         root.mkdir()
         outside.mkdir()
         (root / "module.py").write_text("def write(context, path):\n    open(path, 'w').close()\n")
-        narrow = Bounds(writable=(str(root), "/dev/null"), missing=(), temporary=None)
-        wide = Bounds(writable=(*narrow.writable, str(outside)), missing=(), temporary=None)
+        narrow = drawn(root, Path("/dev/null"))
+        wide = drawn(root, Path("/dev/null"), outside)
         shell, python = {"command": f"touch {outside}/new || exit 3"}, toolbox.tool("python")
         kwargs = {"function": "module:write", "kwargs": {"path": str(outside / "new")}}
         for bounds, works in ((narrow, False), (wide, True), (narrow, False), (None, True)):
@@ -297,9 +306,32 @@ class TestProcesses:
                     with pytest.raises(Exception, match="Permission denied"):
                         tool.call(a_request(root, args, bounds=bounds), host)
 
+    def test_below_others_that_are_confined_count_as_linking_all_the_time(self, tmp_path, toolbox, host):
+        """Only the outer launcher can notice links; the inner one says so."""
+        code = (
+            f"import os, sys; sys.path[:0] = {sys.path!r}\n"
+            "from pathlib import Path\n"
+            "from mulligan.adapters.tools.printed import Recorded\n"
+            "from mulligan.adapters.tools.processes import Command, Launchers\n"
+            "from mulligan.domain.bounds import Bounds\n"
+            "linked = []\n"
+            "made = Launchers(\n"
+            "    python=sys.executable, environment=dict(os.environ), how='tree', linked=lambda: linked.append(1)\n"
+            ")\n"
+            f"writable = ({str(tmp_path)!r}, *{written_by_coverage()})\n"
+            "bounds = Bounds(writable=writable, sandboxes=(), missing=(), temporary=None)\n"
+            "command = Command(argv=('true',), folder=Path('.'), environment=dict(os.environ), bounds=bounds)\n"
+            "made.run('shell', 'plan', 'call', command, None, Recorded('shell', lambda _: None))\n"
+            "print(len(linked)); made.forget(None)\n"
+        )
+        (tmp_path / "inner.py").write_text(code)
+        bounds = drawn(tmp_path, Path("/dev/null"), *map(Path, written_by_coverage()))
+        request = a_request(tmp_path, {"argv": [sys.executable, "inner.py"]}, bounds=bounds)
+        assert int(str(toolbox.tool("shell").call(request, host).output)) > 0
+
     def test_know_their_temporary_folder(self, tmp_path, toolbox, host):
         own = tmp_path / "own"
         own.mkdir()
-        bounds = Bounds(writable=(str(own),), missing=(), temporary=str(own))
+        bounds = replace(drawn(own), temporary=str(own))
         request = a_request(tmp_path, {"command": "mktemp"}, bounds=bounds, plan_id=PlanId("p"))
         assert str(toolbox.tool("shell").call(request, host).output).startswith(f"{own}/")

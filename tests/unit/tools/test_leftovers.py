@@ -5,40 +5,15 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.tools.launcher import below, children_of, command_line, is_zombie, scanned_children
+from mulligan.adapters.tools.launcher import below, children_of, command_line, scanned_children
 from mulligan.adapters.tools.printed import Recorded
 from mulligan.adapters.tools.processes import Command, Launchers
-from mulligan.adapters.tools.toolbox import LocalToolbox
-from mulligan.errors import SystemFailed
 from tests.recording_host import PLAN
+from tests.unit.tools.daemons import is_gone, is_gone_or_zombie, start_daemon
 from tests.unit.tools.timeouts import timed_out
-
-DAEMON = """\
-import os, sys, time
-if os.fork(): os._exit(0)
-os.setsid()
-if os.fork(): os._exit(0)
-open("pid", "w").write(str(os.getpid()))
-{before}
-while True:
-    open("beat", "a").write("x")
-    time.sleep(0.005)
-"""
-
-
-def start_daemon(root: Path, before: str = "") -> str:
-    """A command that leaves a double-forked process of another session behind, which keeps writing."""
-    (root / "daemon.py").write_text(DAEMON.format(before=before))
-    return f"{sys.executable} -S daemon.py; while [ ! -s beat ]; do sleep 0.01; done; echo started"
-
-
-def is_gone(root: Path) -> bool:
-    """Gone, or at most not yet reaped by whoever adopted it."""
-    return is_zombie(int((root / "pid").read_text()))
 
 
 def test_a_daemon_is_ended_and_reported(call, root):
@@ -158,14 +133,6 @@ class TestWithoutSubreaper:
         assert is_gone_or_zombie(int((root / "pid").read_text()))
 
 
-def is_gone_or_zombie(pid: int) -> bool:
-    """Whoever adopted it may not have reaped it yet."""
-    limit = time.monotonic() + 30
-    while not is_zombie(pid) and time.monotonic() < limit:
-        time.sleep(0.01)
-    return is_zombie(pid)
-
-
 def test_children_are_found_with_and_without_the_kernels_list():
     with subprocess.Popen(["sh", "-c", "sleep 300 & wait"]) as process:
         while not any(command_line(child) == b"sleep 300" for child in children_of(process.pid)):
@@ -178,145 +145,3 @@ def test_children_are_found_with_and_without_the_kernels_list():
         process.kill()
     assert children_of(process.pid) == []
     assert command_line(process.pid) == b"?"
-
-
-RUNNER = """\
-import os, sys
-from pathlib import Path
-from mulligan.adapters.tools.toolbox import LocalToolbox
-from tests.recording_host import RecordingHost, a_request
-class Host(RecordingHost):
-    def output(self, data):
-        os.write(1, data)
-root = Path(sys.argv[1])
-toolbox = LocalToolbox(python=sys.executable, base_environment=dict(os.environ), scratch=root / "scratch")
-request = a_request(root, {sys.argv[3]: sys.argv[4]}, plan_id=sys.argv[5], timeout=None)
-toolbox.tool(sys.argv[2]).call(request, Host())
-"""
-
-
-def start_runner(root: Path, plan_id: str, tool: str, name: str, value: str) -> "subprocess.Popen[bytes]":
-    """A process of its own that runs one tool; returns when the tool has printed something."""
-    here = Path(__file__).parents[3]
-    environment = os.environ | {"PYTHONPATH": f"{here / 'src'}:{here}"}
-    argv = [sys.executable, "-c", RUNNER, str(root), tool, name, value, plan_id]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, env=environment)
-    assert process.stdout
-    process.stdout.readline()
-    return process
-
-
-def kill(process: "subprocess.Popen[bytes]") -> None:
-    process.kill()
-    process.wait()
-    process.stdout.close()
-
-
-def wait_until(condition) -> bool:
-    limit = time.monotonic() + 30
-    while not condition() and time.monotonic() < limit:
-        time.sleep(0.01)
-    return condition()
-
-
-def test_killing_the_runner_ends_what_its_step_started(root):
-    process = start_runner(
-        root, f"plan-killed-{PLAN}", "shell", "command", start_daemon(root) + "; sleep 300"
-    )
-    assert not is_gone(root)
-    kill(process)
-    assert wait_until(lambda: is_gone(root))
-
-
-def test_killing_the_runner_ends_its_worker(root):
-    (root / "module.py").write_text(
-        "import os, time\ndef work(context):\n    open('pid', 'w').write(str(os.getpid()))\n"
-        "    print('started', flush=True)\n    time.sleep(300)\n"
-    )
-    process = start_runner(root, f"plan-killed-{PLAN}", "python", "function", "module:work")
-    kill(process)
-    assert wait_until(lambda: is_gone(root))
-
-
-class TestSurvivors:
-    def test_of_a_killed_runner_are_ended_and_described(self, toolbox, root):
-        process = start_runner(root, f"plan-a-{PLAN}", "shell", "command", start_daemon(root) + "; sleep 300")
-        launcher = next(pid for pid in children_of(process.pid))
-        os.kill(launcher, signal.SIGSTOP)  # it cannot do its work: the next run has to
-        kill(process)
-        os.kill(launcher, signal.SIGKILL)
-        found = toolbox.end_survivors(f"plan-a-{PLAN}")
-        assert is_gone(root)
-        assert any("daemon.py" in line for line in found)
-
-    def test_a_launcher_that_hangs_is_killed_after_some_patience(self, toolbox, root, monkeypatch):
-        monkeypatch.setattr("mulligan.adapters.tools.survivors.PATIENCE", 0.5)
-        process = start_runner(root, f"plan-b-{PLAN}", "shell", "command", start_daemon(root) + "; sleep 300")
-        launcher = next(pid for pid in children_of(process.pid))
-        os.kill(launcher, signal.SIGSTOP)
-        kill(process)
-        assert toolbox.end_survivors(f"plan-b-{PLAN}")
-        assert is_gone(root)
-        assert is_gone_or_zombie(launcher)
-
-    def test_of_other_plans_are_left_alone(self, toolbox, root):
-        process = start_runner(root, f"plan-c-{PLAN}", "shell", "command", "echo up; exec sleep 300")
-        assert toolbox.end_survivors(f"plan-other-{PLAN}") == ()
-        assert process.poll() is None
-        kill(process)
-        toolbox.end_survivors(f"plan-c-{PLAN}")
-
-    def test_the_looking_process_and_those_above_it_are_spared(self, call, root):
-        """A step that calls mulligan on its own plan would otherwise end itself."""
-        here = Path(__file__).parents[3] / "src"
-        code = (
-            f"import sys; sys.path.insert(0, {str(here)!r})\n"
-            "from mulligan.adapters.tools.survivors import end_marked\n"
-            f"print(end_marked('MULLIGAN_PLAN_ID', {PLAN!r}))\n"
-        )
-        (root / "look.py").write_text(code)
-        assert call("shell", command=f"{sys.executable} look.py; echo on").output == "()\non"
-
-    def test_one_that_cannot_be_ended_is_named(self, toolbox, monkeypatch):
-        monkeypatch.setattr("mulligan.adapters.tools.survivors.PATIENCE", 0.2)
-        with subprocess.Popen(["sleep", "300"], env={"MULLIGAN_PLAN_ID": f"plan-d-{PLAN}"}) as process:
-            real = os.kill
-            monkeypatch.setattr(os, "kill", refuse)
-            with pytest.raises(SystemFailed, match=f"process {process.pid}"):
-                toolbox.end_survivors(f"plan-d-{PLAN}")
-            monkeypatch.setattr(os, "kill", real)
-            assert len(toolbox.end_survivors(f"plan-d-{PLAN}")) == 1
-
-    def test_without_proc_nothing_is_found(self, toolbox, monkeypatch):
-        monkeypatch.setattr(os, "listdir", no_proc)
-        assert toolbox.end_survivors(f"plan-e-{PLAN}") == ()
-
-
-def refuse(pid: int, number: int) -> None:
-    raise PermissionError
-
-
-def no_proc(path: str) -> list[str]:
-    raise FileNotFoundError(path)
-
-
-def test_a_second_interrupt_gives_no_more_grace(root, tmp_path):
-    """Ctrl-C twice: everything is killed at once, and the second one goes on."""
-    toolbox = LocalToolbox(python=sys.executable, base_environment=dict(os.environ), scratch=tmp_path)
-    code = "import os, signal, sys, threading, time\n" + RUNNER.replace(
-        "toolbox.tool(",
-        "ready = True\ndef twice():\n    while not (root / 'pid').exists(): time.sleep(0.01)\n"
-        "    for _ in range(2):\n        os.kill(os.getpid(), signal.SIGINT); time.sleep(0.3)\n"
-        "threading.Thread(target=twice).start()\ntoolbox.tool(",
-        1,
-    )
-    here = Path(__file__).parents[3]
-    environment = os.environ | {"PYTHONPATH": f"{here / 'src'}:{here}"}
-    command = "trap '' TERM INT; echo $$ > pid.new; mv pid.new pid; while :; do sleep 0.05; done"
-    argv = [sys.executable, "-c", code, str(root), "shell", "command", command, f"plan-f-{PLAN}"]
-    before = time.monotonic()
-    ended = subprocess.run(argv, capture_output=True, env=environment, check=False, timeout=60)
-    assert b"KeyboardInterrupt" in ended.stderr
-    assert wait_until(lambda: is_gone(root))
-    assert time.monotonic() - before < 20
-    assert toolbox.end_survivors(f"plan-f-{PLAN}") == ()

@@ -104,7 +104,7 @@ def test_a_worker_serves_one_sandbox_of_one_plan(call, toolbox, module, tmp_path
         call("python", function="work:f", _plan_id="another").output,
     ]
     assert len(set(pids)) == 3
-    toolbox.end_survivors("another")
+    toolbox.end_survivors("another", ())
     assert [is_zombie(pid) for pid in pids] == [False, False, True]
 
 

@@ -275,7 +275,7 @@ def test_launchers_are_kept_per_plan_and_forgotten_on_request(toolbox, call, roo
     first = call("shell", command="echo $PPID").output
     assert call("shell", command="echo $PPID").output == first
     assert call("shell", command="echo $PPID", _plan_id="another").output != first
-    toolbox.end_survivors(PLAN)
+    toolbox.end_survivors(PLAN, ())
     assert not Path(f"/proc/{first}").exists()
     toolbox.forget_processes()
     toolbox.forget_processes()

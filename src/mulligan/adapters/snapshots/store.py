@@ -34,7 +34,7 @@ from mulligan.adapters.snapshots.scan import Nobody, Scan, exclusions_of, until_
 from mulligan.adapters.snapshots.sweep import Sweep
 from mulligan.adapters.snapshots.trees import EntryKind
 from mulligan.adapters.snapshots.verify import Verification
-from mulligan.adapters.snapshots.watch import CUT_OFF, NOT_IN_STORE, Look, Watch
+from mulligan.adapters.snapshots.watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look, Watch
 from mulligan.boundaries import act
 from mulligan.domain.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.domain.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
@@ -55,6 +55,7 @@ class PackedSnapshotStore(PackedTrees):
         self._cache = StatCache(home, self._rooms, boot_id)
         self._level = Level(home, self._rooms)
         self._watches: dict[str, Watch] = {}  # by the cache key of the tree
+        self._open_watches: list[Watch] = []  # also those that another one of their tree replaces for a while
         self._last_look = Look(watched=False, reason=UNWATCHED)
 
     @property
@@ -67,15 +68,22 @@ class PackedSnapshotStore(PackedTrees):
         """While this is open, looking at the tree costs what changed; in any doubt it is scanned."""
         watch, outer = Watch(tree, others_at_work=others_at_work), self._watches.get(tree.cache_key)
         self._watches[tree.cache_key] = watch
+        self._open_watches.append(watch)
         try:
             yield
         finally:
             watch.close()
+            self._open_watches.remove(watch)
             del self._watches[tree.cache_key]
             if outer is not None:
                 self._watches[tree.cache_key] = outer
             with suppress(OSError):  # a hint for the next process: no reason to fail after all was done
                 self._cache.flush(tree.cache_key)
+
+    def distrust_watches(self) -> None:
+        """Scan each watched tree at its next look: a file may have been written under a name that nobody watches."""
+        for watch in self._open_watches:
+            watch.lost(OTHER_NAME)
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         """Count what a capture would hold."""

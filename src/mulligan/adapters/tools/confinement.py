@@ -54,11 +54,13 @@ class LandlockConfinement:
         temporary = [folder for folder in self._temporary if self._may_be_given(folder)]
         usual_one = bool(temporary) and temporary[0] == self._temporary[0]
         own = None if usual_one else self._own_temporary(plan_id)
-        writable = [*_roots_of(sandboxes), *temporary, *filter(None, [own]), *DEVICES, *listed]
+        roots = _existing(roots_of(sandboxes))
+        others = _existing([*temporary, *filter(None, [own]), *DEVICES, *listed])
+        # What lies in a sandbox is given with it; given again it could not be moved within.
+        others = [path for path in others if not any(_lies_in(path, root) for root in roots)]
         return Bounds(
-            writable=tuple(
-                dict.fromkeys(os.path.realpath(path) for path in writable if os.path.exists(path))
-            ),
+            writable=(*roots, *others),
+            sandboxes=tuple(roots),
             missing=tuple(path for path in listed if not os.path.exists(path)),
             temporary=own,
         )
@@ -89,7 +91,7 @@ class LandlockConfinement:
         return os.path.realpath(path)
 
 
-def _roots_of(sandboxes: Sequence[Sandbox]) -> list[str]:
+def roots_of(sandboxes: Sequence[Sandbox]) -> list[str]:
     """The folders that sandboxes fill: SQLite makes files of its own beside a database.
 
     Not that of a database inside another sandbox: it is in bounds already, and a tool may put a symlink there.
@@ -98,6 +100,11 @@ def _roots_of(sandboxes: Sequence[Sandbox]) -> list[str]:
     databases = [each.path for each in sandboxes if each.type is ResourceType.SQLITE]
     alone = [path for path in databases if not any(_lies_in(path, folder) for folder in folders)]
     return [*folders, *map(os.path.dirname, alone)]
+
+
+def _existing(paths: Sequence[str]) -> list[str]:
+    """Return the real paths of those that exist, each once."""
+    return list(dict.fromkeys(os.path.realpath(path) for path in paths if os.path.exists(path)))
 
 
 def _lies_in(path: str, folder: str) -> bool:

@@ -7,9 +7,11 @@ system has no subreaper (macOS) it keeps to the process group of the command, wh
 The runner talks to it over two pipes. A message is its length in four bytes, then words divided by NUL,
 which neither arguments nor environments can hold:
 
-    confine  path…                             write below these paths only, and all commands too; one of
-           confined
-           open errno                          the system refused
+    confine  count, path…                      write below these paths only, and all commands too; the first
+                                               `count` are sandboxes; one of
+           confined                            and each link that is made is noted: a byte on a pipe of its own
+           confined unnoticed                  links cannot be noticed
+           open errno, part                    the system refused a part of it
     start  folder, count, argv…, NAME=value…   run a command; then one of
            refused errno                       the command could not be started
            over    status, (pid, command)…     it ended, and what it left running was ended too
@@ -28,10 +30,14 @@ import select
 import sys
 import time
 
+from mulligan.adapters.tools.kernel import prctl
+
 TYPE_CHECKING = False  # importing typing would double what this program imports
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable
+
+    from mulligan.adapters.tools.call_filter import Notices
 else:
     import _signal as signal  # the functions without the enums: importing those takes longer than the rest
 
@@ -48,9 +54,7 @@ def become_subreaper() -> bool:
     """Adopt every orphan below this process; False where the system cannot."""
     if not sys.platform.startswith("linux"):
         return False
-    import ctypes
-
-    return ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0
 
 
 def is_zombie(pid: int) -> bool:
@@ -154,7 +158,7 @@ class Launcher:
         requests: int,
         replies: int,
         kept: list[int],
-        restrict: "Callable[[Message], None]",
+        restrict: "Callable[[Message, Message], Notices | None]",
         *,
         subreaper: bool,
     ) -> None:
@@ -163,6 +167,7 @@ class Launcher:
         self._replies = replies
         self._kept = kept
         self._restrict = restrict
+        self._notices: Notices | None = None  # of links that commands make
         self._subreaper = subreaper
         self._orphaned = False  # the runner is gone, or someone wants this process to end
         self._main = 0
@@ -190,12 +195,18 @@ class Launcher:
             elif message and message[0] in (b"end", b"interrupt"):
                 self._reply(b"over", b"0")  # nothing is left to end, and someone waits to hear so
 
-    def _confine(self, paths: Message) -> None:
+    def _confine(self, words: Message) -> None:
+        count = int(words[0])
         try:
-            self._restrict(paths)
-        except OSError as exc:
-            self._reply(b"open", b"%d" % (exc.errno or 0))
+            self._notices = self._restrict(words[1 : 1 + count], words[1 + count :])
+        except Exception as exc:  # noqa: BLE001 - its class is loaded when it is needed
+            part, number = exc.args
+            self._reply(b"open", b"%d" % number, part.encode())
+            return
+        if self._notices is None:
+            self._reply(b"confined", b"unnoticed")
         else:
+            self._poll.register(self._notices.listener, select.POLLIN)
             self._reply(b"confined")
 
     def _run(self, words: Message) -> None:
@@ -336,6 +347,8 @@ class Launcher:
         """Sleep until the runner says something, a process ends, or the time is up."""
         ready = self._poll.poll(None if timeout is None else timeout * 1000)
         self._hush()
+        if self._notices is not None and (self._notices.listener, select.POLLIN) in ready:
+            self._notices.serve()
         return self._receive() if any(fd == self._requests for fd, _ in ready) else None
 
     def _hush(self) -> None:
@@ -376,12 +389,3 @@ class Launcher:
 
     def _stop(self, *_: object) -> None:
         self._orphaned = True
-
-
-def main(arguments: list[str], restrict: "Callable[[Message], None]") -> None:
-    """Serve: `tree` or `group`, the descriptor for replies, and those to hand on; requests come on stdin."""
-    how, replies, *kept = arguments[0], *map(int, arguments[1:])
-    os.set_inheritable(replies, False)  # noqa: FBT003 - the function has no names
-    subreaper = how == "tree" and become_subreaper()
-    os.chdir("/")
-    Launcher(0, replies, kept, restrict, subreaper=subreaper).serve()

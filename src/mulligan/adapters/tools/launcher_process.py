@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from mulligan.adapters.tools import control_groups
+from mulligan.adapters.tools.confining import LOADED, Unconfined
 from mulligan.adapters.tools.environment import PLAN_MARK, clean
 from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Shown
 from mulligan.adapters.tools.survivors import LAUNCHER_MARK
@@ -22,6 +24,12 @@ def load(name):
     module = sys.modules[name] = type(sys)(name)
     SourceFileLoader(name, path).exec_module(module)
     return module
+"""
+# What confines is loaded when it is needed.
+_START = f"""\
+for name in ("kernel", "control_groups", "launcher"):
+    load(name)
+load("guardian").main(sys.argv[2:], lambda *paths: [load(name) for name in {LOADED}][-1].confine(*paths))
 """
 LONGEST_NAP = 3600.0  # seconds; the system counts milliseconds in 31 bits, and a timeout may be longer
 PACE = 0.1  # seconds: how long a request to stop may go unseen
@@ -44,21 +52,25 @@ class LauncherProcess:
         kept: tuple[int, ...],
         how: str,
         obey: Callable[[], None] | None,
+        linked: Callable[[], None],
     ) -> None:
         """Start it. `kept` descriptors are handed on to its commands; `how` is `tree` or `group`.
 
-        `obey` raises where this run is asked to stop and no signal can tell it so: in a thread.
+        `obey` raises where this run is asked to stop and no signal can tell it so: in a thread. `linked` is
+        called before an event is given after which files may have got other names.
         """
         import selectors
         import subprocess  # slow to import, and no command but those that run steps needs it
 
         replies, replies_there = os.pipe()
+        noted, noted_there = os.pipe()
+        for descriptor in (noted, noted_there):
+            os.set_blocking(descriptor, False)
         try:
-            descriptors = (replies_there, *kept)
-            restrict = "lambda paths: load('landlock').restrict(paths)"  # loaded when it is needed
-            program = LOAD + f"load('launcher').main(sys.argv[2:], {restrict})"
+            descriptors = (replies_there, noted_there, *kept)
+            program = LOAD + _START
             self._process = subprocess.Popen(
-                [python, "-I", "-c", program, PROGRAMS, how, *map(str, descriptors)],
+                [python, "-I", "-c", program, PROGRAMS, how, plan_id, *map(str, descriptors)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -70,9 +82,11 @@ class LauncherProcess:
             )
         except BaseException:
             os.close(replies)
+            os.close(noted)
             raise
         finally:
             os.close(replies_there)
+            os.close(noted_there)
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None
         assert stdout is not None
@@ -80,6 +94,11 @@ class LauncherProcess:
         self._streams = (stdin, stdout, stderr)
         self._requests, self._stdout, self._stderr = stdin.fileno(), stdout.fileno(), stderr.fileno()
         self._replies = replies
+        self._plan_id = plan_id
+        self._noted = noted
+        self._linked = linked
+        self._notices_links = False  # until it is confined
+        self._may_link = False  # something runs, or ran, of which links are not noticed
         self._incoming = bytearray()
         self._lines = bytearray()
         self._events: deque[Event] = deque()
@@ -91,13 +110,16 @@ class LauncherProcess:
             self._selector.register(descriptor, selectors.EVENT_READ)
 
     def confine(self, bounds: Bounds) -> None:
-        """Let nothing that runs under it write out of bounds; OSError where the system refuses."""
-        self.send(b"confine", *map(os.fsencode, bounds.writable))
+        """Let nothing that runs under it write out of bounds; Unconfined where the system refuses a part."""
+        elsewhere = [path for path in bounds.writable if path not in bounds.sandboxes]
+        count = str(len(bounds.sandboxes))
+        self.send(b"confine", *map(os.fsencode, (count, *bounds.sandboxes, *elsewhere)))
         event = self.next_event(Shown(lambda _: None), None)
         if event is not None and event[0] == b"open":
-            raise OSError(int(event[1]), os.strerror(int(event[1])))
+            raise Unconfined(event[2].decode(), int(event[1]))
         if event is None or event[0] != b"confined":
             raise ProcessLookupError(errno.ESRCH, "the launcher was killed")
+        self._notices_links = event[1:] != (b"unnoticed",)
 
     def listen(self, channel: int) -> None:
         """Give lines that arrive on this descriptor as events too."""
@@ -109,6 +131,7 @@ class LauncherProcess:
 
     def send(self, *words: bytes) -> None:
         """Tell the launcher something; one that is gone will be noticed by its silence."""
+        self._may_link |= words[0] == b"start" and not self._notices_links
         body = b"\0".join(words)
         try:
             write_all(self._requests, len(body).to_bytes(4, "big") + body)
@@ -133,7 +156,13 @@ class LauncherProcess:
                 shown.stdout(data)
             if data := _read(self._stderr):
                 shown.stderr(data)
+        self._tell_of_links()
         return self._events.popleft()
+
+    def _tell_of_links(self) -> None:
+        """Say that files got other names, or may have; a note is written before the link is made."""
+        if _read(self._noted) or self._may_link:
+            self._linked()
 
     def _nap(self, timeout: float | None) -> float | None:
         """How long to wait at once: with someone to obey, only until they are asked again."""
@@ -197,15 +226,22 @@ class LauncherProcess:
         stdin, *others = self._streams
         stdin.close()
         self._process.wait()
+        control_groups.discard(self._plan_id, self._process.pid)
         for stream in others:
             stream.close()
         self._selector.close()
+        self._tell_of_links()
+        os.close(self._noted)
         os.close(self._replies)
 
     @property
     def running(self) -> bool:
-        """Whether the launcher itself is alive."""
-        return self._process.poll() is None
+        """Whether the launcher itself is alive; its guardian may be so a little longer."""
+        import select
+
+        requests = select.poll()
+        requests.register(self._requests, 0)  # an error is reported all the same: nobody reads it
+        return self._process.poll() is None and not requests.poll(0)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

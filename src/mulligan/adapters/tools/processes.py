@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from mulligan.adapters.tools.confining import Unconfined
 from mulligan.adapters.tools.environment import CALL_MARK
 from mulligan.adapters.tools.launcher_process import Event, LauncherProcess
 from mulligan.adapters.tools.printed import Recorded
@@ -85,11 +86,14 @@ class Launchers:
         environment: Mapping[str, str],
         how: str,
         obey: Callable[[], None] | None = None,
+        linked: Callable[[], None] = lambda: None,
     ) -> None:
         """Start launchers with this interpreter and environment when they are needed.
 
-        `obey` is called while a command is waited for, and raises where the run is asked to stop.
+        `obey` is called while a command is waited for, and raises where the run is asked to stop. `linked` is
+        called when commands gave files other names, or may have.
         """
+        self._linked = linked
         self._obey = obey
         self._python = python
         self._environment = environment
@@ -107,6 +111,7 @@ class Launchers:
                 kept=kept,
                 how=self._how,
                 obey=self._obey,
+                linked=self._linked,
             )
         except OSError as exc:
             raise SystemFailed(
@@ -115,11 +120,12 @@ class Launchers:
         try:
             if bounds is not None:
                 launcher.confine(bounds)
-        except OSError as exc:
+        except (OSError, Unconfined) as exc:
             launcher.close()
+            what = exc.strerror if isinstance(exc, OSError) else f"{os.strerror(exc.number)} ({exc.part})"
             raise SystemFailed(
                 path=self._python,
-                reason=f"its processes could not be confined: {exc.strerror}",
+                reason=f"its processes could not be confined: {what}",
                 hint="with `sandbox.isolate` set to `off` tools may write wherever you may",
             ) from exc
         except BaseException:

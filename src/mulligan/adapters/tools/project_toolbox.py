@@ -15,6 +15,7 @@ from mulligan.adapters.tools.worker_call import WorkerCalls
 from mulligan.adapters.tools.worker_process import Workers
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import Json
+from mulligan.domain.resource import Sandbox
 from mulligan.domain.tool import ToolDeclaration, tool_unknown
 from mulligan.errors import ToolsInvalid
 from mulligan.ports import StepHost, Tool, ToolRequest
@@ -37,13 +38,16 @@ class ProjectToolbox:
         base_environment: Mapping[str, str],
         installed: "Callable[[], Sequence[PackagedTools]]",
         obey: Callable[[], None] | None = None,
+        linked: Callable[[], None] = lambda: None,
     ) -> None:
         """Look for a tools.py in this project home, and for packages as `installed` tells, when one is needed."""
         self._built_in = built_in
         self._home = home
         self._machine = machine
         self._installed = installed
-        self._launchers = Launchers(python=python, environment=base_environment, how="tree", obey=obey)
+        self._launchers = Launchers(
+            python=python, environment=base_environment, how="tree", obey=obey, linked=linked
+        )
         # Workers of their own: in one that ran a step's function, a sandbox's modules may be loaded.
         self._workers = Workers(self._launchers, python, "own_worker")
         # Relative folders of a PYTHONPATH are meant from the project, and must not lead into a sandbox.
@@ -98,11 +102,11 @@ class ProjectToolbox:
         self._launchers.forget(None)
         self._built_in.forget_processes()
 
-    def end_survivors(self, plan_id: PlanId) -> tuple[str, ...]:
+    def end_survivors(self, plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> tuple[str, ...]:
         """End what a killed runner of the plan left running; what is kept here for the plan goes first."""
         self._workers.forget(plan_id)
         self._launchers.forget(plan_id)
-        return self._built_in.end_survivors(plan_id)
+        return self._built_in.end_survivors(plan_id, sandboxes)
 
 
 class _Declarations(Mapping[str, ToolDeclaration]):

@@ -1,47 +1,104 @@
 """Finding and ending what a killed runner left running.
 
-The processes of a call carry the plan's and the call's id in their environment, and children inherit it.
+A launcher and its guardian see to it that nothing is left, unless both are killed together with the runner.
+The processes of a call carry the plan's and the call's id in their environment, and children inherit it. One
+that wiped its environment is found by its control group, where the system let one be made, or because it is at
+work in a sandbox and bears the restrictions of confined tools. What users started themselves is left alone:
+their shells and editors bear none, also where they are at work in a sandbox.
 """
 
 import os
 import signal
 import time
+from collections.abc import Callable, Iterable, Sequence
 
-from mulligan.errors import SystemFailed
+from mulligan.adapters.tools import control_groups
+from mulligan.adapters.tools.confinement import roots_of
+from mulligan.adapters.tools.environment import PLAN_MARK
+from mulligan.adapters.tools.process_table import (
+    all_processes,
+    ancestors,
+    command_line,
+    environment,
+    has_terminal,
+    is_restricted_further,
+    session_of,
+    uses,
+)
+from mulligan.domain.ids import PlanId
+from mulligan.domain.resource import Sandbox, Strategy
+from mulligan.errors import ProcessSurvives
 
 LAUNCHER_MARK = "MULLIGAN_LAUNCHER"
 PATIENCE = 5.0  # seconds for launchers to finish by themselves, and then for the killed to be gone
 
 
 def end_marked(name: str, value: str) -> tuple[str, ...]:
-    """End every process marked so, but this one and those above it; describes each when all are gone.
+    """End every process marked so, but this one and those above it; describes each when all are gone."""
+    return _end(lambda: _marked(name, value))
 
-    A launcher whose runner died ends everything below it, also what wiped its environment: so it comes
-    first and is given time. Where there is no /proc nothing can be found, and nothing is ended.
+
+def end_left_of(plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> tuple[str, ...]:
+    """End every process that a killed runner of the plan left; describes each when all are gone.
+
+    ProcessSurvives where one cannot be ended, or may be another's: then nothing may be restored.
     """
-    mark = f"{name}={value}".encode()
+    roots = [os.path.realpath(root) for root in roots_of(sandboxes)]
+
+    def left() -> list[int]:
+        spared = _spared()
+        known = [*_marked(PLAN_MARK, plan_id), *control_groups.members(plan_id)]
+        return [*dict.fromkeys(pid for pid in (*known, *_confined_in(roots)) if pid not in spared)]
+
+    ended = _end(left)
+    _refuse_doubtful(roots_of([each for each in sandboxes if each.strategy is not Strategy.IN_PLACE]))
+    return ended
+
+
+def _refuse_doubtful(folders: Sequence[str]) -> None:
+    """Give processes of which nothing shows whose they are time to end by themselves, then name one."""
+    roots = [os.path.realpath(folder) for folder in folders]
+    limit = time.monotonic() + PATIENCE
+    while pids := _doubtful_in(roots):
+        if time.monotonic() > limit:
+            raise ProcessSurvives(
+                pid=pids[0],
+                command=command_line(pids[0]),
+                reason="is at work in a sandbox, and may be what a killed run left",
+                hint=f"if it is, end it (`kill {pids[0]}`), else let it leave {folders[0]}; then try again",
+            )
+        time.sleep(0.05)
+
+
+def _end(find: Callable[[], Iterable[int]]) -> tuple[str, ...]:
+    """End what is found until nothing is.
+
+    A launcher whose runner died ends everything below it, also what wiped its environment: so it comes first and
+    is given time. Where there is no /proc nothing can be found, and nothing is ended.
+    """
     found: dict[int, str] = {}
     limit = time.monotonic() + PATIENCE
     while time.monotonic() < limit:
-        pids = _marked(mark)
-        launchers = [pid for pid in pids if f"{LAUNCHER_MARK}=1".encode() in _environment(pid)]
+        pids = list(find())
+        launchers = [pid for pid in pids if _is_launcher(pid)]
         found |= {pid: _describe(pid) for pid in pids if pid not in launchers and pid not in found}
         if not launchers:
             break
         time.sleep(0.005)
-    found |= _kill(mark)
+    found |= _kill(find)
     return tuple(found.values())
 
 
-def _kill(mark: bytes) -> dict[int, str]:
-    """Kill what carries the mark until nothing does, for a child may be born while we look."""
+def _kill(find: Callable[[], Iterable[int]]) -> dict[int, str]:
+    """Kill until nothing is found, for a child may be born while we look."""
     found: dict[int, str] = {}
     limit = time.monotonic() + PATIENCE
-    while pids := _marked(mark):
+    while pids := list(find()):
         if time.monotonic() > limit:
-            raise SystemFailed(
-                path=f"process {pids[0]}",
-                reason="a killed run left it behind, and it cannot be ended",
+            raise ProcessSurvives(
+                pid=pids[0],
+                command=command_line(pids[0]),
+                reason="was left by a killed run, and cannot be ended",
                 hint=f"end it yourself (`kill -9 {pids[0]}`, as its owner), then try again",
             )
         for pid in pids:
@@ -49,46 +106,60 @@ def _kill(mark: bytes) -> dict[int, str]:
             try:
                 os.kill(pid, signal.SIGKILL)
             except (ProcessLookupError, PermissionError):
-                continue  # gone by itself, or told above when the time is up
+                continue  # it ended meanwhile, or is reported above when the time is up
         time.sleep(0.005)
     return found
 
 
-def _marked(mark: bytes) -> list[int]:
-    try:
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    except FileNotFoundError:
-        return []
-    spared = _line_of_ancestors()
-    return [pid for pid in pids if pid not in spared and mark in _environment(pid)]
+def _marked(name: str, value: str) -> list[int]:
+    mark, spared = f"{name}={value}".encode(), _spared()
+    return [pid for pid in all_processes() if pid not in spared and mark in environment(pid)]
 
 
-def _environment(pid: int) -> list[bytes]:
-    """What a process was started with; nothing for one that has ended or is another user's."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return file.read().split(b"\0")
-    except OSError:
-        return []
+def _confined_in(roots: Sequence[str]) -> list[int]:
+    """Return the processes at work there that were confined by a launcher, and have none above them any more."""
+    return [pid for pid in _unmarked_in(roots) if is_restricted_further(pid) and not _has_launcher(pid)]
 
 
-def _line_of_ancestors() -> set[int]:
-    line: set[int] = set()
-    pid = os.getpid()
-    while pid > 0 and pid not in line:
-        line.add(pid)
-        try:
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                pid = int(file.read().rpartition(b")")[2].split()[1])
-        except OSError:
-            break
-    return line
+def _doubtful_in(roots: Sequence[str]) -> list[int]:
+    """Return the processes at work there of which nothing shows whose they are."""
+    return [pid for pid in _unmarked_in(roots) if not _is_users_own(pid) and not _has_launcher(pid)]
+
+
+def _is_users_own(pid: int) -> bool:
+    """Tell whether a process belongs to a session in which one knows its home folder, as all of users' do.
+
+    A step cannot join such a session: its own begins with its command, which is gone or bears the mark.
+    """
+    session = session_of(pid)
+    line = [each for each in ancestors(pid) if session_of(each) == session]
+    return any(variable.startswith(b"HOME=") for each in (session, *line) for variable in environment(each))
+
+
+def _unmarked_in(roots: Sequence[str]) -> list[int]:
+    spared, mark = _spared(), f"{PLAN_MARK}=".encode()
+    return [
+        pid
+        for pid in (all_processes() if roots else ())
+        if pid not in spared
+        and not has_terminal(pid)
+        and uses(pid, roots)
+        and not any(each.startswith(mark) for each in environment(pid))
+    ]
+
+
+def _has_launcher(pid: int) -> bool:
+    """Tell whether a launcher that is alive looks after the process: of another plan, which runs."""
+    return any(map(_is_launcher, ancestors(pid)))
+
+
+def _is_launcher(pid: int) -> bool:
+    return f"{LAUNCHER_MARK}=1".encode() in environment(pid)
+
+
+def _spared() -> set[int]:
+    return set(ancestors(os.getpid()))
 
 
 def _describe(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            command = file.read(4096).replace(b"\0", b" ").strip().decode(errors="replace")
-    except OSError:
-        command = ""
-    return f"process {pid} ({command or 'ended meanwhile'})"
+    return f"process {pid} ({command_line(pid) or 'ended meanwhile'})"

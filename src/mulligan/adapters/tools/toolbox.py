@@ -1,14 +1,14 @@
 """The toolbox: the built-in tools by name, and the processes they keep."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from mulligan.adapters.tools.environment import PLAN_MARK
 from mulligan.adapters.tools.processes import Launchers
-from mulligan.adapters.tools.survivors import end_marked
+from mulligan.adapters.tools.survivors import end_left_of
 from mulligan.adapters.tools.worker_process import Workers
 from mulligan.domain.ids import PlanId
+from mulligan.domain.resource import Sandbox
 from mulligan.domain.tool import ToolDeclaration, tool_unknown
 from mulligan.ports import Tool
 
@@ -23,13 +23,16 @@ class LocalToolbox:
         base_environment: Mapping[str, str],
         scratch: Path,
         obey: Callable[[], None] | None = None,
+        linked: Callable[[], None] = lambda: None,
     ) -> None:
         """Run processes with this interpreter and environment, and leave them where `obey` raises.
 
         `scratch` is a folder only its owner can read, for files that are handed to tools. Nothing is
-        started before a tool needs it.
+        started before a tool needs it. `linked` is called when tools gave files other names, or may have.
         """
-        self._launchers = Launchers(python=python, environment=base_environment, how="tree", obey=obey)
+        self._launchers = Launchers(
+            python=python, environment=base_environment, how="tree", obey=obey, linked=linked
+        )
         self._workers = Workers(self._launchers, python)
         self._python = python
         self._environment = base_environment
@@ -71,8 +74,8 @@ class LocalToolbox:
         self._workers.forget(None)
         self._launchers.forget(None)
 
-    def end_survivors(self, plan_id: PlanId) -> tuple[str, ...]:
+    def end_survivors(self, plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> tuple[str, ...]:
         """End what a killed runner of the plan left running; what is kept here for the plan goes first."""
         self._workers.forget(plan_id)
         self._launchers.forget(plan_id)
-        return end_marked(PLAN_MARK, plan_id)
+        return end_left_of(plan_id, sandboxes)

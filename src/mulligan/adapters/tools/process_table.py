@@ -1,0 +1,108 @@
+"""The process table: what the system says of any process. One that ended meanwhile says nothing."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+_NAMESPACES = ("pid", "user", "mnt")
+_PARENT, _SESSION, _TERMINAL = 1, 3, 4  # fields of stat, counted from the state
+
+
+def all_processes() -> list[int]:
+    """Return the ids of all processes; none where there is no /proc."""
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except FileNotFoundError:
+        return []
+
+
+def environment(pid: int) -> list[bytes]:
+    """Return what a process was started with; nothing of another user's process."""
+    return _read(pid, "environ").split(b"\0")
+
+
+def command_line(pid: int) -> str:
+    """Return how a process was started, for people."""
+    return _read(pid, "cmdline")[:4096].replace(b"\0", b" ").strip().decode(errors="replace")
+
+
+def ancestors(pid: int) -> Iterator[int]:
+    """Return the process itself, its parent, and so on."""
+    line: set[int] = set()
+    while pid > 0 and pid not in line:
+        line.add(pid)
+        yield pid
+        pid = _stat(pid, _PARENT)
+
+
+def session_of(pid: int) -> int:
+    """Return the session of a process, which is the id of the process that began it; 0 for one that is gone."""
+    return _stat(pid, _SESSION)
+
+
+def has_terminal(pid: int) -> bool:
+    """Tell whether a process has a terminal, as what a user started in a shell does."""
+    return _stat(pid, _TERMINAL) != 0
+
+
+def is_restricted_further(pid: int) -> bool:
+    """Tell whether a process was given up more rights than this one, in the same namespaces.
+
+    Nothing that a launcher confined can undo that. Programs that users confine in other ways, with
+    containers, bubblewrap or snaps, have namespaces of their own.
+    """
+    theirs, ours = _status(pid), _status(os.getpid())
+    count = "Seccomp_filters"
+    return (
+        theirs.get("NoNewPrivs") == "1"
+        and int(theirs.get(count, 0)) > int(ours.get(count, 0))
+        and _namespaces(pid) == _namespaces(os.getpid())
+    )
+
+
+def uses(pid: int, folders: Sequence[str]) -> bool:
+    """Tell whether a process is at work in one of these folders: it is there, runs, maps or has open what is there."""
+    inside = tuple(f"{folder.rstrip('/')}/" for folder in folders)
+    return any(f"{path}/".startswith(inside) for path in _places(pid))
+
+
+def _places(pid: int) -> Iterator[str]:
+    for name in ("cwd", "root", "exe"):
+        yield _link(f"/proc/{pid}/{name}")
+    try:
+        descriptors = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        descriptors = []
+    for descriptor in descriptors:
+        yield _link(f"/proc/{pid}/fd/{descriptor}")
+    for line in _read(pid, "maps").splitlines():
+        yield os.fsdecode(line[line.find(b"/") :]) if b"/" in line else ""
+
+
+def _status(pid: int) -> Mapping[str, str]:
+    lines = _read(pid, "status").decode(errors="replace").splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def _namespaces(pid: int) -> list[str]:
+    return [_link(f"/proc/{pid}/ns/{name}") for name in _NAMESPACES]
+
+
+def _stat(pid: int, field: int) -> int:
+    """Return a field of a process's stat; 0 for one that is gone."""
+    fields = _read(pid, "stat").rpartition(b")")[2].split()
+    return int(fields[field]) if len(fields) > field else 0
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
