@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan import moves
-from mulligan.adapters.snapshots import aside
+from mulligan.adapters.snapshots import aside, asides
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.snapshot import Snapshot
 from mulligan.errors import FileInUse, MulliganError, TreeChanged
@@ -290,6 +290,6 @@ def test_an_aside_that_cannot_be_locked_is_an_error_and_not_an_endless_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = _world(tmp_path)
-    monkeypatch.setattr(aside, "_is_locked", lambda _journal: False)
+    monkeypatch.setattr(asides, "_is_locked", lambda _journal: False)
     with pytest.raises(MulliganError, match="kept locking"):
         world.restore()

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from mulligan.boundaries import act
 from mulligan.errors import SystemFailed
+from mulligan.moves import exchange as exchange_names
 
 _TRASH = ".removed-"
 _TRIES = 100  # each is lost only to a process that clears trash in the instant between two calls
-_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of the system's renameat2
+_HERE = -100  # AT_FDCWD: paths are whole
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -94,11 +95,8 @@ def remove_new_tree(path: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Let two folders change places in one move; where the filesystem cannot, in three."""
-    import ctypes
-
-    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
-    if renameat2 is not None and renameat2(_HERE, bytes(one), _HERE, bytes(other), _EXCHANGE) == 0:
+    """Let two folders of ours change places in one move; where the filesystem cannot, in three."""
+    if exchange_names(_HERE, str(one), _HERE, str(other)):
         return
     between = one.with_name(f"{one.name}-{_new_name()}")
     other.rename(between)

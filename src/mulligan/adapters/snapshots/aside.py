@@ -6,20 +6,18 @@ name at once, or beside it where the name is taken by then. Only when everything
 the aside cleared.
 
 A journal says for every number in an aside which path it is about, what was expected there, and which file is ours.
-It is durable before the first change. When the process is killed, `Asides.recover` compares what lies here and puts
-back what is not ours.
+It is durable before the first change. When the process is killed, the recovery (asides.py) compares what lies here
+and puts back what is not ours.
 """
 
 import contextlib
-import fcntl
 import os
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, to_builtins
 
-from mulligan.adapters.snapshots.durable import make_private_folder
 from mulligan.adapters.snapshots.open_files import is_open_for_writing
 from mulligan.adapters.snapshots.places import FOLDER_FLAGS
 from mulligan.adapters.snapshots.signatures import fields_of, inode_and_links, signature
@@ -28,12 +26,11 @@ from mulligan.domain.placement import kept_name, spare_name
 from mulligan.errors import SystemFailed
 from mulligan.moves import exchange, move_to_free_name
 
-_JOURNAL = "journal"
-_MOVED = ".out"  # behind a number: what was there, where the filesystem cannot exchange names
-_OURS = ".ours"  # behind a name: what was staged, taken out of the tree again, likewise
+JOURNAL = "journal"
+MOVED = ".out"  # behind a number: what was there, where the filesystem cannot exchange names
+OURS = ".ours"  # behind a name: what was staged, taken out of the tree again, likewise
 _NONE = 0  # the number of a line that only says that there is a folder
-_TRIES = 20
-_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+TRIES = 20
 
 Proof = Callable[
     [int, str, bytes], bool
@@ -55,8 +52,10 @@ class Noted(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ours: str = ""  # the signature of what was staged; empty: nothing was
 
 
-class _Header(Struct, frozen=True):
-    tree: str
+class Header(Struct, frozen=True):
+    """The first line of a journal."""
+
+    tree: str  # absolute path
 
 
 class Aside:
@@ -69,7 +68,7 @@ class Aside:
         self._journal = journal
         self._folders: dict[str, int] = {"": os.open(path, FOLDER_FLAGS)}
         self._out: dict[int, tuple[Noted, str, bytes]] = {}  # came out: number -> name here, signature then
-        self._write(_Header(str(tree)))
+        self._write(Header(str(tree)))
 
     def folder(self, name: str) -> int:
         """The descriptor of the aside itself, or of one of its folders in the tree."""
@@ -102,7 +101,7 @@ class Aside:
             exchanged = exchange(here, staged, tree_fd, name)
         except FileNotFoundError as exc:
             raise Foreign from exc  # the name went
-        came_out = staged if exchanged else f"{staged}{_MOVED}"
+        came_out = staged if exchanged else f"{staged}{MOVED}"
         if not exchanged:
             self._move_out(noted, tree_fd, name, came_out)
         self._compare(noted, came_out, proof)
@@ -111,7 +110,7 @@ class Aside:
 
     def remove(self, noted: Noted, tree_fd: int, name: str, proof: Proof | None) -> None:
         """Take what is expected under a name out of the tree; Foreign where it is something else."""
-        came_out = f"{noted.number}{_MOVED}"
+        came_out = f"{noted.number}{MOVED}"
         self._move_out(noted, tree_fd, name, came_out)
         self._compare(noted, came_out, proof)
 
@@ -164,9 +163,9 @@ class Aside:
         """Remove all that is left here: every byte of it is ours, or was compared and is stored."""
         for path in [path for path in self._folders if path]:
             with act("aside.clear"):
-                _remove_in_tree(self._tree / path, self._folders[path])
+                remove_in_tree(self._tree / path, self._folders[path])
         with contextlib.suppress(OSError), act("aside.clear"):  # the next recovery clears what is left
-            _empty(self._folders[""])
+            empty(self._folders[""])
             self._path.rmdir()
 
     def close(self) -> None:
@@ -184,56 +183,6 @@ class Aside:
             data = data[os.write(self._journal, data) :]
 
 
-class Asides:
-    """The asides of a store."""
-
-    def __init__(self, home: Path) -> None:
-        """Keep them in a folder of the store's own."""
-        self._home = home
-
-    @contextlib.contextmanager
-    def open(self, tree: Path) -> Generator[Aside]:
-        """Make an aside for a restore of this tree; it is left as it is when the restore fails in between."""
-        make_private_folder(self._home)
-        path, journal = self._make()
-        aside = Aside(path, tree, journal)
-        try:
-            yield aside
-            aside.clear()
-        finally:
-            aside.close()
-
-    def _make(self) -> tuple[Path, int]:
-        for _ in range(_TRIES):
-            path = self._home / os.urandom(8).hex()
-            with act("aside.make"):
-                path.mkdir(mode=0o700)
-            journal = os.open(path / _JOURNAL, _NEW, 0o600)
-            if _is_locked(journal):
-                return path, journal
-            os.close(journal)  # a recovery was faster, and clears it
-        raise SystemFailed(path=str(self._home), reason="another process kept locking each new file in it")
-
-    def recover(self, tree: Path, proof: Proof) -> list[str]:
-        """Put back what killed restores took out of this tree and was not theirs; return where each is now."""
-        found: list[str] = []
-        for path in self.abandoned():
-            with _opened(path) as journal:
-                if journal is None:
-                    continue
-                header, noted = _read(journal)
-                if header is None or header.tree == str(tree):
-                    found += _recover(path, tree, noted, proof)
-        return found
-
-    def abandoned(self) -> list[Path]:
-        """The folders in which a restore may have been killed; those at work are among them."""
-        try:
-            return sorted(self._home.iterdir())
-        except FileNotFoundError:
-            return []
-
-
 def is_same_file(expected: bytes, found: bytes) -> bool:
     """Tell whether a name that was moved is still the file it was: links and ctime change with the move."""
     mode, _, inode, size, mtime, _, device = fields_of(expected)
@@ -245,22 +194,22 @@ def put_back(tree: Path, noted: Noted, here: int, name: str) -> str:
     """Give something of others its name again, or a free one beside it; return its path in the tree."""
     parent, own, path = _reach(tree, noted.path)
     try:
-        for _ in range(_TRIES):
-            found = _signature(parent, own)
-            replaceable = _is_ours(noted, found) and path == noted.path
+        for _ in range(TRIES):
+            found = signature_of(parent, own)
+            replaceable = is_ours(noted, found) and path == noted.path
             try:
                 with act("restore.place"):
                     if found is None:
                         move_to_free_name(here, name, parent, own)
                         return path
                     if replaceable and exchange(here, name, parent, own):
-                        if _is_ours(noted, _signature(here, name)):
+                        if is_ours(noted, signature_of(here, name)):
                             return path
                         continue  # someone saved in between: what came out now is newer, and goes back next
                     if replaceable:  # the filesystem cannot exchange names: make room first
-                        os.rename(own, f"{name}{_OURS}", src_dir_fd=parent, dst_dir_fd=here)
-                        if not _is_ours(noted, _signature(here, f"{name}{_OURS}")):
-                            move_to_free_name(here, f"{name}{_OURS}", parent, own)
+                        os.rename(own, f"{name}{OURS}", src_dir_fd=parent, dst_dir_fd=here)
+                        if not is_ours(noted, signature_of(here, f"{name}{OURS}")):
+                            move_to_free_name(here, f"{name}{OURS}", parent, own)
                         continue
             except FileExistsError:
                 continue  # someone was faster
@@ -271,51 +220,12 @@ def put_back(tree: Path, noted: Noted, here: int, name: str) -> str:
         os.close(parent)
 
 
-def _recover(path: Path, tree: Path, noted: list[Noted], proof: Proof) -> list[str]:
-    """Judge everything in an aside whose process is dead, put back what is foreign, and clear the rest."""
-    found: list[str] = []
-    inside = {each.folder for each in noted if each.folder}
-    for each in noted:
-        with _folder(path if not each.folder else tree / each.folder) as here:
-            if here is None:
-                continue
-            for name in _names_of(each.number):
-                lies = _signature(here, name)
-                if lies is None or _is_ours(each, lies) or _is_expected(here, name, each, proof):
-                    continue
-                found.append(put_back(tree, each, here, name))
-    for folder in sorted(tree / name for name in inside):
-        with _folder(folder) as here:
-            if here is not None:
-                with act("aside.clear"):
-                    _remove_in_tree(folder, here)
-    with _folder(path) as here, act("aside.clear"):
-        if here is not None:
-            _empty(here)
-            path.rmdir()
-    return found
-
-
-def _remove_in_tree(folder: Path, fd: int) -> None:
+def remove_in_tree(folder: Path, fd: int) -> None:
     """Remove a folder of an aside from the tree it was made in, whose own time stays."""
-    _empty(fd)
+    empty(fd)
     st = folder.parent.stat()
     folder.rmdir()
     os.utime(folder.parent, ns=(st.st_atime_ns, st.st_mtime_ns))
-
-
-def _names_of(number: int) -> tuple[str, ...]:
-    """The names under which something may lie in an aside for one number."""
-    moved = f"{number}{_MOVED}"
-    return (str(number), moved, f"{number}{_OURS}", f"{moved}{_OURS}")
-
-
-def _is_expected(here: int, name: str, noted: Noted, proof: Proof) -> bool:
-    if not noted.expected:
-        return False
-    found = signature(os.stat(name, dir_fd=here, follow_symlinks=False))
-    same = is_same_file(bytes.fromhex(noted.expected), found)
-    return same and (not noted.record or proof(here, name, bytes.fromhex(noted.record)))
 
 
 def _reach(tree: Path, path: str) -> tuple[int, str, str]:
@@ -334,68 +244,20 @@ def _reach(tree: Path, path: str) -> tuple[int, str, str]:
     return fd, own, "/".join([*reached, own])
 
 
-def _signature(folder_fd: int, name: str) -> bytes | None:
+def signature_of(folder_fd: int, name: str) -> bytes | None:
+    """Return the signature of a name in an open folder; None where nothing is there."""
     try:
         return signature(os.stat(name, dir_fd=folder_fd, follow_symlinks=False))
     except FileNotFoundError:
         return None
 
 
-def _is_ours(noted: Noted, found: bytes | None) -> bool:
+def is_ours(noted: Noted, found: bytes | None) -> bool:
     """Tell whether this is what was staged, and nobody wrote to it since."""
     return found is not None and bool(noted.ours) and is_same_file(bytes.fromhex(noted.ours), found)
 
 
-@contextlib.contextmanager
-def _opened(path: Path) -> Generator[int | None]:
-    """The journal of an aside, locked; None where its process lives, or there is none."""
-    try:
-        journal = os.open(path / _JOURNAL, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
-        with contextlib.suppress(OSError):  # its process is about to write one, or it is not empty
-            path.rmdir()
-        yield None
-        return
-    try:
-        yield journal if _is_locked(journal) else None
-    finally:
-        os.close(journal)
-
-
-@contextlib.contextmanager
-def _folder(path: Path) -> Generator[int | None]:
-    try:
-        fd = os.open(path, FOLDER_FLAGS)
-    except FileNotFoundError:
-        yield None
-        return
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-def _is_locked(journal: int) -> bool:
-    """Lock a journal for as long as it is open; False where another process has it."""
-    try:
-        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _read(journal: int) -> tuple[_Header | None, list[Noted]]:
-    """What a journal says; its last line may have been cut off, and then nothing that it says was done."""
-    import json  # here, as above
-
-    with open(os.dup(journal), "rb") as file:
-        lines = [json.loads(line) for line in file.read().split(b"\n")[:-1]]
-    if not lines:
-        return None, []
-    return convert(lines[0], _Header), [convert(line, Noted) for line in lines[1:]]
-
-
-def _empty(folder_fd: int) -> None:
+def empty(folder_fd: int) -> None:
     """Remove what is left in a folder of an aside: files and symlinks."""
     for name in os.listdir(folder_fd):
         if not stat.S_ISDIR(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode):

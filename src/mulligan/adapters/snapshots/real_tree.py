@@ -14,7 +14,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.snapshots.aside import Aside, Asides, Foreign, Noted, is_same_file
+from mulligan.adapters.snapshots.aside import Aside, Foreign, Noted, is_same_file
+from mulligan.adapters.snapshots.asides import Asides
 from mulligan.adapters.snapshots.contents import store_file
 from mulligan.adapters.snapshots.difference import Difference, Work
 from mulligan.adapters.snapshots.durable import sync_filesystem

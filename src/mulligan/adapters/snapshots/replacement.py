@@ -7,7 +7,8 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from mulligan.adapters.snapshots.aside import Aside, Asides, Foreign, Noted
+from mulligan.adapters.snapshots.aside import Aside, Foreign, Noted
+from mulligan.adapters.snapshots.asides import Asides
 from mulligan.adapters.snapshots.durable import sync_filesystem
 from mulligan.adapters.snapshots.open_files import is_open_for_writing, writers_of
 from mulligan.adapters.snapshots.places import FOLDER_FLAGS

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Lock
 
-from mulligan.adapters.snapshots.aside import Asides
+from mulligan.adapters.snapshots.asides import Asides
 from mulligan.adapters.snapshots.contents import read_attributes, write_attributes, write_file
 from mulligan.adapters.snapshots.difference import Clearing, Difference, Work
 from mulligan.adapters.snapshots.durable import make_private_folder, sync_filesystem

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.snapshots.aside import Asides
+from mulligan.adapters.snapshots.asides import Asides
 from mulligan.adapters.snapshots.cache import StatCache
 from mulligan.adapters.snapshots.capture import unheld_in
 from mulligan.adapters.snapshots.chunks import pieces
@@ -244,6 +244,7 @@ class PackedSnapshotStore(PackedTrees):
         """Remove what killed processes left behind, and what is remembered of other trees than these."""
         with translated(self._home):
             rooms, size = self._rooms.abandoned(clear=not dry_run)
+            rooms += self._asides.clear_abandoned(holds, dry_run=dry_run)
             caches = self._cache.orphans(tree.cache_key for tree in trees)
             for path in caches:
                 with suppress(FileNotFoundError):

@@ -46,7 +46,7 @@ from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Root, Snapshot
 from mulligan.domain.store_report import Capture, PathChange, Survey
 from mulligan.domain.tree_difference import changed_by_others
-from mulligan.errors import ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable, SystemFailed
+from mulligan.errors import ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable
 from mulligan.ports import (
     ApplyOrder,
     Composed,
@@ -304,15 +304,12 @@ class InPlaceCheckouts(InPlaceFolders):
     def _stage(self, sandbox: Sandbox) -> Generator[Path]:
         """A folder of ours, empty; one that a killed process left goes first."""
         shop = self._home / sandbox.plan_id / f".work-{folder_name(sandbox.resource)}"
+        remove_tree(shop, self._home)
+        shop.mkdir(mode=0o700, parents=True)
         try:
+            yield shop
+        finally:
             remove_tree(shop, self._home)
-            shop.mkdir(mode=0o700, parents=True)
-            try:
-                yield shop
-            finally:
-                remove_tree(shop, self._home)
-        except OSError as exc:  # of a draft, or of the pipe to git
-            raise SystemFailed(path=str(exc.filename or shop), reason=exc.strerror or str(exc)) from exc
 
     def _folder(self, path: Path) -> WorkingTree:
         path.mkdir(mode=0o700)
