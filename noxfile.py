@@ -8,6 +8,7 @@ holds all of it is checked by tests/test_package.py.
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Generator
@@ -36,6 +37,12 @@ REPORTS = BUILD / "reports"
 COVERAGE = BUILD / "coverage"
 PROCESSES = "2"
 ROOM_FOR_TESTS = 4 << 30
+LONG_TESTS = ("--timeout=7200", "--override-ini=faulthandler_timeout=7300")  # seconds
+
+# What a shell that is no terminal's starts in the background (`scripts/test &`) has SIGINT ignored, and so would every
+# process of the tests; programs that are started from here find Ctrl-C as they would on a terminal.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The programs of this environment first, so that `mulligan` is the one under test.
 ENVIRONMENT = {
@@ -86,8 +93,8 @@ def unit_tests(session: nox.Session) -> None:
 def sweeps(session: nox.Session) -> None:
     """Ten thousand checkpoints, pruned to fifty; ten times the examples. Takes 15 minutes; not run by default."""
     checkpoints, examples = {"MULLIGAN_TEST_CHECKPOINTS": "10000"}, {"MULLIGAN_LONG_RUN": "10"}
-    python(session, "pytest", "-s", "tests/sweeps", *session.posargs, env=checkpoints)
-    python(session, "pytest", "-n", PROCESSES, "tests/properties", *session.posargs, env=examples)
+    python(session, "pytest", "-s", *LONG_TESTS, "tests/sweeps", *session.posargs, env=checkpoints)
+    python(session, "pytest", "-n", PROCESSES, *LONG_TESTS, "tests/properties", *session.posargs, env=examples)
 
 
 @nox.session
