@@ -94,7 +94,9 @@ def sweeps(session: nox.Session) -> None:
     """Ten thousand checkpoints, pruned to fifty; ten times the examples. Takes 15 minutes; not run by default."""
     checkpoints, examples = {"MULLIGAN_TEST_CHECKPOINTS": "10000"}, {"MULLIGAN_LONG_RUN": "10"}
     python(session, "pytest", "-s", *LONG_TESTS, "tests/sweeps", *session.posargs, env=checkpoints)
-    python(session, "pytest", "-n", PROCESSES, *LONG_TESTS, "tests/properties", *session.posargs, env=examples)
+    python(
+        session, "pytest", "-n", PROCESSES, *LONG_TESTS, "tests/properties", *session.posargs, env=examples
+    )
 
 
 @nox.session

@@ -18,7 +18,9 @@ GRACE = 60  # seconds, to clean up; then the process ends
 
 def before_all(context: Context) -> None:
     signal.signal(signal.SIGALRM, _too_long)
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background; Ctrl-C works in what is started
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # in the background; Ctrl-C works in what is started
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

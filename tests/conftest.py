@@ -17,7 +17,7 @@ settings.register_profile("search", max_examples=100 * LONGER, deadline=None, pr
 settings.load_profile("deterministic" if LONGER == 1 else "search")
 
 
-# In the background of a shell without a terminal (`pytest &`) SIGINT is ignored, and whatever tests start inherits that.
+# In the background of a shell without a terminal (`pytest &`) SIGINT is ignored, and all that tests start inherits it.
 # Processes that are started under a handler begin with the default, as on a terminal.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

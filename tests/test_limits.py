@@ -110,7 +110,9 @@ def test_ctrl_c_works_where_the_tests_were_started_with_it_ignored(command: tupl
 
 
 def test_nox_starts_everything_with_ctrl_c_as_on_a_terminal() -> None:
-    look = "import signal, subprocess; import noxfile; subprocess.run(['grep', 'SigIgn', '/proc/self/status'])"
+    look = (
+        "import signal, subprocess; import noxfile; subprocess.run(['grep', 'SigIgn', '/proc/self/status'])"
+    )
     was = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         done = subprocess.run(

@@ -47,7 +47,9 @@ def wheel(build_folder):
 def in_scripts(folder: Path, command: str) -> str:
     """Run a function of the scripts in a folder."""
     lines = f"source {ROOT / 'scripts' / 'environment.sh'}; {command}"
-    return subprocess.run(["bash", "-ec", lines], cwd=folder, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["bash", "-ec", lines], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout
 
 
 @pytest.mark.usefixtures("wheel")
@@ -67,7 +69,12 @@ def test_scripts_notice_every_change_of_what_an_environment_is_made_from(tmp_pat
         return in_scripts(tmp_path, "mapfile -t s < <(package_sources); stamp_of pyproject.toml ${s[@]}")
 
     seen = list[str]()
-    for name, text in (("pyproject.toml", "a"), ("pyproject.toml", "b"), ("src/one.py", "1"), ("src/2.py", "")):
+    for name, text in (
+        ("pyproject.toml", "a"),
+        ("pyproject.toml", "b"),
+        ("src/one.py", "1"),
+        ("src/2.py", ""),
+    ):
         (tmp_path / name).write_text(text)
         seen += [stamp()]
     (tmp_path / "src" / "2.py").rename(tmp_path / "src" / "3.py")
