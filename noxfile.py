@@ -91,7 +91,7 @@ def unit_tests(session: nox.Session) -> None:
 
 @nox.session
 def sweeps(session: nox.Session) -> None:
-    """Ten thousand checkpoints, pruned to fifty; ten times the examples. Takes 15 minutes; not run by default."""
+    """Ten thousand checkpoints, ten thousand steps, ten times the examples. Takes 25 minutes; not run by default."""
     checkpoints, examples = {"MULLIGAN_TEST_CHECKPOINTS": "10000"}, {"MULLIGAN_LONG_RUN": "10"}
     python(session, "pytest", "-s", *LONG_TESTS, "tests/sweeps", *session.posargs, env=checkpoints)
     python(
