@@ -26,6 +26,7 @@ def test_a_plan_of_ten_thousand_steps(tmp_path: Path) -> None:
         ("checkpoint", "list", "long"),
         ("plan", "report", "--html", "report.html", "long"),
         ("plan", "rollback", "--yes", "long", "latest"),
+        ("plan", "resume", "long"),
         ("plan", "apply", "--yes", "long"),
     ):
         begun = time.monotonic()
