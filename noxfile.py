@@ -116,6 +116,20 @@ def report(session: nox.Session) -> None:
 
 
 @nox.session
+def filesystems(session: nox.Session) -> None:
+    """Trees and sandboxes on xfs, btrfs, tmpfs and one that ignores case; as root, half an hour. `-- xfs` runs one."""
+    if os.geteuid() != 0:
+        session.error("this mounts filesystems: run it as root")
+    programs = {"mkfs.xfs": "xfsprogs", "mkfs.btrfs": "btrfs-progs", "lowntfs-3g": "ntfs-3g"}
+    missing = [package for program, package in programs.items() if shutil.which(program) is None]
+    if missing and shutil.which("apt-get") is None:
+        session.error(f"this needs {', '.join(missing)}: install them")
+    if missing:
+        session.run("apt-get", "install", "-y", "--no-install-recommends", *missing, external=True)
+    python(session, "tests.filesystems.mounts", *session.posargs)
+
+
+@nox.session
 def chaos(session: nox.Session) -> None:
     """Kill plans at random moments, for as long as `-- --minutes N` says; not run by default."""
     python(session, "tests.faults.chaos", *session.posargs)
