@@ -182,7 +182,7 @@ def run_environment(values: RunValues, args: Mapping[str, Json]) -> RunEnvironme
         _hand_over(variables, files, variable(name).environment_name, text)
     _hand_over(variables, files, GUIDANCE.environment_name, values.guidance)
     room = _ALL_IN_ENVIRONMENT
-    outputs = reversed(values.outputs.items())
+    outputs = reversed(list(values.outputs.items()))
     for step, output in outputs:
         name = _output_variable(step)
         if type(output) is str and len(output) < _SHORT and "\0" not in output:  # as nearly all are

@@ -13,7 +13,6 @@ from mulligan.domain.decision import Choice, Decision, DecisionType
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import CallId, DecisionId, GroupId, IntentId, PlanId
 from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.json_value import Json
 from mulligan.domain.plan import Phase, PlanFailure, State
 from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.rollback import Line, live_segments
@@ -72,58 +71,6 @@ def test_long_outputs_come_back_whole(database: SqliteDatabase, output: object, 
         assert db.checkpoints.get(groups[3].group_id).state == state
     rows = sqlite3.connect(tmp_path / "mulligan.db").execute("SELECT COUNT(*) FROM outputs").fetchone()
     assert rows == (1,), "kept once, however many groups name it"
-
-
-@pytest.mark.parametrize(
-    "states",
-    [
-        [{"a": 1}, {"a": 1, "b": "x"}, {"a": 1, "b": "x", "c": "y" * 5000}, {"a": 1}, {"a": 1, "d": 2}],
-        [{"a": 1, "b": 2}, {"a": True, "b": 2}, {"a": 1.0, "b": 2}, {"b": 2, "a": 1}],
-        [{"a": "z" * 5000}, {}, {"a": "z" * 5000, "b": {"$output": "no"}}, {"c": "\udcff"}],
-    ],
-)
-def test_every_state_of_a_plan_comes_back_whatever_was_written_before(
-    database: SqliteDatabase, states: list[dict[str, Json]]
-) -> None:
-    for outputs in states:
-        saved = replace(a_plan(PLAN), progress=replace(EMPTY_STATE, outputs=outputs))
-        with database.writing() as db:
-            db.plans.save(saved)
-        with database.reading() as db:
-            found = db.plans.get(PLAN).progress.outputs
-        assert [(name, type(found[name]), found[name]) for name in outputs] == [
-            (name, type(value), value) for name, value in outputs.items()
-        ]
-        assert len(found) == len(outputs)
-
-
-def test_a_long_output_whose_transaction_was_undone_is_written_with_the_next(
-    database: SqliteDatabase,
-) -> None:
-    saved = replace(a_plan(PLAN), progress=replace(EMPTY_STATE, outputs={"long": "x" * 10_000}))
-
-    def work() -> None:
-        with database.writing() as db:
-            db.plans.save(saved)
-            raise RuntimeError("in the middle")
-
-    with pytest.raises(RuntimeError):
-        work()
-    with database.writing() as db:
-        db.plans.save(saved)
-    with database.reading() as db:
-        assert db.plans.get(PLAN) == saved
-
-
-def test_the_outputs_of_many_plans_do_not_mix(database: SqliteDatabase) -> None:
-    plans = [PlanId(f"01K000000000000000000001{n:02}") for n in range(20)]
-    for turn in range(2):
-        for number, plan_id in enumerate(plans):
-            outputs: dict[str, Json] = {f"{turn} of {number}": number}
-            saved = replace(a_plan(plan_id), progress=replace(EMPTY_STATE, outputs=outputs))
-            with database.writing() as db:
-                db.plans.save(saved) if turn else db.plans.add(saved)
-                assert db.plans.get(plan_id) == saved
 
 
 def test_a_child_plan_starts_with_long_outputs_of_its_parent(database: SqliteDatabase) -> None:

@@ -34,7 +34,7 @@ class Recorded(Shown):
         """Hand it to `output`; fail the tool rather than keep more than there is room for."""
         super().__init__(output)
         self._tool = tool
-        self._recorded = bytearray()
+        self._recorded: bytearray = bytearray()
 
     def stdout(self, data: bytes) -> None:
         """Take and keep what came on stdout."""
@@ -63,7 +63,7 @@ class Excerpted(Recorded):
     def __init__(self, tool: str, output: Callable[[bytes], None]) -> None:
         """Hand it to `output`, however much it is."""
         super().__init__(tool, output)
-        self._end = bytearray()
+        self._end: bytearray = bytearray()
         self._size = 0
 
     def stdout(self, data: bytes) -> None:
