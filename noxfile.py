@@ -8,6 +8,7 @@ holds all of it is checked by tests/test_package.py.
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Generator
@@ -36,6 +37,12 @@ REPORTS = BUILD / "reports"
 COVERAGE = BUILD / "coverage"
 PROCESSES = "2"
 ROOM_FOR_TESTS = 4 << 30
+LONG_TESTS = ("--timeout=7200", "--override-ini=faulthandler_timeout=7300")  # seconds
+
+# What a shell that is no terminal's starts in the background (`scripts/test &`) has SIGINT ignored, and so would every
+# process of the tests; programs that are started from here find Ctrl-C as they would on a terminal.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The programs of this environment first, so that `mulligan` is the one under test.
 ENVIRONMENT = {
@@ -84,10 +91,12 @@ def unit_tests(session: nox.Session) -> None:
 
 @nox.session
 def sweeps(session: nox.Session) -> None:
-    """Ten thousand checkpoints, pruned to fifty; ten times the examples. Takes 15 minutes; not run by default."""
+    """Ten thousand checkpoints, ten thousand steps, ten times the examples. Takes 25 minutes; not run by default."""
     checkpoints, examples = {"MULLIGAN_TEST_CHECKPOINTS": "10000"}, {"MULLIGAN_LONG_RUN": "10"}
-    python(session, "pytest", "-s", "tests/sweeps", *session.posargs, env=checkpoints)
-    python(session, "pytest", "-n", PROCESSES, "tests/properties", *session.posargs, env=examples)
+    python(session, "pytest", "-s", *LONG_TESTS, "tests/sweeps", *session.posargs, env=checkpoints)
+    python(
+        session, "pytest", "-n", PROCESSES, *LONG_TESTS, "tests/properties", *session.posargs, env=examples
+    )
 
 
 @nox.session
@@ -110,6 +119,20 @@ def report(session: nox.Session) -> None:
             session.error("this needs Chromium: install it, on Debian with `apt-get install chromium`")
         session.run("apt-get", "install", "-y", "--no-install-recommends", "chromium", external=True)
     python(session, "pytest", "tests/report/in_a_browser.py", *session.posargs)
+
+
+@nox.session
+def filesystems(session: nox.Session) -> None:
+    """Trees and sandboxes on xfs, btrfs, tmpfs and one that ignores case; as root, half an hour. `-- xfs` runs one."""
+    if os.geteuid() != 0:
+        session.error("this mounts filesystems: run it as root")
+    programs = {"mkfs.xfs": "xfsprogs", "mkfs.btrfs": "btrfs-progs", "lowntfs-3g": "ntfs-3g"}
+    missing = [package for program, package in programs.items() if shutil.which(program) is None]
+    if missing and shutil.which("apt-get") is None:
+        session.error(f"this needs {', '.join(missing)}: install them")
+    if missing:
+        session.run("apt-get", "install", "-y", "--no-install-recommends", *missing, external=True)
+    python(session, "tests.filesystems.mounts", *session.posargs)
 
 
 @nox.session

@@ -43,13 +43,19 @@ environment() {
     printf '%s\n' "$stamp" >"$folder/stamp"
 }
 
+# package_sources: the files that the package is made of, without what building it leaves beside them.
+package_sources() {
+    find src -type f -not -path '*/__pycache__/*' -not -path '*.egg-info/*' -not -name '*.so' | LC_ALL=C sort
+}
+
 # stamp_of FILE...: what an environment depends on: the files, the interpreter, and where the project stands.
 stamp_of() {
     "${PYTHON:-python3}" - "$PWD" "$@" <<'PYTHON_CODE'
 import hashlib, pathlib, sys
 seen = hashlib.sha256(repr((sys.version, sys.executable, sys.argv[1])).encode())
 for name in sys.argv[2:]:
-    seen.update(pathlib.Path(name).read_bytes())
+    content = pathlib.Path(name).read_bytes()
+    seen.update(f"{name} {len(content)}\n".encode() + content)
 print(seen.hexdigest())
 PYTHON_CODE
 }

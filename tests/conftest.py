@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import signal
 from collections import Counter
 from collections.abc import Generator
 
@@ -15,6 +16,11 @@ settings.register_profile("deterministic", derandomize=True, deadline=None, data
 settings.register_profile("search", max_examples=100 * LONGER, deadline=None, print_blob=True)
 settings.load_profile("deterministic" if LONGER == 1 else "search")
 
+
+# In the background of a shell without a terminal (`pytest &`) SIGINT is ignored, and all that tests start inherits it.
+# Processes that are started under a handler begin with the default, as on a terminal.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest.register_assert_rewrite("tests.faults.chaos", "tests.faults.syscall_trials", "tests.faults.trials")
 

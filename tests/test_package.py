@@ -34,9 +34,53 @@ def build_wheel(folder: Path, **variables: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    with zipfile.ZipFile(build_wheel(tmp_path_factory.mktemp("wheel"))) as archive:
+def build_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("wheel")
+
+
+@pytest.fixture(scope="module")
+def wheel(build_folder):
+    with zipfile.ZipFile(build_wheel(build_folder)) as archive:
         yield archive
+
+
+def in_scripts(folder: Path, command: str) -> str:
+    """Run a function of the scripts in a folder."""
+    lines = f"source {ROOT / 'scripts' / 'environment.sh'}; {command}"
+    return subprocess.run(
+        ["bash", "-ec", lines], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout
+
+
+@pytest.mark.usefixtures("wheel")
+def test_what_a_build_leaves_beside_the_sources_does_not_make_scripts_demo_build_again(build_folder):
+    source = build_folder / "source"
+    assert list(source.glob("src/*.egg-info/*")), "this build left nothing, so nothing is shown"
+    files = [f"src/{file.relative_to(ROOT / 'src')}" for file in PACKAGE.rglob("*") if file.is_file()]
+    wanted = [name for name in files if not name.endswith(".so") and "__pycache__" not in name]
+    assert sorted(in_scripts(source, "package_sources").splitlines()) == sorted(wanted)
+
+
+def test_scripts_notice_every_change_of_what_an_environment_is_made_from(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "one.py").write_text("one")
+
+    def stamp() -> str:
+        return in_scripts(tmp_path, "mapfile -t s < <(package_sources); stamp_of pyproject.toml ${s[@]}")
+
+    seen = list[str]()
+    for name, text in (
+        ("pyproject.toml", "a"),
+        ("pyproject.toml", "b"),
+        ("src/one.py", "1"),
+        ("src/2.py", ""),
+    ):
+        (tmp_path / name).write_text(text)
+        seen += [stamp()]
+    (tmp_path / "src" / "2.py").rename(tmp_path / "src" / "3.py")
+    seen += [stamp()]
+    assert len(set(seen)) == len(seen)
+    assert stamp() == seen[-1]
 
 
 def test_the_wheel_holds_every_file_of_the_package_and_what_was_built_from_c(wheel):

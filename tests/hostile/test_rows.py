@@ -1,21 +1,41 @@
-"""Rows that make no sense, whatever column of whatever table they are in: told, and never a traceback."""
+"""Rows that make no sense, in whatever column of whatever table: reported by name, and never a traceback.
 
+The project has rows in every table: a plan that failed after a correction and a child plan, and one whose process was
+killed in the middle of an apply.
+"""
+
+import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.hostile.program import say
+from tests.keeping import keep, put_back
 
 PLAN = """\
 name: p
 resources: {code: {type: fs-directory, location: code}}
 steps:
   - {name: one, tool: write_file, args: {path: one, content: '1'}}
+  - {name: much, tool: shell, args: {command: 'head -c 5000 /dev/zero | tr "\\0" x'}}
   - {name: pick, decision: {question: Which?, chosen: this, alternatives: [that]}}
+  - name: parts
+    subplans:
+      plans:
+        - {name: part, steps: [{tool: write_file, args: {path: part, content: '2'}}]}
   - {name: two, tool: shell, args: {command: exit 1}}
+"""
+KILLED = """\
+name: q
+resources: {real: {type: fs-directory, location: real}}
+steps:
+  - {name: one, tool: write_file, args: {path: one, content: '1'}}
 """
 LOOKING = (
     ("plan", "tree", "p"),
@@ -28,7 +48,13 @@ OTHERS = (
     ("plan", "list"),
     ("plan", "log", "p"),
     ("plan", "resume", "--dry-run", "p"),
+    ("plan", "diff", "p"),
+    ("plan", "report", "--html", "-", "p"),
+    ("plan", "log", "q"),
 )
+# What only a plan with something unfinished reads: the next command that claims it finishes it or takes it back.
+UNFINISHED = ("intents", "real_changes")
+FINISHING = (("plan", "apply", "--yes", "q"), ("plan", "unapply", "--yes", "q"), ("doctor",))
 
 
 def tables() -> list[tuple[str, str]]:
@@ -43,23 +69,67 @@ def tables() -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
-    (folder / "code").mkdir()
-    (folder / "plan.yaml").write_text(PLAN)
-    assert say(folder, "plan", "execute", "plan.yaml").code == 1
+    for name, text in (("code", PLAN), ("real", KILLED)):
+        (folder / name).mkdir()
+        (folder / f"{name}.yaml").write_text(text)
+    assert say(folder, "plan", "execute", "code.yaml").code == 1
+    decision = decisions_in(say(folder, "plan", "tree", "p").document["data"]["tree"])[0]
+    correct = (
+        "plan",
+        "correct",
+        "--mode",
+        "revert",
+        "--guidance",
+        "g",
+        "--choose",
+        "that",
+        "--yes",
+        decision,
+    )
+    assert say(folder, *correct).code == 1
+    assert say(folder, "plan", "execute", "real.yaml").code == 0
+    kill_applying(folder)
     with (
         closing(sqlite3.connect(folder / ".mulligan" / "mulligan.db")) as database,
         closing(sqlite3.connect(folder / "good.db")) as good,
     ):
         database.backup(good)
+    keep(folder, folder.with_name("kept"))
     return folder
+
+
+def decisions_in(node: dict[str, Any]) -> list[str]:
+    here = [node["id"]] if "question" in node else []
+    return here + [id for child in node["children"] for id in decisions_in(child)]
+
+
+def kill_applying(folder: Path) -> None:
+    command = [sys.executable, "-m", "mulligan", "plan", "apply", "--yes", "q"]
+    fault = {**os.environ, "MULLIGAN_FAULT": "after:apply.ready:1:SIGKILL"}
+    assert subprocess.run(command, cwd=folder, env=fault, check=False, timeout=60).returncode == -9
 
 
 @pytest.mark.parametrize(("table", "column"), tables())
 def test_nonsense_in_a_column(project: Path, table: str, column: str) -> None:
     for number, value in enumerate(NONSENSE):
-        if put(project, table, column, value):
-            say(project, *LOOKING[number])
-            say(project, *OTHERS[(number + len(column)) % len(OTHERS)])
+        put(project, table, column, value)
+        say(project, *LOOKING[number])
+        say(project, *OTHERS[(number + len(column)) % len(OTHERS)])
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, column) for table, column in tables() if table in UNFINISHED]
+)
+def test_nonsense_in_what_is_unfinished(project: Path, table: str, column: str) -> None:
+    for number, value in enumerate(NONSENSE):
+        put(project, table, column, value)
+        words = FINISHING[(number + len(column)) % len(FINISHING)]
+        said = say(project, *words)
+        assert sorted(os.listdir(project / "real")) in ([], ["one"]), (words, said)
+        put_back(project.with_name("kept"), project)
+    assert say(project, "plan", "apply", "--yes", "q").code == 0, "with the rows as they were it is finished"
+    assert (project / "real" / "one").read_text() == "1"
+    put_back(project.with_name("kept"), project)
 
 
 @pytest.mark.parametrize("table", sorted({table for table, _ in tables()}))
@@ -67,20 +137,20 @@ def test_doctor_finds_it(project: Path, table: str) -> None:
     column = next(
         column for name, column in tables() if name == table and column not in ("plan_id", "version")
     )
-    if put(project, table, column, b"\xff\x00"):
-        said = say(project, "doctor")
-        assert (said.code, said.document["data"]["findings"][0]["area"]) == (1, "database")
+    put(project, table, column, b"\xff\x00")
+    said = say(project, "doctor")
+    assert (said.code, said.document["data"]["findings"][0]["area"]) == (1, "database")
 
 
-def put(project: Path, table: str, column: str, value: str | int | bytes) -> bool:
-    """Write nonsense into every row of a table; tells whether the column took it, and there was a row."""
+def put(project: Path, table: str, column: str, value: str | int | bytes) -> None:
+    """Write nonsense into every row of a table, or into the first where the column must be unique."""
     file, new = project / ".mulligan" / "mulligan.db", project / "new.db"
     shutil.copy(project / "good.db", new)
     with closing(sqlite3.connect(new)) as database:
         database.executescript("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF")
         done = database.execute(f"UPDATE OR IGNORE {table} SET {column} = ?", (value,)).rowcount
         database.commit()
+    assert done, f"{table}.{column}: no row was changed, so nothing would be tried"
     for beside in ("-wal", "-shm"):
         Path(f"{file}{beside}").unlink(missing_ok=True)
     new.replace(file)
-    return done > 0

@@ -326,7 +326,7 @@ def test_every_value_of_a_run_reaches_a_command_once(
     variables: dict[str, str], outputs: dict[str, Json], guidance: str
 ) -> None:
     values = RunValues(variables=variables, outputs=outputs, guidance=guidance)
-    environment = run_environment(values)
+    environment = run_environment(values, {})
     names = (
         {f"var {name.upper()}" for name in variables}
         | {f"out {name.upper()}" for name in outputs}

@@ -29,7 +29,7 @@ def tool_request(
     paths = {s.resource: Path(s.path) for s in run.sandboxes}
     scripts = next((s.path for s in run.sandboxes if s.type is not ResourceType.SQLITE), None)
     values = values_of(run)
-    handed = run_environment(values)
+    handed = run_environment(values, args)
     return ToolRequest(
         call_id=call.call_id,
         plan_id=run.plan.plan_id,

@@ -48,11 +48,15 @@ class Invocation(Struct, kw_only=True, dict=True):
             from mulligan.cli.silent import Silent
 
             return Silent()
-        from mulligan.cli.live import Live
+        from mulligan.cli.live import AsItIs, Live
         from mulligan.cli.screen import Screen, can_draw
+        from mulligan.domain.spelling import Inert
 
         terminal = can_draw(sys.stderr) and self._configured_format() != Format.PLAIN
-        return Live(screen=Screen(sys.stderr, terminal=terminal), terminal=terminal, monotonic=time.monotonic)
+        screen = Screen(sys.stderr, terminal=terminal)
+        # A terminal that is not drawn on obeys what programs print all the same.
+        printed = (lambda: Inert(screen.encoding)) if sys.stderr.isatty() else AsItIs
+        return Live(screen=screen, terminal=terminal, printed=printed, monotonic=time.monotonic)
 
     @cached_property
     def now(self) -> datetime:
@@ -119,8 +123,10 @@ class Invocation(Struct, kw_only=True, dict=True):
         """Ask on the terminal; without one, or without a yes, refuse, and say what to do `otherwise`."""
         if not self.can_ask:
             raise ConfirmationMissing(hint=otherwise)
+        from mulligan.cli.encode import harmless
+
         self.live.close()
-        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.write(f"{harmless(question)} [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise Declined

@@ -5,9 +5,11 @@ running time, and above them scrolls what is over; a clock of its own keeps that
 only notes what happened.
 """
 
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -23,6 +25,7 @@ from mulligan.domain.ids import PlanId
 
 _PATIENCE = 0.5  # seconds: shorter work needs no area, and what is counted for less no progress
 _PACE = 0.1  # seconds: more often nobody can read what changes
+_LINES = re.compile(rb"[^\n]*\n|[^\n]+")
 _ENOUGH = 1 << 16  # bytes: so much output does not wait for its turn
 # Those that come by themselves while all goes well: each is shown until the next, and the log has them all.
 _USUAL = frozenset(
@@ -40,6 +43,38 @@ _USUAL = frozenset(
 )
 
 
+class Printed(Protocol):
+    """What a program prints, made fit for where it is shown."""
+
+    def piece(self, data: bytes) -> bytes:
+        """Return what can be shown now that this was printed."""
+        ...
+
+    def rest(self) -> bytes:
+        """Return what was held back; nothing more was printed."""
+        ...
+
+    def line(self, data: bytes) -> bytes:
+        """Return a whole line of pieces as it can stand behind something else."""
+        ...
+
+
+class AsItIs:
+    """Every byte, for whoever reads it from a pipe or a file."""
+
+    def piece(self, data: bytes) -> bytes:
+        """Return it."""
+        return data
+
+    def rest(self) -> bytes:
+        """Return nothing: nothing is held back."""
+        return b""
+
+    def line(self, data: bytes) -> bytes:
+        """Return it."""
+        return data
+
+
 class _Doing(Struct, kw_only=True):
     """How far one plan is."""
 
@@ -49,6 +84,7 @@ class _Doing(Struct, kw_only=True):
     index: int = 0
     step: str | None = None
     since: float = 0.0
+    printed: Printed
     titled: bool = False  # the step's name stands above its output
     begun_line: bytes = b""  # of a child: output that is no whole line yet
 
@@ -65,9 +101,17 @@ class _Counted(Struct, frozen=True):
 class Live:
     """Draws on stderr as things happen."""
 
-    def __init__(self, *, screen: Screen, terminal: bool, monotonic: Callable[[], float]) -> None:
-        """On a terminal with an area for what goes on."""
+    def __init__(
+        self,
+        *,
+        screen: Screen,
+        terminal: bool,
+        printed: Callable[[], Printed],
+        monotonic: Callable[[], float],
+    ) -> None:
+        """On a terminal with an area for what goes on; what each plan's tools print goes through a `printed`."""
         self._screen = screen
+        self._printed = printed
         self._terminal = terminal
         self._monotonic = monotonic
         self._plans: dict[PlanId, _Doing] = {}
@@ -98,7 +142,7 @@ class Live:
                 self._flush()
 
     def output(self, plan_id: PlanId, data: bytes) -> None:
-        """A tool printed something: shown as it came, that of a child line by line with its name."""
+        """A tool printed something: shown at once, that of a child line by line with its name."""
         with self._lock:
             self._begin()
             self._counted = None
@@ -106,12 +150,10 @@ class Live:
             if self._terminal and doing.step is not None and not doing.titled:
                 doing.titled = True
                 self._line(doing, (Span(f"{glyphs.RUNS} ", "yellow"), Span(doing.step, "bold")))
-            if doing.name is None:
-                self._add(data)
-            else:
-                *lines, doing.begun_line = (doing.begun_line + data).split(b"\n")
-                for line in lines:
-                    self._line(doing, line)
+            # Line by line, so that the colours of one end with it; whose the next one is has a colour of its own.
+            pieces = [data] if doing.name is None else _LINES.findall(data)
+            for piece in pieces:
+                self._show(doing, doing.printed.piece(piece))
             if (
                 self._monotonic() - self._written >= _PACE
                 or len(self._above) >= _ENOUGH
@@ -153,7 +195,9 @@ class Live:
     # --- what goes on --------------------------------------------------------------------------------------
 
     def _doing(self, plan_id: PlanId) -> _Doing:
-        return self._plans.setdefault(plan_id, _Doing(name=None, parent=None))
+        if plan_id not in self._plans:
+            self._plans[plan_id] = _Doing(name=None, parent=None, printed=self._printed())
+        return self._plans[plan_id]
 
     def _note(self, event: Event, doing: _Doing) -> None:
         data = event.data
@@ -166,7 +210,7 @@ class Live:
             case EventType.PLAN_STATE:
                 doing.step, doing.steps = None, int(str(data.get("steps", doing.steps)))
             case EventType.SUBPLAN_SPAWNED:
-                child = _Doing(name=str(data["name"]), parent=event.plan_id)
+                child = _Doing(name=str(data["name"]), parent=event.plan_id, printed=self._printed())
                 self._plans[PlanId(str(data["plan_id"]))] = child
             case EventType.CHECKPOINT:
                 self._checkpoint = event
@@ -223,7 +267,19 @@ class Live:
         while not self._over.wait(_PACE):
             self.tick()
 
+    def _show(self, doing: _Doing, data: bytes) -> None:
+        """Write what a tool printed; that of a child when the line is whole, or too long to be waited for."""
+        if doing.name is None:
+            self._add(data)
+            return
+        *lines, doing.begun_line = (doing.begun_line + data).split(b"\n")
+        if len(doing.begun_line) >= _ENOUGH:
+            lines, doing.begun_line = [*lines, doing.begun_line], b""
+        for line in lines:
+            self._line(doing, line)
+
     def _finish_output(self, doing: _Doing) -> None:
+        self._show(doing, doing.printed.rest())
         if doing.begun_line:
             line, doing.begun_line = doing.begun_line, b""
             self._line(doing, line)
@@ -231,15 +287,18 @@ class Live:
     def _line(self, doing: _Doing, line: Sequence[Span] | bytes) -> None:
         start = "" if self._at_line_start else "\n"
         whose = f"[{harmless_lines(doing.name)}] " if doing.name is not None else ""
-        data = line if isinstance(line, bytes) else self._encoded(self._screen.styled(line))
+        data = (
+            doing.printed.line(line) if isinstance(line, bytes) else self._encoded(self._screen.styled(line))
+        )
         self._add(self._encoded(start + whose) + data + b"\n")
 
     def _encoded(self, text: str) -> bytes:
         return text.encode(self._screen.encoding, "backslashreplace")
 
     def _add(self, data: bytes) -> None:
-        self._above += data
-        self._at_line_start = data.endswith(b"\n")
+        if data:
+            self._above += data
+            self._at_line_start = data.endswith(b"\n")
 
     def _flush(self) -> None:
         """Write what is to be written, and the area where it is another one by now."""

@@ -3,6 +3,7 @@
 import importlib
 import os
 import signal
+import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,7 @@ from mulligan.cli.answer import Answer, Format, Line
 from mulligan.cli.commands import closing_words, command, everywhere
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
-from mulligan.cli.render import render
+from mulligan.cli.render import render, write
 from mulligan.domain.counting import counted
 from mulligan.errors import InternalError, Interrupted, MulliganError, ProjectUnwell, SystemFailed, UsageWrong
 
@@ -201,7 +202,9 @@ def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
         return explained
     import traceback
 
-    traceback.print_exception(exc)
+    from mulligan.cli.encode import harmless_lines
+
+    write(sys.stderr, harmless_lines("".join(traceback.format_exception(exc))))
     return InternalError(reason=f"{type(exc).__name__}: {exc}")
 
 

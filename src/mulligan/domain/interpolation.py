@@ -4,9 +4,11 @@ Values are put into text, never into a shell command, where one could become cod
 values in its environment. What is put in is not looked at again: a variable may hold `${{` as it is.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
+from typing import cast
 
 from msgspec import Struct
 
@@ -16,6 +18,10 @@ from mulligan.errors import ReferenceInvalid
 
 OPENING, _CLOSING = "${{", "}}"
 _LARGEST_IN_ENVIRONMENT = 64 * 1024  # bytes; Linux takes 128 KiB a variable, and about 2 MiB of all together
+_ALL_IN_ENVIRONMENT = 1024 * 1024  # bytes: the rest is for the user's own variables and the arguments
+_SHORT = 200  # characters
+_PATH = 256  # bytes, more or less: of a file that holds a value
+_OUTPUT_NAME = re.compile(r"MULLIGAN_OUTPUT_\w+")
 
 
 class ReferenceKind(Enum):
@@ -35,16 +41,23 @@ class Reference(Struct, frozen=True):
     @property
     def environment_name(self) -> str:
         """The environment variable in which a command finds the same value."""
-        return _environment_name(self.kind, self.name)
+        match self.kind:
+            case ReferenceKind.GUIDANCE:
+                return "MULLIGAN_GUIDANCE"
+            case ReferenceKind.VARIABLE:
+                return f"MULLIGAN_VAR_{_word(self.name)}"
+            case ReferenceKind.OUTPUT:
+                return _output_variable(self.name)
 
 
-@lru_cache(maxsize=4096)  # every step hands on the outputs of all steps before it
-def _environment_name(kind: ReferenceKind, name: str) -> str:
-    if kind is ReferenceKind.GUIDANCE:
-        return "MULLIGAN_GUIDANCE"
-    prefix = "MULLIGAN_VAR_" if kind is ReferenceKind.VARIABLE else "MULLIGAN_OUTPUT_"
+@lru_cache(maxsize=1 << 16)  # every step hands on the outputs of all steps before it
+def _output_variable(step: str) -> str:
+    return f"MULLIGAN_OUTPUT_{_word(step)}"
+
+
+def _word(name: str) -> str:
     # Letters of any script stay, so that names without Latin letters do not all become the same.
-    return prefix + "".join(c if c.isalnum() else "_" for c in name.upper())
+    return "".join(c if c.isalnum() else "_" for c in name.upper())
 
 
 GUIDANCE = Reference(ReferenceKind.GUIDANCE, "")
@@ -158,18 +171,45 @@ class RunEnvironment(Struct, frozen=True, kw_only=True):
     files: Mapping[str, str]  # …_FILE -> content: to be written to a file, the variable then holds its path
 
 
-def run_environment(values: RunValues) -> RunEnvironment:
-    """Give every value its environment variable, or a file where it is too large or holds NUL."""
-    named = [
-        *((variable(name), text) for name, text in values.variables.items()),
-        *((output_of(step), _as_text(output)) for step, output in values.outputs.items()),
-        (GUIDANCE, values.guidance),
-    ]
+def run_environment(values: RunValues, args: Mapping[str, Json]) -> RunEnvironment:
+    """Give every value its environment variable, or a file where it is too large or holds NUL.
+
+    Of outputs that are too many for an environment the newest are handed over, and those that the arguments name.
+    """
     variables: dict[str, str] = {}
     files: dict[str, str] = {}
-    for reference, text in named:
-        if "\0" in text or len(text.encode("utf-8", "surrogatepass")) > _LARGEST_IN_ENVIRONMENT:
-            files[file_variable(reference.environment_name)] = text
+    for name, text in values.variables.items():
+        _hand_over(variables, files, variable(name).environment_name, text)
+    _hand_over(variables, files, GUIDANCE.environment_name, values.guidance)
+    room = _ALL_IN_ENVIRONMENT
+    outputs = reversed(list(values.outputs.items()))
+    for step, output in outputs:
+        name = _output_variable(step)
+        if type(output) is str and len(output) < _SHORT and "\0" not in output:  # as nearly all are
+            variables[name] = output
+            room -= len(name) + 4 * len(output)
         else:
-            variables[reference.environment_name] = text
+            room -= len(name) + _hand_over(variables, files, name, _as_text(output))
+        if room < 0:
+            break
+    named = _named_in(args) if room < 0 else frozenset[str]()
+    for step, output in outputs if named else ():
+        name = _output_variable(step)
+        if name in named or file_variable(name) in named:
+            _hand_over(variables, files, name, _as_text(output))
     return RunEnvironment(variables=variables, files=files)
+
+
+def _hand_over(variables: dict[str, str], files: dict[str, str], name: str, text: str) -> int:
+    """Put a value where a process finds it; return how much of an environment it takes."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    if size > _LARGEST_IN_ENVIRONMENT or "\0" in text:
+        files[file_variable(name)] = text
+        return _PATH
+    variables[name] = text
+    return size
+
+
+def _named_in(value: object) -> frozenset[str]:
+    """Return the variables of outputs that are named in arguments."""
+    return frozenset(_OUTPUT_NAME.findall(canonical_json(cast("Json", value))))

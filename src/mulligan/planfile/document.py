@@ -12,9 +12,10 @@ from msgspec import Struct, field
 
 from mulligan.errors import PlanFileInvalid
 
-LARGEST_FILE = 1024 * 1024  # bytes
+LARGEST_FILE = 8 * 1024 * 1024  # bytes
 DEEPEST = 40  # mappings and lists inside each other
-MOST_NODES = 50_000  # counted as often as aliases repeat them
+MOST_NODES = 250_000  # counted as often as aliases repeat them
+MOST_TEXT = 2 * LARGEST_FILE  # characters, counted in the same way
 MOST_ALIASES = 100
 
 ROOT_PATH = "document"  # what `path` says of the whole
@@ -102,6 +103,7 @@ class _Open(Struct):
     children: list[Node] = field(default_factory=list[Node])
     keys: set[str] = field(default_factory=set[str])
     size: int = 1
+    length: int = 0
 
     @property
     def expects_key(self) -> bool:
@@ -128,10 +130,13 @@ class _Reader:
         self.root: Node | None = None
         self._file = file
         self._open: list[_Open] = []
-        self._anchors: dict[str, tuple[Node, int]] = {}  # with how many nodes each stands for
+        self._anchors: dict[
+            str, tuple[Node, int, int]
+        ] = {}  # with how many nodes and characters each stands for
         self._open_anchors: set[str] = set()
         self._aliases = 0
         self._nodes = 0
+        self._length = 0
         self._documents = 0
 
     def refuse(self, reason: str, mark: yaml.Mark | None) -> NoReturn:
@@ -177,7 +182,13 @@ class _Reader:
                 self._enter(event, mark)
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
                 collection = self._open.pop()
-                self._add(collection.closed(), collection.size, collection.anchor, collection.mark)
+                self._add(
+                    collection.closed(),
+                    collection.size,
+                    collection.length,
+                    collection.anchor,
+                    collection.mark,
+                )
             case _:  # the begin and end of the stream, the end of a document
                 pass
 
@@ -195,18 +206,18 @@ class _Reader:
             self.refuse(f"the alias {shorten(anchor)} stands inside of what it repeats", mark)
         if anchor not in self._anchors:
             self.refuse(f"the alias {shorten(anchor)} repeats nothing that comes before it", mark)
-        node, size = self._anchors[anchor]
-        self._count(size, mark)
-        self._add(node, size, None, mark)
+        node, size, length = self._anchors[anchor]
+        self._count(size, length, mark)
+        self._add(node, size, length, None, mark)
 
     def _take_scalar(self, event: yaml.ScalarEvent, mark: yaml.Mark) -> None:
         text = event.value
         if _LONE_SURROGATE.search(text):
             self.refuse("an escape gives half of a surrogate pair, which is no character", mark)
         could_be_no_text, _ = event.implicit
-        self._count(1, mark)
+        self._count(1, len(text), mark)
         node = Scalar(mark.line + 1, mark.column + 1, text, could_be_no_text)
-        self._add(node, 1, event.anchor, mark)
+        self._add(node, 1, len(text), event.anchor, mark)
 
     def _enter(self, event: yaml.CollectionStartEvent, mark: yaml.Mark) -> None:
         if self._open and self._open[-1].expects_key:
@@ -216,19 +227,22 @@ class _Reader:
         anchor = event.anchor
         if anchor is not None:
             self._open_anchors.add(anchor)
-        self._count(1, mark)
+        self._count(1, 0, mark)
         self._open.append(_Open(mark, anchor, isinstance(event, yaml.MappingStartEvent)))
 
-    def _count(self, nodes: int, mark: yaml.Mark) -> None:
+    def _count(self, nodes: int, length: int, mark: yaml.Mark) -> None:
         self._nodes += nodes
+        self._length += length
+        if self._length > MOST_TEXT:
+            self.refuse(f"more than {MOST_TEXT} characters, counted as often as aliases repeat them", mark)
         if self._nodes > MOST_NODES:
             self.refuse(f"more than {MOST_NODES} values, counted as often as aliases repeat them", mark)
 
-    def _add(self, node: Node, size: int, anchor: str | None, mark: yaml.Mark) -> None:
+    def _add(self, node: Node, size: int, length: int, anchor: str | None, mark: yaml.Mark) -> None:
         """Put a complete node into the list or mapping that is open."""
         if anchor is not None:
             self._open_anchors.discard(anchor)
-            self._anchors[anchor] = node, size
+            self._anchors[anchor] = node, size, length
         if not self._open:
             self.root = node
             return
@@ -237,6 +251,7 @@ class _Reader:
             self._refuse_key(parent, node, mark)
         parent.children.append(node)
         parent.size += size
+        parent.length += length
 
     def _refuse_key(self, parent: _Open, node: Node, mark: yaml.Mark) -> None:
         if not isinstance(node, Scalar):

@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from mulligan.cli.live import Live
+from mulligan.cli.live import AsItIs, Live
 from mulligan.cli.screen import Screen
 from mulligan.cli.silent import Silent
 from mulligan.domain.event import Event, EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject
+from mulligan.domain.spelling import Inert
 from tests.terminal import Terminal
 from tests.unit.examples import NOON
 
@@ -46,7 +47,10 @@ class Looking:
         stream = io.TextIOWrapper(self.written, "utf-8", write_through=True)
         self.now = 0.0
         self.live = Live(
-            screen=Screen(stream, terminal=terminal), terminal=terminal, monotonic=lambda: self.now
+            screen=Screen(stream, terminal=terminal),
+            terminal=terminal,
+            printed=(lambda: Inert("utf-8")) if terminal else AsItIs,
+            monotonic=lambda: self.now,
         )
         self._stream = stream
 

@@ -110,7 +110,7 @@ def test_every_reference_has_an_environment_variable(reference: Reference, name:
 
 
 def test_the_environment_holds_all_values_as_text() -> None:
-    environment = run_environment(VALUES)
+    environment = run_environment(VALUES, {})
     assert environment.variables == {
         "MULLIGAN_VAR_VERSION": "2.10",
         "MULLIGAN_VAR_RAW": "${{ version }}",
@@ -130,7 +130,8 @@ def test_what_does_not_fit_into_the_environment_comes_as_a_file() -> None:
             variables={"just": just, "over": over, "bytes": bytes_over},
             outputs={"nul": "a\0b", "half": "\udcff"},
             guidance="\0",
-        )
+        ),
+        {},
     )
     assert environment.variables == {"MULLIGAN_VAR_JUST": just, "MULLIGAN_OUTPUT_HALF": "\udcff"}
     assert environment.files == {
@@ -139,6 +140,24 @@ def test_what_does_not_fit_into_the_environment_comes_as_a_file() -> None:
         "MULLIGAN_OUTPUT_NUL_FILE": "a\0b",
         "MULLIGAN_GUIDANCE_FILE": "\0",
     }
+
+
+def test_of_too_many_outputs_the_newest_are_handed_over_and_those_that_the_arguments_name() -> None:
+    outputs: dict[str, Json] = {f"step {n}": str(n) * 1000 for n in range(3000)}
+    outputs["step 2"] = "large" * 20_000
+    values = RunValues(variables={"v": "1"}, outputs=outputs, guidance="g")
+    args: dict[str, Json] = {
+        "command": 'use "$MULLIGAN_OUTPUT_STEP_1" ${MULLIGAN_OUTPUT_STEP_2_FILE}',
+        "env": {"A": "b"},
+    }
+    handed = run_environment(values, args)
+    assert len(handed.variables) < 600, "more than 1 MiB is too much for a process"
+    assert sum(len(name) + len(text) for name, text in handed.variables.items()) < 1_100_000
+    assert handed.variables["MULLIGAN_OUTPUT_STEP_2999"] == outputs["step 2999"]
+    assert handed.variables["MULLIGAN_OUTPUT_STEP_1"] == "1" * 1000
+    assert handed.files == {"MULLIGAN_OUTPUT_STEP_2_FILE": outputs["step 2"]}
+    assert "MULLIGAN_OUTPUT_STEP_0" not in handed.variables
+    assert (handed.variables["MULLIGAN_VAR_V"], handed.variables["MULLIGAN_GUIDANCE"]) == ("1", "g")
 
 
 def test_names_of_variables_are_words() -> None:

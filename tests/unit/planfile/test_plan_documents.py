@@ -103,7 +103,7 @@ def test_an_anchor_can_be_used_anew(document: Reading) -> None:
         (b"a: b\nc: d\xc3\xa9\xff\n", (2, 6, "document"), "not UTF-8 text"),
         (b"\xff\xfea\0", (1, 1, "document"), "not UTF-8 text"),
         (b"\xef\xbb\xbfa: \xff\n", (1, 4, "document"), "not UTF-8 text"),
-        (b"#" * (1024 * 1024 + 1), (1, 1, "document"), "the file is larger than 1024 KiB"),
+        (b"#" * (8 * 1024 * 1024 + 1), (1, 1, "document"), "the file is larger than 8192 KiB"),
         ("- " * 40 + "[]", (1, 81, "[0]" * 40), "nested deeper than 40"),
         ("a: " + "[" * 100_000, (1, 43, "a" + "[0]" * 39), "nested deeper than 40"),
         ("a: &x 1\nb: [" + "*x, " * 101 + "]", (2, 405, "b[100]"), "more than 100 aliases"),
@@ -126,15 +126,22 @@ def test_values_are_counted(document: Reading) -> None:
     items = ",".join("a" for _ in range(MOST_NODES))
     _, column, path, reason = fault(document, f"[{items}]")
     assert (column, path) == (2 * MOST_NODES, f"[{MOST_NODES - 1}]")
-    assert reason == "more than 50000 values, counted as often as aliases repeat them"
+    assert reason == "more than 250000 values, counted as often as aliases repeat them"
 
 
 def test_aliases_of_aliases_cannot_grow_without_bound(document: Reading) -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
     line, _, path, reason = fault(document, "\n".join(lines))
-    assert (line, path) == (5, "a4[3]")
-    assert "more than 50000 values" in str(reason)
+    assert (line, path) == (6, "a5[1]")
+    assert "more than 250000 values" in str(reason)
+
+
+def test_a_long_text_cannot_be_repeated_without_bound(document: Reading) -> None:
+    text = f"a: &a {'x' * 1_000_000}\nb: &b [*a, *a, *a, *a, *a]\nc: [*b, *b, *b]\n"
+    line, _, path, reason = fault(document, text)
+    assert (line, path) == (3, "c[2]")
+    assert reason == "more than 16777216 characters, counted as often as aliases repeat them"
 
 
 def test_forty_levels_and_fifty_aliases_are_fine(document: Reading) -> None:

@@ -1,6 +1,7 @@
 """The tool `shell`: what a command sees, what it gives, and how it fails."""
 
 import os
+import re
 import sys
 import threading
 import time
@@ -160,11 +161,29 @@ def test_interrupting_the_runner_ends_everything_first(call, root):
     assert is_zombie(int((root / "pid").read_text()))
 
 
-def test_too_much_output_is_refused_with_the_limit(call, root):
-    with pytest.raises(ToolFailed, match="more than 16 MiB") as failed:
-        call("shell", command="echo $$ > pid; yes")
-    assert failed.value.facts["limit"] == RECORDED
-    assert is_zombie(int((root / "pid").read_text()))
+def test_of_much_output_the_beginning_and_the_end_are_recorded_and_all_of_it_is_shown(call, host):
+    result = call("shell", command="echo begin; yes é | head -c 40000001; echo; echo end")
+    assert len(host.shown) == 40_000_001 + 11
+    first, omitted, last = re.fullmatch(
+        r"(.*)\n\[\.\.\. (\d+) bytes omitted \.\.\.\]\n(.*)", result.output, re.DOTALL
+    ).groups()
+    assert first.startswith("begin\né\né\n")
+    assert last.endswith("é\nend")
+    assert "\ufffd" not in result.output, "no character is cut"
+    kept = len(first.encode()) + len(last.encode())
+    assert RECORDED - 16 < kept <= RECORDED
+    assert 0 <= len(host.shown) - kept - int(omitted) <= 2, "but for line breaks"
+    assert result.detail["truncated"] is True
+    assert result.detail["omitted_bytes"] == int(omitted)
+    (message,) = result.messages
+    assert message.startswith("printed more than 16 MiB on stdout")
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_output_is_recorded_whole_up_to_the_limit(call, more):
+    result = call("shell", command=f"head -c {RECORDED + more} /dev/zero | tr '\\0' x")
+    assert (len(result.output) == RECORDED) == (more == 0)
+    assert ("truncated" in result.detail) == bool(more)
 
 
 def test_a_flood_on_stderr_is_shown_and_only_its_end_kept(call, host):

@@ -1,6 +1,7 @@
 """Who holds a lock on a file, as far as the system tells."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 _LOCKS = Path("/proc/locks")
@@ -8,14 +9,34 @@ _LOCKS = Path("/proc/locks")
 
 def holders_of(file: os.stat_result) -> tuple[str, ...]:
     """The processes that hold a lock on this file, each in words; empty where nobody can tell."""
-    wanted = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
+    device, number = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}", str(file.st_ino)
     try:
         lines = _LOCKS.read_text("ascii", "replace").splitlines()
     except OSError:  # pragma: no cover - not on Linux
         return ()
     words = [line.split() for line in lines]
-    pids = {fields[-4] for fields in words if len(fields) >= 8 and fields[-3] == wanted}
+    pids = {
+        fields[-4]
+        for fields in words
+        # On btrfs and overlayfs the device there is another than that of stat.
+        if len(fields) >= 8
+        and fields[-3].rpartition(":")[2] == number
+        and (fields[-3].startswith(f"{device}:") or _has_open(fields[-4], file))
+    }
     return tuple(f"process {pid} ({_name(pid)})" for pid in sorted(pids, key=int) if int(pid) > 0)
+
+
+def _has_open(pid: str, file: os.stat_result) -> bool:
+    """Tell whether a process has the file open, as far as we may look."""
+    try:
+        descriptors = os.listdir(f"/proc/{pid}/fd")
+    except OSError:  # it ended, or is not ours
+        return False
+    for each in descriptors:
+        with suppress(OSError):  # it was closed in this moment
+            if os.path.samestat(os.stat(f"/proc/{pid}/fd/{each}"), file):
+                return True
+    return False
 
 
 def _name(pid: str) -> str:

@@ -120,6 +120,6 @@ def _mapped(
         (folder, name)
         for folder, names in shared.items()
         for name in names
-        if name in folder.stats and inode_and_links(folder.stats[name])[0] in maps.inodes
+        if name in folder.stats and inode_and_links(folder.stats[name])[0][1] in maps.inodes
     )
     return found

@@ -10,21 +10,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 _PROC = Path("/proc")
-_LINE = re.compile(rb"\S+ .w.s \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) +(/.*)")
+_LINE = re.compile(rb"\S+ .w.s \S+ [0-9a-f]+:[0-9a-f]+ (\d+) +(/.*)")
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 class Maps(NamedTuple):
-    """Files that are mapped, by path and by inode (device, number)."""
+    """Files that are mapped, by path and by inode.
+
+    Of inodes only the numbers: on btrfs and overlayfs the device there is another than that of stat. A file of another
+    filesystem with the same number means that one file more is read.
+    """
 
     paths: frozenset[str]
-    inodes: frozenset[tuple[int, int]]
+    inodes: frozenset[int]
 
 
 def shared_writable_maps() -> Maps:
     """Look at every process that we may look at; those of others cannot write what is ours alone."""
     paths: set[str] = set()
-    inodes: set[tuple[int, int]] = set()
+    inodes: set[int] = set()
     for process in _processes():
         try:
             lines = (_PROC / process / "maps").read_bytes().splitlines()
@@ -33,9 +37,9 @@ def shared_writable_maps() -> Maps:
         for line in lines:
             match = _LINE.fullmatch(line)
             if match is not None:
-                major, minor, inode, path = match.groups()
+                inode, path = match.groups()
                 paths.add(os.fsdecode(_ESCAPED.sub(lambda octal: bytes([int(octal[1], 8)]), path)))
-                inodes.add((os.makedev(int(major, 16), int(minor, 16)), int(inode)))
+                inodes.add(int(inode))
     return Maps(frozenset(paths), frozenset(inodes))
 
 

@@ -11,6 +11,7 @@ from mulligan.adapters.snapshots.asides import Asides
 from mulligan.adapters.snapshots.cache import StatCache
 from mulligan.adapters.snapshots.capture import unheld_in
 from mulligan.adapters.snapshots.chunks import pieces
+from mulligan.adapters.snapshots.collisions import refuse_collisions
 from mulligan.adapters.snapshots.contents import store_bytes
 from mulligan.adapters.snapshots.difference import Difference, compare_trees
 from mulligan.adapters.snapshots.durable import make_private_folder
@@ -282,7 +283,9 @@ class PackedSnapshotStore(PackedTrees):
         self._last_look = looking.look
         if self._watch_of(tree) is not None:
             self._cache.hold(tree.cache_key, present, self._objects.pack_names())
-        return compare_trees(present, looking.inside, snapshot, tree, self._objects.read)
+        difference = compare_trees(present, looking.inside, snapshot, tree, self._objects.read)
+        refuse_collisions(tree, difference)
+        return difference
 
     @contextmanager
     def _all_or_forgotten(self, tree: WorkingTree) -> Generator[None]:

@@ -34,16 +34,66 @@ class Recorded(Shown):
         """Hand it to `output`; fail the tool rather than keep more than there is room for."""
         super().__init__(output)
         self._tool = tool
-        self.recorded = bytearray()
+        self._recorded: bytearray = bytearray()
 
     def stdout(self, data: bytes) -> None:
         """Take and keep what came on stdout."""
         super().stdout(data)
-        self.recorded += data
-        if len(self.recorded) > RECORDED:
+        self._recorded += data
+        if len(self._recorded) > RECORDED:
             raise ToolFailed(
                 tool=self._tool,
                 reason=f"printed more than {RECORDED // MEBIBYTE} MiB on stdout, more than is recorded",
                 limit=RECORDED,
-                hint="send its output to a file (`> FILE`) and print only what later steps need",
             )
+
+    @property
+    def omitted(self) -> int:
+        """How many bytes of stdout were not kept."""
+        return 0
+
+    def recorded(self) -> bytes:
+        """Return what is kept of stdout."""
+        return bytes(self._recorded)
+
+
+class Excerpted(Recorded):
+    """What a command prints; of a stdout that is too long, its beginning and its end are kept."""
+
+    def __init__(self, tool: str, output: Callable[[bytes], None]) -> None:
+        """Hand it to `output`, however much it is."""
+        super().__init__(tool, output)
+        self._end: bytearray = bytearray()
+        self._size = 0
+
+    def stdout(self, data: bytes) -> None:
+        """Take what came on stdout, and keep it while it may be part of the excerpt."""
+        Shown.stdout(self, data)
+        self._size += len(data)
+        room = RECORDED // 2 - len(self._recorded)
+        self._recorded += data[:room]
+        self._end += data[room:]
+        if len(self._end) > RECORDED:
+            del self._end[: -RECORDED // 2]
+
+    @property
+    def omitted(self) -> int:
+        """How many bytes of stdout were not kept."""
+        first, last = self._halves()
+        return self._size - len(first) - len(last)
+
+    def recorded(self) -> bytes:
+        """Return what is kept of stdout, with a line in the place of what is not."""
+        first, last = self._halves()
+        if not self.omitted:
+            return first + last
+        return b"%b\n[... %d bytes omitted ...]\n%b" % (first.removesuffix(b"\n"), self.omitted, last)
+
+    def _halves(self) -> tuple[bytes, bytes]:
+        """Return the beginning and the end; where something is omitted between them, whole characters."""
+        if self._size <= RECORDED:
+            return bytes(self._recorded), bytes(self._end)
+        first, last = self._recorded, self._end[-RECORDED // 2 :]
+        begun = next((n for n in range(1, 4) if first[-n] >= 0xC0), 0)  # a character that may go on
+        skipped = next(n for n in range(len(last)) if n == 3 or not 0x80 <= last[n] < 0xC0)
+        return bytes(first[: len(first) - begun]), bytes(last[skipped:])

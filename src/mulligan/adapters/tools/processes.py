@@ -63,6 +63,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     exit_status: int  # negative: the signal that ended it
     stdout: bytes
+    omitted: int  # bytes of stdout
     stderr_tail: bytes
     leftovers: tuple[Leftover, ...]
 
@@ -172,7 +173,8 @@ class Launchers:
             raise not_started(tool, command, int(event[1]))
         return Outcome(
             exit_status=os.waitstatus_to_exitcode(int(event[1])),
-            stdout=bytes(recorded.recorded),
+            stdout=recorded.recorded(),
+            omitted=recorded.omitted,
             stderr_tail=recorded.stderr_tail,
             leftovers=leftovers_of(event),
         )

@@ -12,9 +12,10 @@ from mulligan.adapters.tools.contents import failing_as
 from mulligan.adapters.tools.declaring import EVERY_RESOURCE, declare
 from mulligan.adapters.tools.environment import folder_of, tool_environment
 from mulligan.adapters.tools.paths import open_sandbox
-from mulligan.adapters.tools.printed import Recorded
+from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Excerpted
 from mulligan.adapters.tools.processes import Command, Launchers, Outcome
 from mulligan.adapters.tools.scratch import Scratch
+from mulligan.domain.json_value import JsonObject
 from mulligan.domain.tool import Argument, ArgumentType, ToolResult
 from mulligan.errors import ToolFailed
 from mulligan.ports import StepHost, ToolRequest
@@ -50,7 +51,7 @@ class Shell:
         environment = tool_environment(
             self._base_environment, request, folder, text_map("shell", request, "env")
         )
-        recorded = Recorded("shell", host.output)
+        recorded = Excerpted("shell", host.output)
         with Scratch(self._scratch, request) as scratch:
             environment |= self._handed_over(request, scratch)
             command = Command(
@@ -102,9 +103,19 @@ def _result(outcome: Outcome) -> ToolResult:
     messages = [str(leftover) for leftover in outcome.leftovers]
     if "\ufffd" in text and text.encode() != outcome.stdout:
         messages.append("what the command printed is not UTF-8: bytes that are none were replaced by U+FFFD")
+    detail: JsonObject = {
+        "exit_status": 0,
+        "leftovers": [leftover.content() for leftover in outcome.leftovers],
+    }
+    if outcome.omitted:
+        detail |= {"truncated": True, "omitted_bytes": outcome.omitted}
+        messages.append(
+            f"printed more than {RECORDED // MEBIBYTE} MiB on stdout: its beginning and its end are recorded,"
+            f" without {outcome.omitted} bytes between them; send it to a file (`> FILE`) if later steps need all of it"
+        )
     return ToolResult(
         output=text[:-2] if text.endswith("\r\n") else text.removesuffix("\n"),
-        detail={"exit_status": 0, "leftovers": [leftover.content() for leftover in outcome.leftovers]},
+        detail=detail,
         messages=tuple(messages),
     )
 

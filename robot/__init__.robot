@@ -1,0 +1,3 @@
+*** Settings ***
+Documentation       The installed program, from outside only.
+Test Timeout        5 minutes

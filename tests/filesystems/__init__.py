@@ -1,0 +1,1 @@
+"""Tests on filesystems that the default run does not have: see `nox -s filesystems`."""

@@ -1,0 +1,76 @@
+"""The states of a plan come back as they were written, whatever of them was written before."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from mulligan.adapters.db.database import SqliteDatabase
+from mulligan.domain.checkpoint import EMPTY_STATE
+from mulligan.domain.ids import PlanId
+from mulligan.domain.json_value import Json
+from tests.unit.examples import a_plan
+
+PLAN = PlanId("01K00000000000000000000001")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[SqliteDatabase]:
+    database = SqliteDatabase(tmp_path / "mulligan.db")
+    with database.writing() as db:
+        db.plans.add(a_plan(PLAN))
+    yield database
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        [{"a": 1}, {"a": 1, "b": "x"}, {"a": 1, "b": "x", "c": "y" * 5000}, {"a": 1}, {"a": 1, "d": 2}],
+        [{"a": 1, "b": 2}, {"a": True, "b": 2}, {"a": 1.0, "b": 2}, {"b": 2, "a": 1}],
+        [{"a": "z" * 5000}, {}, {"a": "z" * 5000, "b": {"$output": "no"}}, {"c": "\udcff"}],
+    ],
+)
+def test_every_state_of_a_plan_comes_back_whatever_was_written_before(
+    database: SqliteDatabase, states: list[dict[str, Json]]
+) -> None:
+    for outputs in states:
+        saved = replace(a_plan(PLAN), progress=replace(EMPTY_STATE, outputs=outputs))
+        with database.writing() as db:
+            db.plans.save(saved)
+        with database.reading() as db:
+            found = db.plans.get(PLAN).progress.outputs
+        assert [(name, type(found[name]), found[name]) for name in outputs] == [
+            (name, type(value), value) for name, value in outputs.items()
+        ]
+        assert len(found) == len(outputs)
+
+
+def test_a_long_output_whose_transaction_was_undone_is_written_with_the_next(
+    database: SqliteDatabase,
+) -> None:
+    saved = replace(a_plan(PLAN), progress=replace(EMPTY_STATE, outputs={"long": "x" * 10_000}))
+
+    def work() -> None:
+        with database.writing() as db:
+            db.plans.save(saved)
+            raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError):
+        work()
+    with database.writing() as db:
+        db.plans.save(saved)
+    with database.reading() as db:
+        assert db.plans.get(PLAN) == saved
+
+
+def test_the_outputs_of_many_plans_do_not_mix(database: SqliteDatabase) -> None:
+    plans = [PlanId(f"01K000000000000000000001{n:02}") for n in range(20)]
+    for turn in range(2):
+        for number, plan_id in enumerate(plans):
+            outputs: dict[str, Json] = {f"{turn} of {number}": number}
+            saved = replace(a_plan(plan_id), progress=replace(EMPTY_STATE, outputs=outputs))
+            with database.writing() as db:
+                db.plans.save(saved) if turn else db.plans.add(saved)
+                assert db.plans.get(plan_id) == saved
