@@ -112,6 +112,22 @@ def syscalls(session: nox.Session) -> None:
 
 
 @nox.session
+def saves(session: nox.Session) -> None:
+    """Thousands of saves at instants of commands that change real files. Takes half an hour; not run by default."""
+    tests = [
+        "tests/faults/test_saves.py",
+        "tests/faults/test_saves_databases.py",
+        "tests/faults/test_saves_checkouts.py",
+    ]
+    tests += ["tests/unit/snapshots/test_saved_meanwhile.py"]
+    with in_memory() as temporary:
+        environment = temporary | {"MULLIGAN_TEST_SAVES": "1500"}
+        python(
+            session, "pytest", "-n", PROCESSES, "--timeout=3600", *tests, *session.posargs, env=environment
+        )
+
+
+@nox.session
 def report(session: nox.Session) -> None:
     """The report of a plan in a real browser, with pictures in build/report; installs Chromium on Debian, as root."""
     if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):

@@ -51,7 +51,7 @@ def example_project(made_example_project: ExampleProject) -> ExampleProject:
     return made_example_project
 
 
-_COUNTED = ("faults survived", "kills survived")
+_COUNTED = ("faults survived", "kills survived", "saves survived")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -165,7 +165,7 @@ def test_a_save_right_before_a_kill_is_kept(
             check_kept(world, kind, where)
         assert not list((world.folder / ".mulligan").glob("store/asides/*")), where
     assert killed, "nobody was killed"
-    record_property("saves before kills survived", killed)
+    record_property("saves survived", killed)
 
 
 class _Killing(Instants):
