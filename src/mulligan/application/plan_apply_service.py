@@ -32,6 +32,7 @@ from mulligan.domain.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.text_merge import Labels
 from mulligan.errors import (
+    ChangedMeanwhile,
     Interrupted,
     LocationChanged,
     MulliganError,
@@ -249,6 +250,9 @@ def copies(sandboxes: Sequence[Sandbox]) -> list[Sandbox]:
 
 def as_it_was(failure: Exception) -> Exception:
     """Return a failure after which everything was put back, with that said."""
+    if isinstance(failure, ChangedMeanwhile):
+        hint = "what they wrote is kept, and every other path is as it was before; run the command again"
+        return ChangedMeanwhile(hint=hint, **failure.facts)
     if isinstance(failure, (RestoreFailed, SystemFailed)):
         hint = "every real resource is as it was before; fix the cause, then try again"
         return type(failure)(hint=hint, **failure.facts)
