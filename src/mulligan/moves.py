@@ -24,7 +24,7 @@ def exchange(one_fd: int, one: str, other_fd: int, other: str) -> bool:
 
 
 def move_to_free_name(from_fd: int, old: str, to_fd: int, new: str) -> None:
-    """Move what is not a folder to a name that is free; FileExistsError where it is taken, at any instant."""
+    """Move something to a name that is free; FileExistsError where it is taken, at any instant."""
     if _renameat2(from_fd, old, to_fd, new, _NOREPLACE):
         return
     try:
@@ -33,15 +33,20 @@ def move_to_free_name(from_fd: int, old: str, to_fd: int, new: str) -> None:
         if exc.errno not in _NO_LINKS:
             raise
         _copy_to_free_name(from_fd, old, to_fd, new)
-    os.unlink(old, dir_fd=from_fd)
+    with suppress(FileNotFoundError):  # a folder was moved
+        os.unlink(old, dir_fd=from_fd)
 
 
 def _copy_to_free_name(from_fd: int, old: str, to_fd: int, new: str) -> None:
-    """Write what a name holds under a name that is free, where the filesystem has no hard links.
+    """Write what a name holds under a name that is free, where the filesystem has no hard links, or it is a folder.
 
     Until it is whole others can find it there: the one case in which what they write to it at once may be lost.
     """
     found = os.stat(old, dir_fd=from_fd, follow_symlinks=False)
+    if stat.S_ISDIR(found.st_mode):
+        os.mkdir(new, 0o700, dir_fd=to_fd)  # takes the name; a folder can take the place of an empty one
+        os.rename(old, new, src_dir_fd=from_fd, dst_dir_fd=to_fd)
+        return
     times = (found.st_atime_ns, found.st_mtime_ns)
     if stat.S_ISLNK(found.st_mode):
         os.symlink(os.readlink(old, dir_fd=from_fd), new, dir_fd=to_fd)

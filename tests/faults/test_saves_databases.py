@@ -2,17 +2,20 @@
 
 import dataclasses
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from mulligan.adapters.sandboxes.database_files import DatabaseFiles
 from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
 from mulligan.domain.resource import Sandbox
 from mulligan.domain.snapshot import Snapshot
-from mulligan.errors import ChangedMeanwhile, RestoreFailed
+from mulligan.errors import ChangedMeanwhile, DatabaseBusy, RestoreFailed
 from tests.databases import DatabaseWorld, new_world, rows, run_sql
 from tests.faults.saves import Instants, chosen
 from tests.snapshot_world import Watcher
@@ -118,3 +121,50 @@ def test_a_folder_in_the_place_of_a_database_is_not_removed(tmp_path: Path) -> N
     (world.real / "precious").unlink()
     world.kind.restore(sandbox, sandbox.base, Watcher())
     assert rows(world.real) == []
+
+
+WRITER = """
+import sqlite3, sys, time
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN EXCLUSIVE")
+connection.execute("CREATE TABLE mine (a)")
+connection.execute("INSERT INTO mine VALUES ('precious')")
+print("begun", flush=True)
+time.sleep(0.3)
+connection.execute("COMMIT")
+"""
+
+
+@pytest.mark.parametrize("moment", ["version", "stat"])
+def test_a_writer_in_the_middle_of_a_transaction_is_not_taken_for_a_dead_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Its journal lies there, and it commits while the restore waits for its lock."""
+    world, sandbox = going_back(tmp_path)
+    kept = world.capture(sandbox).snapshot
+    writers: list[subprocess.Popen[str]] = []
+    real = getattr(DatabaseFiles, moment)
+
+    def begin_after(self: DatabaseFiles, *words: str) -> object:
+        found = real(self, *words)
+        if (
+            self.path == world.real
+            and not writers
+            and (moment == "version" or words == (f"{self.name}-wal",))
+        ):
+            command = [sys.executable, "-c", WRITER, str(world.real)]
+            writers.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+            stdout = writers[0].stdout
+            assert stdout is not None
+            assert stdout.readline() == "begun\n"
+        return found
+
+    monkeypatch.setattr(DatabaseFiles, moment, begin_after)
+    with suppress(ChangedMeanwhile, DatabaseBusy):
+        world.kind.restore(sandbox, sandbox.base, Watcher(), kept)
+    monkeypatch.undo()
+    assert writers, "nobody wrote"
+    assert writers[0].wait() == 0
+    assert writers[0].stdout is not None
+    writers[0].stdout.close()
+    assert _has_row(world.real)

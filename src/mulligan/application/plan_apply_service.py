@@ -125,7 +125,7 @@ class PlanApplyService:
                     self._constrain(run, intent, prepared.conflicts)
                     return prepared
                 self._real_changes.ready(run, prepared.changes)
-            self._real_changes.carry_out(run, prepared.changes)
+            self._real_changes.carry_out(run, intent, prepared.changes)
             self._settle(run, intent, prepared)
         except (PlanTakenOver, RestoreIncomplete):
             raise

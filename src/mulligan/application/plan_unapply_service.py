@@ -79,7 +79,7 @@ class PlanUnapplyService:
                     self._real_changes.take_back(run, intent)
                     self._let_go(run, applied)
                     return _answer(run, prepared, dry_run=False)
-                self._real_changes.carry_out(run, prepared.changes)
+                self._real_changes.carry_out(run, intent, prepared.changes)
                 self._settle(run, intent, prepared)
             except (PlanTakenOver, RestoreIncomplete):
                 raise

@@ -82,11 +82,15 @@ class RealChangeService:
             for change in changes:
                 db.real_changes.add(change)
 
-    def carry_out(self, run: Run, changes: Sequence[RealChange]) -> Changes:
-        """Make the real resources what was recorded; refused where someone changed them since they were kept."""
+    def carry_out(self, run: Run, intent: Intent, changes: Sequence[RealChange]) -> Changes:
+        """Make the real resources what was recorded.
+
+        Where someone changed them since they were kept, the intent is dropped, and nothing was touched.
+        """
         with self._store.hold():
             others = [path for change in changes for path in self._changed(run, change)]
         if others:
+            self._drop(run, intent, ())
             hint = "nothing was touched; run the command again"
             raise ChangedMeanwhile(plan_id=run.plan.plan_id, paths=", ".join(others), hint=hint)
         written = Snapshots({change.real.resource: change.written for change in changes})

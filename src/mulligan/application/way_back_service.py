@@ -136,6 +136,9 @@ class WayBackService:
             # Bytes first: to compare contents copies are needed, for which a full disk has no room.
             if any(map(present.same_as, known)) or any(kind.same(sandbox, present, s) for s in known):
                 return way.before, ()
+            gone = self._store.difference(way.before.roots[0], present.roots[0])
+            if all(each.new is None for each in gone):
+                return way.before, ()  # it was cut off between the old file and the new one
             return present, (sandbox.path,)
         files, left = self._files_back(way, present)
         if files.id == way.before.roots[0].id:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.snapshots import real_tree, restore
+from mulligan.adapters.snapshots import private_tree, real_tree
 from tests.snapshot_world import Watcher, new_store, tree_at
 
 SOMEONE = 12345
@@ -46,13 +46,13 @@ def test_new_bytes_are_on_disk_before_they_replace_a_users_file(
     snapshot = store.capture(tree, Watcher()).snapshot
     (folder / "file").write_text("new and longer")
     seen: list[str] = []
-    sync = restore.sync_filesystem
+    sync = real_tree.sync_filesystem
 
     def note(fd: int) -> None:
         seen.append((folder / "file").read_text())
         sync(fd)
 
-    for module in (restore, real_tree):
+    for module in (private_tree, real_tree):
         monkeypatch.setattr(module, "sync_filesystem", note)
     store.restore(snapshot, tree, Watcher())
-    assert seen == (["new and longer", "old"] if real else ["old"])
+    assert seen == (["new and longer", "old", "old"] if real else ["old"])

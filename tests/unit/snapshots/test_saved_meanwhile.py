@@ -293,3 +293,57 @@ def test_an_aside_that_cannot_be_locked_is_an_error_and_not_an_endless_loop(
     monkeypatch.setattr(asides, "_is_locked", lambda _journal: False)
     with pytest.raises(MulliganError, match="kept locking"):
         world.restore()
+
+
+def test_a_kill_between_two_moves_leaves_no_name_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where names cannot be exchanged, a file that was moved away and not replaced yet comes back."""
+    world = _world(tmp_path)
+    monkeypatch.setattr(moves, "_system_call", _no_call)
+    before = {path.name: path.read_bytes() for path in world.real.iterdir() if path.is_file()}
+    instants = Instants(-1, lambda: False)
+    assert instants.during(world.restore) is None
+    missed = 0
+    for number in range(0, instants.passed, 3):
+        folder = tmp_path / f"w{number}"
+        folder.mkdir()
+        world = make_world(folder, folder / "real")
+        pid = os.fork()
+        if pid == 0:
+            _restore_and_die(world, number, lambda: True)
+        os.waitpid(pid, 0)
+        missed += not (world.real / "changed").exists()
+        new_store(world.folder / "store").recover(world.tree)
+        assert (world.real / "changed").read_bytes() in (before["changed"], b"target"), number
+    assert missed, "no kill came between the two moves"
+
+
+def test_what_is_written_through_a_map_that_leaves_no_time_is_compared_by_its_bytes(tmp_path: Path) -> None:
+    world = _world(tmp_path)
+    path = world.real / "changed"
+    st = path.stat()
+
+    class Writer(Watcher):
+        def progress(self, what: str, done: int, total: int | None) -> None:
+            if what == "folders cleared" and path.read_bytes() == b"present":
+                path.write_bytes(b"PRECIOU")  # as long as what was there, and with its time
+                os.utime(path, ns=(st.st_atime_ns, st.st_mtime_ns))
+
+    with pytest.raises(TreeChanged):
+        world.store.restore(world.target, world.tree, Writer(), world.known)
+    assert path.read_bytes() == b"PRECIOU"
+
+
+def test_modes_and_attributes_of_folders_that_others_set_meanwhile_stay(tmp_path: Path) -> None:
+    world = _world(tmp_path)
+
+    class Setter(Watcher):
+        def progress(self, what: str, done: int, total: int | None) -> None:
+            if what == "folders filled":
+                world.real.chmod(0o750)
+                os.setxattr(world.real, "user.mine", b"precious")
+
+    world.store.restore(world.target, world.tree, Setter(), world.known)
+    assert world.real.stat().st_mode & 0o777 == 0o750
+    assert os.getxattr(world.real, "user.mine") == b"precious"

@@ -14,18 +14,18 @@ from urllib.parse import quote_from_bytes
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.database_copy import MAGIC
+from mulligan.adapters.sandboxes.database_copy import MAGIC, NoDatabase
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles, Version
 from mulligan.adapters.sandboxes.lock_holders import holders_of
-from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
+from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace, work_folder
 from mulligan.boundaries import act
 from mulligan.domain.placement import sidecars
 from mulligan.domain.resource import Resource, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture
+from mulligan.domain.store_report import Capture, PathChange
 from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import ChangedMeanwhile, DatabaseBusy, ResourceUnsuitable, RestoreFailed, TreeChanged
-from mulligan.ports import Observer, Replacement, SandboxOrder, WorkingTree
+from mulligan.ports import Observer, Replacement, SandboxOrder, Unobserved, WorkingTree
 
 _NAP = 0.01
 _PAGE_SIZE, _JOURNAL_MODE = slice(16, 18), slice(18, 20)  # in the header of a database
@@ -47,6 +47,7 @@ class InPlaceDatabases(SqliteSandboxes):
         """Work there."""
         super().__init__(around)
         self._seen: dict[Path, Version] = {}  # what databases were when they were captured last
+        self._kept: dict[Path, Snapshot] = {}  # what may be replaced, while a restore goes on
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what cannot be copied either, and what only a symlink leads to: it could lead elsewhere later."""
@@ -104,6 +105,18 @@ class InPlaceDatabases(SqliteSandboxes):
         self._seen[files.path] = files.version()
         return super().capture(sandbox, observer)
 
+    def restore(
+        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+    ) -> tuple[PathChange, ...]:
+        """Make the database what the snapshot holds, where it holds what is known."""
+        path = self._files(sandbox).path
+        if known is not None:
+            self._kept[path] = known
+        try:
+            return super().restore(sandbox, snapshot, observer, known)
+        finally:
+            self._kept.pop(path, None)
+
     def recover(self, sandbox: Sandbox) -> tuple[str, ...]:
         """Put back what a killed process had taken out of the database's folder and was not its own."""
         files = self._files(sandbox)
@@ -144,7 +157,7 @@ class InPlaceDatabases(SqliteSandboxes):
             found |= dict.fromkeys(odd)
         readable = _head(wanted).startswith(MAGIC) and len(os.listdir(new)) == 1
         if _is_database(files) and readable and not _has_other_names(files):
-            self._write_into(files, wanted, now)
+            self._write_into(files, wanted, self._made_ready(files, wanted, shop, now))
             return
         if _is_database(files):
             self._alone(files)
@@ -167,6 +180,40 @@ class InPlaceDatabases(SqliteSandboxes):
         except TreeChanged as exc:
             raise _Written from exc
 
+    def _made_ready(self, files: DatabaseFiles, wanted: Path, shop: Path, looked_at: Version) -> Version:
+        """Do what has to be written before the content can be; return the version after that.
+
+        A journal may be that of a dead writer, or of one that is about to commit: so the content is compared again.
+        """
+        other_size = files.head(_PAGE_SIZE.stop)[_PAGE_SIZE] != _head(wanted)[_PAGE_SIZE]
+        recovers = files.stat(sidecars(files.name)[2]) is not None
+        if not other_size and not recovers:
+            return looked_at
+        try:
+            with closing(_open(files, self._around.busy_limit)) as real:
+                if other_size:
+                    real.execute("PRAGMA journal_mode = DELETE")  # in WAL mode no page size can be changed
+                if recovers:
+                    real.execute("PRAGMA schema_version").fetchone()  # of what a dead writer left
+        except sqlite3.Error as exc:
+            raise self._failed(files, exc) from exc
+        now = files.version()
+        known = self._kept.get(files.path)
+        if known is not None and not self._still_holds(files, known, shop):
+            raise _Written
+        return now
+
+    def _still_holds(self, files: DatabaseFiles, known: Snapshot, shop: Path) -> bool:
+        """Tell whether SQLite reads from the database what is known of it, whatever its journal mode."""
+        kept, now = work_folder(shop, "kept"), work_folder(shop, "now").path / files.name
+        self._store.restore(known, kept, Unobserved())
+        self._store.forget_tree(kept)
+        try:
+            self._copies.copy(files, now, work_folder(shop, "now room").path, Unobserved())
+        except NoDatabase:
+            return False
+        return _without_mode(now) == _without_mode(kept.path / files.name)
+
     def _write_into(self, files: DatabaseFiles, wanted: Path, looked_at: Version) -> None:
         deadline = time.monotonic() + self._around.busy_limit
         mode = "wal" if _head(wanted)[_JOURNAL_MODE] == _WAL else "delete"
@@ -181,17 +228,9 @@ class InPlaceDatabases(SqliteSandboxes):
                     raise _Written
                 unwritten = True
 
-        other_size = files.head(_PAGE_SIZE.stop)[_PAGE_SIZE] != _head(wanted)[_PAGE_SIZE]
-        recovers = files.stat(sidecars(files.name)[2]) is not None
         try:
             with closing(_open(files, self._around.busy_limit)) as real:
                 real.execute("PRAGMA synchronous = FULL")  # whatever this SQLite was built with
-                if other_size:
-                    real.execute("PRAGMA journal_mode = DELETE")  # in WAL mode no page size can be changed
-                if recovers:
-                    real.execute("PRAGMA schema_version").fetchone()  # of what a dead writer left
-                if other_size or recovers:  # both write to it
-                    looked_at = files.version()
                 with closing(sqlite3.connect(wanted, isolation_level=None)) as source:
                     source.execute("PRAGMA journal_mode = DELETE")  # or its own -wal would have to be written
                     source.execute("BEGIN")  # else each page would take its locks anew
@@ -248,6 +287,15 @@ def _head(file: Path) -> bytes:
         return b""
     with file.open("rb") as opened:
         return opened.read(_JOURNAL_MODE.stop)
+
+
+def _without_mode(database: Path) -> bytes | None:
+    """The bytes of a copy without those that name its journal mode; None where there is none."""
+    if not database.is_file():
+        return None
+    data = bytearray(database.read_bytes())
+    data[_JOURNAL_MODE] = b"\0\0"
+    return bytes(data)
 
 
 def _open(files: DatabaseFiles, timeout: float) -> sqlite3.Connection:

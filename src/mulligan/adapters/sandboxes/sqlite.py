@@ -91,10 +91,10 @@ class SqliteSandboxes(Private):
         """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
         files, name = _real(order), order.path.name
         with self._workshop(order.plan_id, order.resource.name) as shop:
-            tree = _folder(shop, "out")
+            tree = work_folder(shop, "out")
             try:
                 if files.look()[0] is not None:
-                    self._copies.copy(files, tree.path / name, _folder(shop, "room").path, observer)
+                    self._copies.copy(files, tree.path / name, work_folder(shop, "room").path, observer)
                     if problem := problem_in(tree.path / name):
                         raise NoDatabase(problem)
                 elif not order.resource.create:
@@ -160,7 +160,7 @@ class SqliteSandboxes(Private):
         if one.same_as(other):
             return True
         with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
-            trees = (_folder(shop, "one"), _folder(shop, "other"))
+            trees = (work_folder(shop, "one"), work_folder(shop, "other"))
             for tree, snapshot in zip(trees, (one, other), strict=True):
                 self._store.restore(snapshot, tree, Unobserved())
                 self._store.forget_tree(tree)
@@ -220,7 +220,7 @@ class SqliteSandboxes(Private):
         if known.same_as(snapshot):
             return ()
         with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
-            self._store.compare(snapshot, nothing := _folder(shop, "nothing"))
+            self._store.compare(snapshot, nothing := work_folder(shop, "nothing"))
             self._store.forget_tree(nothing)
         return tuple(
             PathChange(found.path, ChangeAction.REMOVED if found.new is None else ChangeAction.RESTORED)
@@ -232,7 +232,7 @@ class SqliteSandboxes(Private):
         """Put the snapshot's file, or none, in the place of what is there."""
         files = self._files(sandbox)
         with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
-            tree = _folder(shop, "in")
+            tree = work_folder(shop, "in")
             self._store.restore(snapshot, tree, observer)
             self._store.forget_tree(tree)
             try:
@@ -264,9 +264,11 @@ class SqliteSandboxes(Private):
     def _staged(self, sandbox: Sandbox, observer: Observer) -> Generator[_Staged]:
         """The working copy as a folder that the store can take: read by SQLite, or else byte for byte."""
         with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
-            tree = _folder(shop, "out")
+            tree = work_folder(shop, "out")
             try:
-                unheld = self._stage(self._files(sandbox), tree.path, _folder(shop, "room").path, observer)
+                unheld = self._stage(
+                    self._files(sandbox), tree.path, work_folder(shop, "room").path, observer
+                )
             except OSError as exc:
                 raise SystemFailed(path=sandbox.path, reason=exc.strerror or str(exc)) from exc
             _stamp(tree, self._files(sandbox))
@@ -371,7 +373,8 @@ def _real(order: SandboxOrder) -> DatabaseFiles:
     return DatabaseFiles(real.parent, (real.name,))
 
 
-def _folder(shop: Path, name: str) -> WorkingTree:
+def work_folder(shop: Path, name: str) -> WorkingTree:
+    """Make a folder for work in progress that the store can capture and restore."""
     path = shop / name
     path.mkdir(mode=0o700)
     return WorkingTree(path=path, cache_key=f"database {path}", excluded=frozenset(), real=False)

@@ -13,7 +13,7 @@ and puts back what is not ours.
 import contextlib
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 from msgspec import Struct, to_builtins
@@ -31,6 +31,7 @@ MOVED = ".out"  # behind a number: what was there, where the filesystem cannot e
 OURS = ".ours"  # behind a name: what was staged, taken out of the tree again, likewise
 _NONE = 0  # the number of a line that only says that there is a folder
 TRIES = 20
+_OWNER = 0o300  # what the owner of a folder needs to change what is in it
 
 Proof = Callable[
     [int, str, bytes], bool
@@ -56,6 +57,7 @@ class Header(Struct, frozen=True):
     """The first line of a journal."""
 
     tree: str  # absolute path
+    identity: tuple[int, int]  # device and inode of that folder
 
 
 class Aside:
@@ -68,7 +70,7 @@ class Aside:
         self._journal = journal
         self._folders: dict[str, int] = {"": os.open(path, FOLDER_FLAGS)}
         self._out: dict[int, tuple[Noted, str, bytes]] = {}  # came out: number -> name here, signature then
-        self._write(Header(str(tree)))
+        self._write(Header(str(tree), identity_of(tree)))
 
     def folder(self, name: str) -> int:
         """The descriptor of the aside itself, or of one of its folders in the tree."""
@@ -106,7 +108,11 @@ class Aside:
             self._move_out(noted, tree_fd, name, came_out)
         self._compare(noted, came_out, proof)
         if not exchanged:
-            self.place(noted, tree_fd, name)
+            try:
+                self.place(noted, tree_fd, name)
+            except BaseException:
+                self._give_back(noted, came_out)  # unless the name was taken, nothing is under it now
+                raise
 
     def remove(self, noted: Noted, tree_fd: int, name: str, proof: Proof | None) -> None:
         """Take what is expected under a name out of the tree; Foreign where it is something else."""
@@ -137,6 +143,10 @@ class Aside:
             raise Foreign
         if proof is not None and not proof(here, came_out, bytes.fromhex(noted.record)):
             raise Foreign
+
+    def _give_back(self, noted: Noted, came_out: str) -> None:
+        put_back(self._tree, noted, self._folders[noted.folder], came_out)
+        del self._out[noted.number]
 
     def changed_since(self) -> list[str]:
         """Compare again all that came out: through an open descriptor it can still be written. Return the paths."""
@@ -183,6 +193,15 @@ class Aside:
             data = data[os.write(self._journal, data) :]
 
 
+def identity_of(folder: Path) -> tuple[int, int]:
+    """Return the device and the inode of a folder; of one that is missing those of none."""
+    try:
+        st = folder.stat()
+    except FileNotFoundError:
+        return (0, 0)
+    return st.st_dev, st.st_ino
+
+
 def is_same_file(expected: bytes, found: bytes) -> bool:
     """Tell whether a name that was moved is still the file it was: links and ctime change with the move."""
     mode, _, inode, size, mtime, _, device = fields_of(expected)
@@ -191,33 +210,61 @@ def is_same_file(expected: bytes, found: bytes) -> bool:
 
 
 def put_back(tree: Path, noted: Noted, here: int, name: str) -> str:
-    """Give something of others its name again, or a free one beside it; return its path in the tree."""
+    """Give something of others its name again, or a free one beside it; return its path in the tree.
+
+    No guard is asked first: a process that lost its plan still has to give back what it took.
+    """
     parent, own, path = _reach(tree, noted.path)
     try:
-        for _ in range(TRIES):
-            found = signature_of(parent, own)
-            replaceable = is_ours(noted, found) and path == noted.path
-            try:
-                with act("restore.place"):
-                    if found is None:
-                        move_to_free_name(here, name, parent, own)
-                        return path
-                    if replaceable and exchange(here, name, parent, own):
-                        if is_ours(noted, signature_of(here, name)):
-                            return path
-                        continue  # someone saved in between: what came out now is newer, and goes back next
-                    if replaceable:  # the filesystem cannot exchange names: make room first
-                        os.rename(own, f"{name}{OURS}", src_dir_fd=parent, dst_dir_fd=here)
-                        if not is_ours(noted, signature_of(here, f"{name}{OURS}")):
-                            move_to_free_name(here, f"{name}{OURS}", parent, own)
-                        continue
-            except FileExistsError:
-                continue  # someone was faster
-            own = kept_name(noted.path.rpartition("/")[2], os.urandom(3))
-            path = f"{path.rpartition('/')[0]}/{own}".lstrip("/")
+        with _writable(parent):
+            for _ in range(TRIES):
+                if _moved_back(noted, here, name, parent, own, is_own=path == noted.path):
+                    return path
+                if not _is_replaceable(noted, parent, own):
+                    own = kept_name(noted.path.rpartition("/")[2], os.urandom(3))
+                    path = f"{path.rpartition('/')[0]}/{own}".lstrip("/")
         raise SystemFailed(path=str(tree / path), reason="other programs kept changing it")
     finally:
         os.close(parent)
+
+
+def _is_replaceable(noted: Noted, parent: int, own: str) -> bool:
+    found = signature_of(parent, own)
+    return found is None or is_ours(noted, found)
+
+
+def _moved_back(noted: Noted, here: int, name: str, parent: int, own: str, *, is_own: bool) -> bool:
+    """Move something to a name that is free, or in the place of what is ours; False: to be tried again."""
+    found = signature_of(parent, own)
+    try:
+        if found is None:
+            move_to_free_name(here, name, parent, own)
+            return True
+        if not is_own or not is_ours(noted, found):
+            return False
+        if exchange(here, name, parent, own):
+            # Where someone saved in between, what came out now is newer, and goes back next.
+            return is_ours(noted, signature_of(here, name))
+        os.rename(own, f"{name}{OURS}", src_dir_fd=parent, dst_dir_fd=here)  # make room first
+        if not is_ours(noted, signature_of(here, f"{name}{OURS}")):
+            move_to_free_name(here, f"{name}{OURS}", parent, own)
+    except (FileExistsError, FileNotFoundError):
+        pass  # someone was faster
+    return False
+
+
+@contextlib.contextmanager
+def _writable(folder_fd: int) -> Generator[None]:
+    """Let the owner change a folder meanwhile that may not be changed."""
+    mode = stat.S_IMODE(os.fstat(folder_fd).st_mode)
+    closed = mode & _OWNER != _OWNER
+    if closed:
+        os.fchmod(folder_fd, mode | _OWNER)
+    try:
+        yield
+    finally:
+        if closed:
+            os.fchmod(folder_fd, mode)
 
 
 def remove_in_tree(folder: Path, fd: int) -> None:
@@ -259,6 +306,8 @@ def is_ours(noted: Noted, found: bytes | None) -> bool:
 
 def empty(folder_fd: int) -> None:
     """Remove what is left in a folder of an aside: files and symlinks."""
-    for name in os.listdir(folder_fd):
+    for name in sorted(
+        os.listdir(folder_fd), key=lambda name: name == JOURNAL
+    ):  # without it nobody clears the rest
         if not stat.S_ISDIR(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode):
             os.unlink(name, dir_fd=folder_fd)

@@ -3,7 +3,7 @@
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from msgspec import convert
@@ -18,6 +18,7 @@ from mulligan.adapters.snapshots.aside import (
     Noted,
     Proof,
     empty,
+    identity_of,
     is_ours,
     is_same_file,
     put_back,
@@ -57,7 +58,10 @@ class Asides:
             path = self._home / os.urandom(8).hex()
             with act("aside.make"):
                 path.mkdir(mode=0o700)
-            journal = os.open(path / JOURNAL, _NEW, 0o600)
+            try:
+                journal = os.open(path / JOURNAL, _NEW, 0o600)
+            except FileNotFoundError:
+                continue  # a recovery took it for abandoned
             if _is_locked(journal):
                 return path, journal
             os.close(journal)  # a recovery was faster, and clears it
@@ -66,21 +70,28 @@ class Asides:
     def recover(self, tree: Path, proof: Proof) -> list[str]:
         """Put back what killed restores took out of this tree and was not theirs; return where each is now."""
         found: list[str] = []
-        for path, noted, _ in self._abandoned(lambda of: of in ("", str(tree))):
-            found += _recover(path, tree, noted, proof)
+        for path, header, noted in self._abandoned():
+            if header is None or header == Header(str(tree), identity_of(tree)):
+                found += _recover(path, tree, noted, proof)
         return found
 
     def clear_abandoned(self, proof: Proof, *, dry_run: bool) -> int:
-        """Recover every tree that is still there; return how many asides killed restores had left."""
+        """Recover every tree that is still there; return how many asides killed restores had left.
+
+        One that cannot be recovered now stays, and what else is to be cleared is cleared.
+        """
         count = 0
-        for path, noted, tree in self._abandoned(lambda of: not of or Path(of).is_dir()):
-            count += 1
-            if not dry_run:
-                _recover(path, Path(tree), noted, proof)
+        for path, header, noted in self._abandoned():
+            tree = Path(header.tree) if header is not None else self._home
+            if header is None or header.identity == identity_of(tree):
+                count += 1
+                with contextlib.suppress(OSError, SystemFailed):
+                    if not dry_run:
+                        _recover(path, tree, noted, proof)
         return count
 
-    def _abandoned(self, wanted: Callable[[str], bool]) -> Iterator[tuple[Path, list[Noted], str]]:
-        """The asides whose restores were killed, of the trees that are wanted; one without a word is of no tree."""
+    def _abandoned(self) -> Iterator[tuple[Path, Header | None, list[Noted]]]:
+        """The asides whose restores were killed; one without a word has nothing of any tree."""
         try:
             paths = sorted(self._home.iterdir())
         except FileNotFoundError:
@@ -89,25 +100,26 @@ class Asides:
             with _opened(path) as journal:
                 if journal is None:
                     continue
-                header, noted = _read(journal)
-                tree = header.tree if header is not None else ""
-                if wanted(tree):
-                    yield path, noted, tree
+                yield path, *_read(path, journal)
 
 
 def _recover(path: Path, tree: Path, noted: list[Noted], proof: Proof) -> list[str]:
     """Judge everything in an aside whose process is dead, put back what is foreign, and clear the rest."""
     found: list[str] = []
     inside = {each.folder for each in noted if each.folder}
+    replaced = any(each.ours and not each.record and _is_placed(tree, each) for each in noted)
     for each in noted:
         with _folder(path if not each.folder else tree / each.folder) as here:
             if here is None:
                 continue
             for name in _names_of(each.number):
                 lies = signature_of(here, name)
-                if lies is None or is_ours(each, lies) or _is_expected(here, name, each, proof):
+                if lies is None or is_ours(each, lies):
                     continue
-                found.append(put_back(tree, each, here, name))
+                if not _is_expected(here, name, each, proof):
+                    found.append(put_back(tree, each, here, name))
+                elif not replaced and _is_free(tree, each.path):
+                    put_back(tree, each, here, name)  # nothing has taken its name yet
     for folder in sorted(tree / name for name in inside):
         with _folder(folder) as here:
             if here is not None:
@@ -118,6 +130,19 @@ def _recover(path: Path, tree: Path, noted: list[Noted], proof: Proof) -> list[s
             empty(here)
             path.rmdir()
     return found
+
+
+def _is_free(tree: Path, path: str) -> bool:
+    """Tell whether a name is free in a folder that is there."""
+    return (tree / path).parent.is_dir() and not os.path.lexists(tree / path)
+
+
+def _is_placed(tree: Path, noted: Noted) -> bool:
+    """Tell whether what was staged is in the tree."""
+    try:
+        return is_ours(noted, signature((tree / noted.path).lstat()))
+    except OSError:
+        return False
 
 
 def _names_of(number: int) -> tuple[str, ...]:
@@ -172,12 +197,16 @@ def _is_locked(journal: int) -> bool:
     return True
 
 
-def _read(journal: int) -> tuple[Header | None, list[Noted]]:
+def _read(path: Path, journal: int) -> tuple[Header | None, list[Noted]]:
     """What a journal says; its last line may have been cut off, and then nothing that it says was done."""
-    import json  # here, as above
+    import json  # here: only what a killed restore left is read
 
     with open(os.dup(journal), "rb") as file:
-        lines = [json.loads(line) for line in file.read().split(b"\n")[:-1]]
+        whole = file.read().split(b"\n")[:-1]
+    try:
+        lines = [json.loads(line) for line in whole]
+    except ValueError as exc:
+        raise SystemFailed(path=str(path), reason="the journal of an aside cannot be read") from exc
     if not lines:
         return None, []
     return convert(lines[0], Header), [convert(line, Noted) for line in lines[1:]]

@@ -4,12 +4,14 @@ import errno
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from mulligan.adapters.snapshots.difference import Difference, Work
+from mulligan.adapters.snapshots.durable import sync_filesystem
 from mulligan.adapters.snapshots.opening import open_up
 from mulligan.adapters.snapshots.places import FOLDER_FLAGS, Folders, Place
 from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.adapters.snapshots.trees import Entry
+from mulligan.adapters.snapshots.trees import Attributes, Entry
 from mulligan.boundaries import act
 from mulligan.domain.placement import spare_name
 
@@ -19,8 +21,9 @@ Write = Callable[[int, str, Entry], None]  # write an entry under a name that is
 class PrivateTree:
     """The names of one tree of ours."""
 
-    def __init__(self, folders: Folders, room_fd: int, write: Write) -> None:
+    def __init__(self, tree: Path, folders: Folders, room_fd: int, write: Write) -> None:
         """Stage in the room."""
+        self._tree = tree
         self._folders = folders
         self._room_fd = room_fd
         self._write = write
@@ -87,17 +90,31 @@ class PrivateTree:
     def check_adjusted(self, work: Work, entry: Entry) -> None:
         """Adjust whatever is there."""
 
+    def finish(
+        self, work: Work, target: Entry, st: os.stat_result, attributes: Attributes
+    ) -> tuple[int, Attributes]:
+        """Return the mode and the attributes that a folder is to have."""
+        return target.mode, target.attributes
+
+    def sync(self) -> None:
+        """Make all that was changed durable."""
+        fd = os.open(self._tree, FOLDER_FLAGS)
+        try:
+            sync_filesystem(fd)
+        finally:
+            os.close(fd)
+
     def end(self) -> None:
         """Nothing is left to compare."""
 
 
 @contextmanager
-def private_tree(folders: Folders, rooms: Rooms, write: Write) -> Generator[PrivateTree]:
+def private_tree(tree: Path, folders: Folders, rooms: Rooms, write: Write) -> Generator[PrivateTree]:
     """Work on a tree of ours, with a room for what is staged."""
     with rooms.room() as room:
         room_fd = os.open(room, FOLDER_FLAGS)
         try:
-            yield PrivateTree(folders, room_fd, write)
+            yield PrivateTree(tree, folders, room_fd, write)
         finally:
             os.close(room_fd)
 

@@ -8,7 +8,7 @@ place, and the restore stops with `TreeChanged`.
 import errno
 import os
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -24,15 +24,15 @@ from mulligan.adapters.snapshots.known_tree import KnownTree, foreign_paths, rep
 from mulligan.adapters.snapshots.objects import HashingSink
 from mulligan.adapters.snapshots.open_files import is_open_for_writing, writers_of
 from mulligan.adapters.snapshots.opening import open_up
-from mulligan.adapters.snapshots.places import Folders, Place, path_of
+from mulligan.adapters.snapshots.places import FOLDER_FLAGS, Folders, Place, path_of
 from mulligan.adapters.snapshots.private_tree import Write
 from mulligan.adapters.snapshots.scan import Gone
 from mulligan.adapters.snapshots.signatures import inode_and_links, signature
-from mulligan.adapters.snapshots.timeless import keeps_no_times
-from mulligan.adapters.snapshots.trees import Entry, EntryKind, decode
+from mulligan.adapters.snapshots.trees import Attributes, Entry, EntryKind, decode
 from mulligan.boundaries import act
 from mulligan.errors import FileInUse, TreeChanged, TreeUnsteady
 
+_OPENED = 0o700  # what a folder has while it is worked in
 _NOWHERE = Folder("", None)
 
 
@@ -48,7 +48,6 @@ class RealTree:
         self._aside = aside
         self._known = known
         self._write = write
-        self._doubtful = keeps_no_times(tree)
         self._places: dict[int, str] = {}  # device -> the folder of the aside for it
         self._count = 0
         self._removals: dict[tuple[int, str], Noted] = {}  # by folder and name
@@ -167,7 +166,7 @@ class RealTree:
 
     def _remove(self, noted: Noted, fd: int, place: Place, name: str) -> None:
         with act("restore.remove"):
-            self._aside.remove(noted, fd, name, self._proof(place, name))
+            self._aside.remove(noted, fd, name, holds)
 
     def remove_folder(self, parent: Place, name: str) -> None:
         """Remove a folder; what someone put into it meanwhile keeps it."""
@@ -189,14 +188,14 @@ class RealTree:
                     os.mkdir(name, 0o700, dir_fd=fd)
             except FileExistsError as exc:
                 raise Foreign from exc
-            _hand_over(fd, name, os.fstat(fd))
+            hand_over(fd, name, os.fstat(fd))
 
     def place(self, work: Work, entry: Entry) -> None:
         """Put what was staged where it belongs: in the place of what is expected there, or under a free name."""
         noted = self._placements[id(work), entry.name]
         with self._stopping(noted.path):
             fd = open_up(self._folders, work)
-            _hand_over(self._aside.folder(noted.folder), str(noted.number), _owner(fd, entry.name))
+            hand_over(self._aside.folder(noted.folder), str(noted.number), _owner(fd, entry.name))
             try:
                 self._put(noted, fd, work, entry)
             except OSError as exc:
@@ -227,7 +226,7 @@ class RealTree:
         with act("restore.place"):
             if noted.expected:
                 self._look_again(fd, work, entry.name)
-                self._aside.replace(noted, fd, entry.name, self._proof(work, entry.name))
+                self._aside.replace(noted, fd, entry.name, holds)
             else:
                 self._aside.place(noted, fd, entry.name)
 
@@ -235,6 +234,33 @@ class RealTree:
         """Refuse to adjust what is not as expected."""
         with self._stopping(path_of(work, entry.name)):
             self._look_again(self._folders.fd(work), work, entry.name)
+
+    def finish(
+        self, work: Work, target: Entry, st: os.stat_result, attributes: Attributes
+    ) -> tuple[int, Attributes]:
+        """Return the mode and the attributes that a folder is to have, where others did not change them meanwhile."""
+        if work.present is None or work.parent is None or work.parent.present is None:
+            return target.mode, target.attributes
+        was = decode(work.parent.present.records[work.name])
+        mode, wanted = stat.S_IMODE(st.st_mode), target.attributes
+        theirs = mode not in (was.mode, was.mode | _OPENED, target.mode)
+        if attributes not in (was.attributes, target.attributes):
+            if target.attributes != was.attributes:
+                raise self._changed([path_of(work.parent, work.name)])
+            wanted = attributes
+        if theirs and target.mode != was.mode:
+            raise self._changed([path_of(work.parent, work.name)])
+        return (mode if theirs else target.mode), wanted
+
+    def sync(self) -> None:
+        """Make all that was changed durable, on every filesystem that it is on."""
+        for folder in {"", *self._places.values()}:
+            sync_filesystem(self._aside.folder(folder))
+        fd = os.open(self._tree, FOLDER_FLAGS)
+        try:
+            sync_filesystem(fd)
+        finally:
+            os.close(fd)
 
     def end(self) -> None:
         """Compare again all that came out, before it goes: a program that had it open may have written to it."""
@@ -254,12 +280,6 @@ class RealTree:
         shared = inode_and_links(expected)[1] > 1  # the loss of another name changes links and ctime
         if not (is_same_file(expected, now) if shared else expected == now):
             raise Foreign
-
-    def _proof(self, place: Place, name: str) -> Callable[[int, str, bytes], bool] | None:
-        """What compares bytes, where the times of a file do not prove that they are the same."""
-        folder = self._found[id(place), name]
-        doubtful = self._doubtful or name in folder.racy or inode_and_links(folder.stats[name])[1] > 1
-        return holds if doubtful else None
 
     @contextmanager
     def _stopping(self, path: str) -> Generator[None]:
@@ -288,7 +308,7 @@ class RealTree:
         here, number = self._aside.folder(beside.folder), str(beside.number)
         with act("restore.stage"):
             self._write(here, number, entry)
-        _hand_over(here, number, _owner(self._folders.fd(work), entry.name))
+        hand_over(here, number, _owner(self._folders.fd(work), entry.name))
         ours = signature(os.stat(number, dir_fd=here, follow_symlinks=False)).hex()
         beside = replace(beside, ours=ours)
         self._aside.note([beside])
@@ -335,11 +355,17 @@ def _owner(folder_fd: int, name: str) -> os.stat_result:
         return os.fstat(folder_fd)
 
 
-def _hand_over(folder_fd: int, name: str, owner: os.stat_result) -> None:
+def hand_over(folder_fd: int, name: str, owner: os.stat_result) -> None:
     """Give something new to the owner of what it replaces: root may be restoring what others own."""
     new = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
     if (new.st_uid, new.st_gid) == (owner.st_uid, owner.st_gid) or os.geteuid() != 0:
         return
-    os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder_fd, follow_symlinks=False)
-    if not stat.S_ISLNK(new.st_mode):
-        os.chmod(name, stat.S_IMODE(new.st_mode), dir_fd=folder_fd)  # setuid goes with a change of owner
+    if stat.S_ISLNK(new.st_mode):
+        os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder_fd, follow_symlinks=False)
+        return
+    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder_fd)
+    try:
+        os.fchown(fd, owner.st_uid, owner.st_gid)
+        os.fchmod(fd, stat.S_IMODE(new.st_mode))  # setuid goes with a change of owner
+    finally:
+        os.close(fd)

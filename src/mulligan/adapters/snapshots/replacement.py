@@ -12,6 +12,7 @@ from mulligan.adapters.snapshots.asides import Asides
 from mulligan.adapters.snapshots.durable import sync_filesystem
 from mulligan.adapters.snapshots.open_files import is_open_for_writing, writers_of
 from mulligan.adapters.snapshots.places import FOLDER_FLAGS
+from mulligan.adapters.snapshots.real_tree import hand_over
 from mulligan.adapters.snapshots.signatures import signature
 from mulligan.boundaries import act
 from mulligan.errors import FileInUse, TreeChanged
@@ -40,7 +41,9 @@ class _Replacing:
         self._refuse_open(replacements)
         old = [self._noted(2 * n + 1, each) for n, each in enumerate(replacements) if each.found is not None]
         new = [
-            self._staged(2 * n + 2, each.name, each.new) for n, each in enumerate(replacements) if each.new
+            self._staged(2 * n + 2, each.name, each.new, each.found)
+            for n, each in enumerate(replacements)
+            if each.new
         ]
         self._aside.note([*old, *new])
         here = self._aside.folder(self._place)
@@ -81,7 +84,7 @@ class _Replacing:
         assert each.found is not None
         return Noted(number=number, path=each.name, folder=self._place, expected=signature(each.found).hex())
 
-    def _staged(self, number: int, name: str, new: Path) -> Noted:
+    def _staged(self, number: int, name: str, new: Path, found: os.stat_result | None) -> Noted:
         here = self._aside.folder(self._place)
         with act("restore.stage"):
             try:
@@ -91,6 +94,8 @@ class _Replacing:
                     raise
                 copy = self._folder / self._place / str(number)
                 shutil.copy2(new, copy, follow_symlinks=False)
+        owner = os.fstat(self._fd) if found is None else found
+        hand_over(here, str(number), owner)
         ours = signature(os.stat(str(number), dir_fd=here, follow_symlinks=False)).hex()
         return Noted(number=number, path=name, folder=self._place, ours=ours)
 

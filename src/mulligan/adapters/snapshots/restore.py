@@ -16,7 +16,7 @@ from threading import Lock
 from mulligan.adapters.snapshots.asides import Asides
 from mulligan.adapters.snapshots.contents import read_attributes, write_attributes, write_file
 from mulligan.adapters.snapshots.difference import Clearing, Difference, Work
-from mulligan.adapters.snapshots.durable import make_private_folder, sync_filesystem
+from mulligan.adapters.snapshots.durable import make_private_folder
 from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.known_tree import KnownTree
 from mulligan.adapters.snapshots.objects import Objects
@@ -80,7 +80,7 @@ class Restoring:
     def _names(self, folders: Folders) -> AbstractContextManager[PrivateTree | RealTree]:
         if self._tree.real:
             return real_tree(self._tree.path, folders, self._asides, self._known, self._write_new)
-        return private_tree(folders, self._rooms, self._write_new)
+        return private_tree(self._tree.path, folders, self._rooms, self._write_new)
 
     @contextmanager
     def _failing(self) -> Generator[None]:
@@ -138,13 +138,13 @@ class Restoring:
         for number, work in enumerate(works):
             self._fill(folders, work, names)
             self._observer.progress("folders filled", number, len(works))
+        names.end()  # while folders are open to their owner: what others wrote can still go back
         for work in reversed(works):
             with act("restore.finish"):
-                self._finish(folders, work)
+                self._finish(folders, work, names)
         self._at = "."
         with act("restore.sync"):
-            sync_filesystem(folders.fd(works[0]))
-        names.end()
+            names.sync()
 
     def _remove(self, folders: Folders, work: Work, names: PrivateTree | RealTree) -> None:
         for clearing in work.clear:
@@ -190,19 +190,21 @@ class Restoring:
         if entry.group:
             self._links.setdefault(entry.group, (work, entry.name))
 
-    def _finish(self, folders: Folders, work: Work) -> None:
+    def _finish(self, folders: Folders, work: Work, names: PrivateTree | RealTree) -> None:
         """Give a folder its own mode, attributes and mtime."""
         target = work.target
         if target is None:
             return
         self._at = path_of(work.parent or work, work.name)
         fd = folders.fd(work)
-        if read_attributes(fd) != target.attributes:
+        present = read_attributes(fd)
+        mode, attributes = names.finish(work, target, os.fstat(fd), present)
+        if present != attributes:
             os.fchmod(fd, 0o700)  # attributes of a folder that is read-only cannot be written
-            write_attributes(fd, target.attributes)
+            write_attributes(fd, attributes)
         st = os.fstat(fd)
-        if stat.S_IMODE(st.st_mode) != target.mode:
-            os.fchmod(fd, target.mode)
+        if stat.S_IMODE(st.st_mode) != mode:
+            os.fchmod(fd, mode)
         if st.st_mtime_ns != target.mtime_ns:
             os.utime(fd, ns=(target.mtime_ns, target.mtime_ns))
 
