@@ -128,12 +128,18 @@ def _reftable() -> Unsuited:
 
 def _with_alternates(objects: Path, *, depth: int) -> Iterator[Path]:
     yield objects
+    if depth <= 5:
+        for each in alternates_of(objects):
+            yield from _with_alternates(each.resolve(), depth=depth + 1)
+
+
+def alternates_of(objects: Path) -> Iterator[Path]:
+    """The folders that a folder of objects borrows from."""
     listed = objects / "info" / "alternates"
-    if depth > 5 or not listed.is_file():
-        return
-    for line in os.fsdecode(listed.read_bytes()).splitlines():
-        if line and not line.startswith("#"):
-            yield from _with_alternates((objects / unquoted(line)).resolve(), depth=depth + 1)
+    if listed.is_file():
+        for line in os.fsdecode(listed.read_bytes()).splitlines():
+            if line and not line.startswith("#"):
+                yield objects / unquoted(line)
 
 
 def unquoted(line: str) -> str:
@@ -148,7 +154,10 @@ def unquoted(line: str) -> str:
 def quoted(path: Path) -> str:
     """A path for a list of alternates."""
     text = str(path)
-    if not text.startswith(('"', "#")) and "\n" not in text:
-        return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return quoted_always(path) if text.startswith(('"', "#")) or "\n" in text else text
+
+
+def quoted_always(path: Path) -> str:
+    """A path for a variable that lists alternates, in which a colon would end it."""
+    escaped = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

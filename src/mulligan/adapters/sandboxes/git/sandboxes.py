@@ -13,6 +13,7 @@ from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits
+from mulligan.adapters.sandboxes.git.completing import Completing
 from mulligan.adapters.sandboxes.git.making import Making, make_fork
 from mulligan.adapters.sandboxes.git.publishing import Publishing
 from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories, pins_of
@@ -21,7 +22,7 @@ from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.snapshot import Root, Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
 from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import Observer, Publication, SandboxOrder, SnapshotStore, WorkingTree
@@ -52,6 +53,9 @@ class GitSandboxes(DirectorySandboxes):
         self._repositories = CheckpointRepositories(git=self._git, home=git_home)
         self._watched: list[str] = []  # paths of sandboxes
         self._open: dict[str, Commits] = {}  # by the path of the sandbox, while it is watched
+        self._whole: dict[
+            str, Root
+        ] = {}  # by the path of the sandbox: the git directory when it was last captured
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what is no git checkout, or one that cannot be copied, or that no plan may work on."""
@@ -143,7 +147,23 @@ class GitSandboxes(DirectorySandboxes):
             gone = Unheld(_GIT, "it is no folder any more; going back removes what is there")
             return replace(files, unheld=(*files.unheld, gone))
         there = (Path(sandbox.path) / _GIT).exists()
-        return _joined(files, self._store.capture(_git_directory(sandbox), observer) if there else None)
+        return _joined(files, self._captured_whole(sandbox, observer) if there else None)
+
+    def _captured_whole(self, sandbox: Sandbox, observer: Observer) -> Capture:
+        """Store the git directory with all that it reaches and no pin keeps for it."""
+        capture, bare = self._store.capture(_git_directory(sandbox), observer), self._repository_of(sandbox)
+        (root,), bases = capture.snapshot.roots, sandbox.base.roots[1:]
+        known = self._whole.get(sandbox.path)
+        if root == known or not bases or not bare.is_there:
+            return capture
+        completing = Completing(self._git, self._store, bare.memory, Path(sandbox.path) / _GIT)
+        completed = completing.since(known or bases[0], root, bases[0])
+        if completed.copied:
+            again = self._store.capture(_git_directory(sandbox), observer)
+            capture = replace(again, size_bytes=capture.size_bytes + again.size_bytes)
+        (self._whole[sandbox.path],) = capture.snapshot.roots
+        lost = tuple(Unheld("", f"an object that it needs is missing: {name}") for name in completed.missing)
+        return replace(capture, unheld=(*capture.unheld, *lost))
 
     def publish(
         self,
@@ -219,6 +239,7 @@ class GitSandboxes(DirectorySandboxes):
         self._store.forget_tree(_git_directory(sandbox))
 
     def _restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
+        self._whole.pop(sandbox.path, None)
         place = Path(sandbox.path) / _GIT
         if place.is_symlink() or place.is_file() or len(snapshot.roots) == 1:
             remove_tree(place, self._home)  # a restore works in folders
@@ -346,5 +367,5 @@ def _joined(files: Capture, git: Capture | None) -> Capture:
         snapshot=Snapshot((*files.snapshot.roots, *git.snapshot.roots)),
         size_bytes=files.size_bytes + git.size_bytes,
         files=files.files,
-        unheld=(*files.unheld, *(Unheld(f"{_GIT}/{u.path}", u.reason) for u in git.unheld)),
+        unheld=(*files.unheld, *(Unheld(f"{_GIT}/{u.path}".rstrip("/"), u.reason) for u in git.unheld)),
     )
