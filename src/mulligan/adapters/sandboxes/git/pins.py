@@ -29,14 +29,18 @@ def pin(git: Git, copy: Copy, prefix: str) -> None:
         there.run("update-ref", "--stdin", stdin="".join(commands).encode())
 
 
-def pin_head(git: Git, repository: Repository, prefix: str) -> str | None:
-    """Keep the commit that is checked out, and give it; None: there is none yet."""
+def pin_head(git: Git, repository: Repository, prefix: str) -> None:
+    """Keep the commit that is checked out, and those of all branches: going back may move any of them."""
     there = _in(git, repository.git_dir)
     head = there.attempt("rev-parse", "--verify", "-q", "HEAD^{commit}").stdout.decode().strip()
-    if head:
+    listed = there.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", f"{PINS}/{prefix}/")
+    named = [line.split(" ", 1) for line in os.fsdecode(listed).splitlines()]
+    wanted = {name for name, ref in named if ref.startswith("refs/heads/")} | ({head} if head else set())
+    new = sorted(wanted - {name for name, ref in named if ref.startswith(f"{PINS}/")})
+    if new:
+        commands = "".join(f"update {PINS}/{prefix}/{name} {name}\n" for name in new)
         with act("pin.set"):
-            there.run("update-ref", f"{PINS}/{prefix}/{head}", head)
-    return head or None
+            there.run("update-ref", "--stdin", stdin=commands.encode())
 
 
 def pinned_trees(git: Git, git_dir: Path, prefix: str) -> tuple[str, ...]:
