@@ -19,6 +19,7 @@ from mulligan.adapters.sandboxes.git.applying import Applying, refuse_included
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits
+from mulligan.adapters.sandboxes.git.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.left_behind import left_behind
 from mulligan.adapters.sandboxes.git.making import Making
 from mulligan.adapters.sandboxes.git.pins import pin_head, pinned_trees
@@ -150,6 +151,7 @@ class InPlaceCheckouts(InPlaceFolders):
                 self._bare(sandbox),
                 sandbox,
                 self._store,
+                IndexContents(self._store),
                 index=repository.git_dir / "index",
                 rules=_rules(repository),
             )

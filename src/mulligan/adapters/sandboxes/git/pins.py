@@ -33,9 +33,11 @@ def pin_head(git: Git, repository: Repository, prefix: str) -> None:
     """Keep the commit that is checked out, and those of all branches: going back may move any of them."""
     there = _in(git, repository.git_dir)
     head = there.attempt("rev-parse", "--verify", "-q", "HEAD^{commit}").stdout.decode().strip()
-    listed = there.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", f"{PINS}/{prefix}/")
+    listed = there.run(
+        "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", f"{PINS}/{prefix}/"
+    )
     named = [line.split(" ", 1) for line in os.fsdecode(listed).splitlines()]
-    wanted = {name for name, ref in named if ref.startswith("refs/heads/")} | ({head} if head else set())
+    wanted = {name for name, ref in named if ref.startswith("refs/heads/")} | ({head} - {""})
     new = sorted(wanted - {name for name, ref in named if ref.startswith(f"{PINS}/")})
     if new:
         commands = "".join(f"update {PINS}/{prefix}/{name} {name}\n" for name in new)

@@ -16,11 +16,11 @@ _DIGITS = {"sha1": 40, "sha256": 64}
 
 
 class Named(Struct, frozen=True):
-    """What changed in one git directory: the objects that it newly names, and whether others must be looked at."""
+    """What changed in one git directory: the objects that it newly names, and whether all others must be looked at."""
 
     refs: frozenset[bytes]  # by refs, HEAD, stashes and what is half done
     logs: frozenset[bytes]  # by reflogs alone
-    index: bool  # the index changed
+    indexes: tuple[tuple[TreeEntry | None, TreeEntry | None], ...]  # of those that changed: before, and now
     dropped: bool  # objects of its own went
 
 
@@ -47,7 +47,8 @@ def newly_named(
     """The objects that files of a git directory name and did not name before, by what differs in it."""
     old: tuple[set[bytes], set[bytes]] = (set(), set())
     new: tuple[set[bytes], set[bytes]] = (set(), set())
-    index = dropped = False
+    indexes: list[tuple[TreeEntry | None, TreeEntry | None]] = []
+    dropped = False
     for difference in differences:
         path = difference.path
         logged = path.startswith(_LOGS) and path != _STASHES
@@ -55,10 +56,12 @@ def newly_named(
             old[logged].update(ids_in(read(difference.old), object_format))
             new[logged].update(ids_in(read(difference.new), object_format))
         elif path.rpartition("/")[2] == "index" or path.startswith("sharedindex."):
-            index = True
+            indexes.append((difference.old, difference.new))
         elif path.startswith("objects/") and difference.old is not None and not difference.old.is_folder:
             dropped = True
-    return Named(frozenset(new[False] - old[False]), frozenset(new[True] - old[True]), index, dropped)
+    return Named(
+        frozenset(new[False] - old[False]), frozenset(new[True] - old[True]), tuple(indexes), dropped
+    )
 
 
 def named_now(git_dir: Path, object_format: str) -> frozenset[bytes]:

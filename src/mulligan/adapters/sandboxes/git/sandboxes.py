@@ -13,16 +13,17 @@ from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits
-from mulligan.adapters.sandboxes.git.completing import Completing
+from mulligan.adapters.sandboxes.git.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.making import Making, make_fork
 from mulligan.adapters.sandboxes.git.publishing import Publishing
 from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories, pins_of
 from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
+from mulligan.adapters.sandboxes.git.whole import WholeCaptures
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Root, Snapshot
+from mulligan.domain.snapshot import Snapshot
 from mulligan.domain.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
 from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import Observer, Publication, SandboxOrder, SnapshotStore, WorkingTree
@@ -53,9 +54,8 @@ class GitSandboxes(DirectorySandboxes):
         self._repositories = CheckpointRepositories(git=self._git, home=git_home)
         self._watched: list[str] = []  # paths of sandboxes
         self._open: dict[str, Commits] = {}  # by the path of the sandbox, while it is watched
-        self._whole: dict[
-            str, Root
-        ] = {}  # by the path of the sandbox: the git directory when it was last captured
+        self._indexes = IndexContents(store)
+        self._whole = WholeCaptures(self._git, store, self._indexes)
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what is no git checkout, or one that cannot be copied, or that no plan may work on."""
@@ -138,6 +138,7 @@ class GitSandboxes(DirectorySandboxes):
                 self._watched.remove(sandbox.path)
                 if sandbox.path in self._open:
                     self._open.pop(sandbox.path).close()
+                self._whole.forget(sandbox)
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy and its git directory durably."""
@@ -147,23 +148,11 @@ class GitSandboxes(DirectorySandboxes):
             gone = Unheld(_GIT, "it is no folder any more; going back removes what is there")
             return replace(files, unheld=(*files.unheld, gone))
         there = (Path(sandbox.path) / _GIT).exists()
-        return _joined(files, self._captured_whole(sandbox, observer) if there else None)
-
-    def _captured_whole(self, sandbox: Sandbox, observer: Observer) -> Capture:
-        """Store the git directory with all that it reaches and no pin keeps for it."""
-        capture, bare = self._store.capture(_git_directory(sandbox), observer), self._repository_of(sandbox)
-        (root,), bases = capture.snapshot.roots, sandbox.base.roots[1:]
-        known = self._whole.get(sandbox.path)
-        if root == known or not bases or not bare.is_there:
-            return capture
-        completing = Completing(self._git, self._store, bare.memory, Path(sandbox.path) / _GIT)
-        completed = completing.since(known or bases[0], root, bases[0])
-        if completed.copied:
-            again = self._store.capture(_git_directory(sandbox), observer)
-            capture = replace(again, size_bytes=capture.size_bytes + again.size_bytes)
-        (self._whole[sandbox.path],) = capture.snapshot.roots
-        lost = tuple(Unheld("", f"an object that it needs is missing: {name}") for name in completed.missing)
-        return replace(capture, unheld=(*capture.unheld, *lost))
+        if not there:
+            return files
+        bare, tree = self._repository_of(sandbox), _git_directory(sandbox)
+        lasting = sandbox.path in self._watched
+        return _joined(files, self._whole.capture(sandbox, bare, tree, observer, lasting=lasting))
 
     def publish(
         self,
@@ -239,7 +228,7 @@ class GitSandboxes(DirectorySandboxes):
         self._store.forget_tree(_git_directory(sandbox))
 
     def _restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
-        self._whole.pop(sandbox.path, None)
+        self._whole.forget(sandbox)
         place = Path(sandbox.path) / _GIT
         if place.is_symlink() or place.is_file() or len(snapshot.roots) == 1:
             remove_tree(place, self._home)  # a restore works in folders
@@ -308,7 +297,7 @@ class GitSandboxes(DirectorySandboxes):
 
     def _commits(self, bare: BareRepository, sandbox: Sandbox) -> Commits:
         own = bare.path / "nothing" if _is_replaced(sandbox) else Path(sandbox.path) / _GIT
-        return Commits(bare, sandbox, self._store, index=own / "index", rules=own / "info")
+        return Commits(bare, sandbox, self._store, self._indexes, index=own / "index", rules=own / "info")
 
 
 def _files(sandbox: Sandbox) -> WorkingTree:
@@ -359,10 +348,8 @@ def _with_size_of(capture: Capture, before: Capture | None) -> Capture:
     )
 
 
-def _joined(files: Capture, git: Capture | None) -> Capture:
-    """Both captures as one; a git directory that is gone has no root."""
-    if git is None:
-        return files
+def _joined(files: Capture, git: Capture) -> Capture:
+    """Both captures as one."""
     return Capture(
         snapshot=Snapshot((*files.snapshot.roots, *git.snapshot.roots)),
         size_bytes=files.size_bytes + git.size_bytes,
