@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.index_lock import clear_abandoned
+from mulligan.adapters.sandboxes.git.ref_locks import clear_locks
 
 _QUESTIONS = (
     "--path-format=absolute",
@@ -80,6 +81,7 @@ def open_repository(git: Git, top: Path) -> Repository | Unsuited:
         top=top, git_dir=Path(git_dir), common_dir=Path(common_dir), object_format=object_format
     )
     clear_abandoned(found.git_dir / "index")
+    clear_locks(found.git_dir)
     if (found.git_dir / "index.lock").exists():
         return Unsuited(
             f"another git command is at work in it, or died: {found.git_dir / 'index.lock'} exists",
