@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ToolCallRepository,
     )
     from mulligan.ports.storage import (
+        LeftLock,
         Neighbour,
         Neighbours,
         Pinned,
@@ -60,6 +61,7 @@ __all__ = [
     "HistoryRepository",
     "Ids",
     "IntentRepository",
+    "LeftLock",
     "LockHolder",
     "Neighbour",
     "Neighbours",
@@ -110,6 +112,7 @@ _ROOMS = {
     "storage": (
         "Neighbour",
         "Neighbours",
+        "LeftLock",
         "Pinned",
         "Pins",
         "PlanFolders",

@@ -215,6 +215,12 @@ class SandboxKind(Protocol):
         """Publish all of them anew, oldest first, if any cannot be found any more; gives the names they have then."""
         ...
 
+    def lacking(
+        self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
+    ) -> Mapping[Snapshot, tuple[Damage, ...]]:
+        """Give what snapshots of it need, is not in the store, and is gone: objects that a git directory borrows."""
+        ...
+
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Take back what was published of all checkpoints but those kept, after their rows are gone."""
         ...
@@ -319,6 +325,13 @@ class Pinned(Struct, frozen=True, kw_only=True):
     folder: str  # what the resource's folder is called
 
 
+class LeftLock(Struct, frozen=True, kw_only=True):
+    """A lock file that a killed git left in a user's repository."""
+
+    what: str
+    remedy: str  # empty: it was one of ours, and is removed
+
+
 class Pins(Protocol):
     """What keeps, in repositories of the user's, the things that sandboxes borrow."""
 
@@ -328,6 +341,10 @@ class Pins(Protocol):
 
     def drop(self, pinned: Pinned) -> None:
         """Let go of what is kept for one sandbox; what is gone already is fine."""
+        ...
+
+    def locks(self, locations: Iterable[Path]) -> Sequence[LeftLock]:
+        """Remove the locks that killed processes of ours left in these repositories; name all others that are there."""
         ...
 
 

@@ -5,7 +5,7 @@ index. The rest of the git directory is the user's: commits, other branches, sta
 plan makes stay when it goes back.
 """
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ from mulligan.adapters.sandboxes.git.publishing import Publishing
 from mulligan.adapters.sandboxes.git.readiness import refuse_unready
 from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories, pins_of
 from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
-from mulligan.adapters.sandboxes.git.standings import Standings
+from mulligan.adapters.sandboxes.git.standings import Standings, commits_lacking
 from mulligan.adapters.sandboxes.git.starting import commit_start, make_anew
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.removal import remove_tree
@@ -45,7 +45,7 @@ from mulligan.domain.ids import CheckpointId
 from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.store_report import Capture, PathChange, Survey
+from mulligan.domain.store_report import Capture, Damage, PathChange, Survey
 from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import NotBuiltYet, ResourceUnsuitable
 from mulligan.ports import (
@@ -166,6 +166,16 @@ class InPlaceCheckouts(InPlaceFolders):
         """Make all commits anew if one of them is lost."""
         publishing = self._publishing(sandbox)
         return publishing.republish(publications, lambda: self._repository_of(sandbox), _rules)
+
+    def lacking(
+        self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
+    ) -> Mapping[Snapshot, tuple[Damage, ...]]:
+        """Give the commits that going back needs and that the repository has no longer."""
+        asked = [snapshot for snapshot in snapshots if len(snapshot.roots) > 1]
+        found = open_repository(self._git, Path(sandbox.path))
+        if isinstance(found, Unsuited):
+            return dict.fromkeys(asked, (Damage(sandbox.path, found.reason),))
+        return commits_lacking(self._git, self._store, found, asked)
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Drop the commits of all checkpoints but those kept."""

@@ -13,6 +13,7 @@ from mulligan.adapters.sandboxes.git.index import IndexFile
 from mulligan.adapters.sandboxes.git.packs import Objects
 from mulligan.adapters.sandboxes.git.private import PINS
 from mulligan.adapters.sandboxes.git.repository import quoted_always
+from mulligan.adapters.sandboxes.git.roots import ids_in
 from mulligan.adapters.sandboxes.git.standing import head_in
 from mulligan.adapters.sandboxes.git.trees import FOLDER, GITLINK, Leaf, ObjectMissing, Trees
 
@@ -65,8 +66,14 @@ class Reach:
 
     def all_of(self, refs: Collection[bytes]) -> dict[bytes, str]:
         """All that refs and the index reach and pins do not keep, each with what needs it."""
-        staged = self.staged()
-        return dict.fromkeys(refs, "") | (self._objects(refs) or {}) | staged
+        words = ("rev-list", "--objects", "--ignore-missing", "--missing=print", "--stdin", *self._but_pinned)
+        asked = self._there.attempt(*words, stdin=_lines(refs))
+        lines = [line.partition(b" ") for line in asked.stdout.splitlines()]
+        found = described({name: path for name, _, path in lines if not name.startswith(b"?")})
+        unread = {name[1:] for name, _, _ in lines if name.startswith(b"?")}
+        if asked.returncode:  # a commit is missing, which ends the walk
+            unread |= ids_in(asked.stderr, self._object_format)
+        return dict.fromkeys(refs, "") | found | dict.fromkeys(unread, "reached from a ref") | self.staged()
 
     def not_pinned(self, tips: Collection[bytes], wanted: set[bytes]) -> set[bytes]:
         """Those objects that pins do not keep, as far as git can tell."""

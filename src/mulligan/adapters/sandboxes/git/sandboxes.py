@@ -1,7 +1,7 @@
 """Sandboxes of git checkouts: a working tree that looks as the user's does, with a git directory of its own."""
 
 import os
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
+from mulligan.domain.store_report import Capture, ChangeAction, Damage, PathChange, Survey, Unheld
 from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import Observer, Publication, SandboxOrder, SnapshotStore, WorkingTree
 
@@ -171,6 +171,15 @@ class GitSandboxes(DirectorySandboxes):
         """Make all commits anew if one of them is lost."""
         publishing = self._publishing(sandbox)
         return publishing.republish(publications, lambda: self._lender(sandbox), lambda _: None)
+
+    def lacking(
+        self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
+    ) -> Mapping[Snapshot, tuple[Damage, ...]]:
+        """Give the objects that git directories need and that nothing holds any longer."""
+        asked = [snapshot for snapshot in snapshots if len(snapshot.roots) > 1]
+        roots = dict.fromkeys(snapshot.roots[1] for snapshot in asked)
+        found = self._whole.lacking(self._repository_of(sandbox), roots, sandbox.location)
+        return {each: found[each.roots[1]] for each in asked if each.roots[1] in found}
 
     def _commit(
         self,

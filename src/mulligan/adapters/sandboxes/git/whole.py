@@ -1,5 +1,9 @@
 """Storing a sandbox's git directory with all that it reaches and no pin keeps for it."""
 
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.bare import BareRepository
@@ -7,8 +11,9 @@ from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.completing import Completed, Completing
 from mulligan.adapters.sandboxes.git.index_contents import IndexContents
 from mulligan.domain.resource import Sandbox
-from mulligan.domain.store_report import Capture, Unheld
-from mulligan.ports import Observer, SnapshotStore, WorkingTree
+from mulligan.domain.snapshot import Root, Snapshot
+from mulligan.domain.store_report import Capture, Damage, Unheld
+from mulligan.ports import Observer, SnapshotStore, Unobserved, WorkingTree
 
 
 class WholeCaptures:
@@ -58,3 +63,25 @@ class WholeCaptures:
             capture = replace(again, size_bytes=capture.size_bytes + again.size_bytes)
         lost = (Unheld("", f"an object that it needs is missing: {name}") for name in completed.missing)
         return replace(capture, unheld=(*capture.unheld, *lost))
+
+    def lacking(
+        self, bare: BareRepository, roots: Iterable[Root], location: str
+    ) -> Mapping[Root, tuple[Damage, ...]]:
+        """Give what stored git directories reach that neither they nor the user's repository hold any longer."""
+        if not bare.is_there:
+            return {}
+        found: dict[Root, tuple[Damage, ...]] = {}
+        with TemporaryDirectory(prefix="mulligan-verify-") as folder:
+            tree = WorkingTree(
+                path=Path(folder) / "git", cache_key=f"verify {folder}", excluded=frozenset(), real=False
+            )
+            completing = Completing(self._git, self._store, self._indexes, bare.memory, tree.path)
+            try:
+                for root in roots:
+                    self._store.restore(Snapshot((root,)), tree, Unobserved())
+                    reason = f"the git object is neither in the checkpoint nor in {location}"
+                    found[root] = tuple(Damage(name, reason) for name in completing.lacking())
+            finally:
+                completing.close()
+                self._store.forget_tree(tree)
+        return {root: damages for root, damages in found.items() if damages}
