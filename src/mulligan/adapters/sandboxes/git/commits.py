@@ -51,7 +51,10 @@ class Commits:
         self._memory = bare.memory
         self._objects = Objects(self._memory.object_format)
         self._trees = Trees(bare.git, self._objects)
-        self._tracking = Tracking(bare.git, self._top, index, self._memory.object_format, lasting=True)
+        sparse = index.with_name("info") / "sparse-checkout"
+        self._tracking = Tracking(
+            bare.git, self._top, index, self._memory.object_format, lasting=True, sparse=sparse
+        )
         self._known: dict[str, bytes] = {}  # commits -> trees
         self._written = 0
 

@@ -19,6 +19,7 @@ from mulligan.adapters.sandboxes.git.applying import Applying, refuse_included
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits
+from mulligan.adapters.sandboxes.git.filters import missing_filter
 from mulligan.adapters.sandboxes.git.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.left_behind import left_behind
 from mulligan.adapters.sandboxes.git.making import Making
@@ -86,7 +87,11 @@ class InPlaceCheckouts(InPlaceFolders):
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what is no git checkout, or one that no plan may work on."""
         super().check(resource, location)
-        self._opened(resource.name, location.resolve())
+        repository = self._opened(resource.name, location.resolve())
+        if (why := missing_filter(self._git, repository)) is not None:
+            raise ResourceUnsuitable(
+                resource=resource.name, path=str(location), reason=why.reason, hint=why.hint
+            )
 
     def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
         """Count what a checkpoint would hold."""

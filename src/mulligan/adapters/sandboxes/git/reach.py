@@ -10,9 +10,10 @@ from pathlib import Path
 from mulligan.adapters.sandboxes.git.bare import Memory
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.index import IndexFile
+from mulligan.adapters.sandboxes.git.own_objects import not_own
 from mulligan.adapters.sandboxes.git.packs import Objects
 from mulligan.adapters.sandboxes.git.private import PINS
-from mulligan.adapters.sandboxes.git.repository import quoted_always
+from mulligan.adapters.sandboxes.git.repository import quoted_always, with_alternates
 from mulligan.adapters.sandboxes.git.roots import ids_in
 from mulligan.adapters.sandboxes.git.standing import head_in
 from mulligan.adapters.sandboxes.git.trees import FOLDER, GITLINK, Leaf, ObjectMissing, Trees
@@ -41,6 +42,9 @@ class Reach:
         self._but_pinned = ("--not", f"--glob={self._pins}*")
         self._trees = Trees(self._there, Objects(memory.object_format))
         self._complete: set[bytes] | None = None  # commits of which nothing can go
+        self._folders = tuple(dict.fromkeys(with_alternates(git_dir / "objects", depth=0)))
+        # Of a partial clone git must be asked about nothing that was not fetched: it would fetch that.
+        self._is_partial = any(any(folder.glob("pack/*.promisor")) for folder in self._folders)
 
     def close(self) -> None:
         """End the process behind it."""
@@ -82,7 +86,7 @@ class Reach:
 
     def present(self, names: Collection[bytes]) -> set[bytes]:
         """Those objects that can be found somewhere."""
-        return {name for name, kind in self._kinds(names).items() if kind != b"missing"}
+        return {*names} - self._absent(names)
 
     def copy(self, names: Collection[bytes]) -> None:
         """Put objects into the git directory's own folder, as a pack."""
@@ -93,10 +97,7 @@ class Reach:
 
     def missing(self, wanted: Mapping[bytes, str], refs: Collection[bytes]) -> tuple[str, ...]:
         """In words, those objects that are nowhere; what a partial clone has not fetched is not missing."""
-        lost = wanted.keys() - self.present(wanted.keys())
-        folders = (self._lender, self._git_dir)
-        if not lost or any(any(folder.glob("objects/pack/*.promisor")) for folder in folders):
-            return ()
+        lost = set[bytes]() if self._is_partial else self._absent(wanted.keys())
         told = sorted((wanted[name] or ("a ref" if name in refs else ""), name.decode()) for name in lost)
         return tuple(f"{name} ({needed_by})" for needed_by, name in told if needed_by)
 
@@ -148,7 +149,7 @@ class Reach:
             if len(met) == _FEW:
                 return None
             met.add(name)
-            ((_, kind, data),) = self._trees.read([name.decode()])
+            kind, data = self._object(name)
             if kind == "tree":
                 return None
             wanted[name] = f"a {kind}" if kind != "missing" else ""
@@ -178,14 +179,23 @@ class Reach:
             else:
                 wanted[id.hex().encode()] = os.fsdecode(inner)
 
+    def _object(self, name: bytes) -> tuple[str, bytes]:
+        """Kind and content of an object."""
+        if self._is_partial and self._absent([name]):
+            return "missing", b""
+        ((_, kind, data),) = self._trees.read([name.decode()])
+        return kind, data
+
     def _trees_of(self, commits: Sequence[bytes]) -> list[bytes]:
         """Trees of commits, as far as they are there: a shallow clone has not all of them."""
-        found = self._trees.read([name.decode() for name in commits]) if commits else []
+        found = [self._object(name) for name in commits]
         return [
-            bytes.fromhex(data[5 : data.index(b"\n")].decode()) for _, kind, data in found if kind == "commit"
+            bytes.fromhex(data[5 : data.index(b"\n")].decode()) for kind, data in found if kind == "commit"
         ]
 
     def _entries(self, tree: bytes) -> Mapping[bytes, Leaf]:
+        if self._is_partial and self._absent([tree.hex().encode()]):
+            return {}
         try:
             return self._trees.entries(tree)
         except ObjectMissing:
@@ -204,7 +214,7 @@ class Reach:
             if listed.returncode or compared.returncode:  # a commit or tree on the way is missing
                 return self._objects(tips) or {}
             wanted |= dict.fromkeys((*commits, *lines[1::2]), "a commit") | _changed(compared.stdout)
-        others = set(tips).difference(commits)
+        others = self.present(set(tips).difference(commits))
         for name, kind in self._kinds(others).items():
             if kind in (b"tag", b"tree"):
                 wanted |= self._objects([name]) or {}
@@ -225,6 +235,12 @@ class Reach:
             return None
         lines = (line.partition(b" ") for line in asked.stdout.splitlines())
         return described({name: path for name, _, path in lines})
+
+    def _absent(self, names: Collection[bytes]) -> set[bytes]:
+        left = {*names}
+        for folder in self._folders:
+            left = not_own(folder, left) if left else left
+        return left
 
     def _kinds(self, names: Collection[bytes]) -> dict[bytes, bytes]:
         if not names:

@@ -61,7 +61,7 @@ class Repository(Struct, frozen=True, kw_only=True):
 
     def object_folders(self) -> tuple[Path, ...]:
         """Its objects and what they borrow from: git follows relative names one level deep only."""
-        return tuple(dict.fromkeys(_with_alternates(self.objects, depth=0)))
+        return tuple(dict.fromkeys(with_alternates(self.objects, depth=0)))
 
 
 def open_repository(git: Git, top: Path) -> Repository | Unsuited:
@@ -128,11 +128,12 @@ def _reftable() -> Unsuited:
     )
 
 
-def _with_alternates(objects: Path, *, depth: int) -> Iterator[Path]:
+def with_alternates(objects: Path, *, depth: int) -> Iterator[Path]:
+    """A folder of objects, and those that it borrows from, directly or through others."""
     yield objects
     if depth <= 5:
         for each in alternates_of(objects):
-            yield from _with_alternates(each.resolve(), depth=depth + 1)
+            yield from with_alternates(each.resolve(), depth=depth + 1)
 
 
 def alternates_of(objects: Path) -> Iterator[Path]:

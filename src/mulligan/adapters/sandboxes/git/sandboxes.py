@@ -13,6 +13,7 @@ from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits
+from mulligan.adapters.sandboxes.git.filters import missing_filter
 from mulligan.adapters.sandboxes.git.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.making import Making, make_fork
 from mulligan.adapters.sandboxes.git.publishing import Publishing
@@ -60,6 +61,8 @@ class GitSandboxes(DirectorySandboxes):
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what is no git checkout, or one that cannot be copied, or that no plan may work on."""
         repository = self._repository(resource, location)
+        if (unsuited := missing_filter(self._git, repository)) is not None:
+            raise _unsuitable(resource.name, location, unsuited)
         if resource.from_revision is not None:
             self._commit_of(resource, repository, resource.from_revision)
 
@@ -275,9 +278,7 @@ class GitSandboxes(DirectorySandboxes):
     def _opened(self, resource: str, location: Path) -> Repository:
         found = open_repository(self._git, location.resolve())
         if isinstance(found, Unsuited):
-            raise ResourceUnsuitable(
-                resource=resource, path=str(location), reason=found.reason, hint=found.hint
-            )
+            raise _unsuitable(resource, location, found)
         return found
 
     def _commit_of(self, resource: Resource, repository: Repository, revision: str) -> str:
@@ -307,6 +308,10 @@ class GitSandboxes(DirectorySandboxes):
     def _commits(self, bare: BareRepository, sandbox: Sandbox) -> Commits:
         own = bare.path / "nothing" if _is_replaced(sandbox) else Path(sandbox.path) / _GIT
         return Commits(bare, sandbox, self._store, self._indexes, index=own / "index", rules=own / "info")
+
+
+def _unsuitable(resource: str, location: Path, why: Unsuited) -> ResourceUnsuitable:
+    return ResourceUnsuitable(resource=resource, path=str(location), reason=why.reason, hint=why.hint)
 
 
 def _files(sandbox: Sandbox) -> WorkingTree:
