@@ -343,7 +343,7 @@ class Pins(Protocol):
         """Let go of what is kept for one sandbox; what is gone already is fine."""
         ...
 
-    def locks(self, locations: Iterable[Path]) -> Sequence[LeftLock]:
+    def locks(self, locations: Iterable[Path], now: datetime) -> Sequence[LeftLock]:
         """Remove the locks that killed processes of ours left in these repositories; name all others that are there."""
         ...
 

@@ -14,6 +14,7 @@ import stat
 import time
 from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import ValidationError, convert
@@ -96,9 +97,9 @@ def locks_in(git_dir: Path) -> list[Path]:
     return sorted(found)
 
 
-def described(lock: Path, now: float) -> str:
+def described(lock: Path, now: datetime) -> str:
     """A lock in words: where it is, and how old."""
-    return f"{lock} (made {_age(max(0, now - lock.lstat().st_mtime))} ago)"
+    return f"{lock} (made {_age(max(0, now.timestamp() - lock.lstat().st_mtime))} ago)"
 
 
 def removal_of(lock: Path) -> str:
@@ -130,12 +131,13 @@ def _remove_left(git_dir: Path, common: Path, names: Collection[str], since_ns: 
 
 
 def _rests(lock: Path, seen: os.stat_result) -> bool:
-    """Whether a lock stays what it is for as long as no program holds one: not every program is called git."""
-    while (left := seen.st_mtime + _AT_REST - time.time()) > 0:
+    """Whether a lock stays what it is for longer than any program holds one: not every program is called git."""
+    until = time.monotonic() + _AT_REST
+    while os.path.samestat(lock.lstat(), seen):
+        if (left := until - time.monotonic()) <= 0:
+            return True
         time.sleep(min(left, 0.05))
-        if not os.path.samestat(lock.lstat(), seen):
-            return False
-    return os.path.samestat(lock.lstat(), seen)
+    return False
 
 
 def _present(git_dir: Path, common: Path, names: Collection[str]) -> Iterator[Path]:

@@ -1,8 +1,8 @@
 """The repositories in which checkpoints are commits: one for each sandbox of a git checkout, in the project home."""
 
-import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
@@ -68,7 +68,7 @@ class CheckpointRepositories:
         """Let go of what is kept for one sandbox."""
         unpin(self._git, pinned.git_dir, f"{pinned.plan_id}/{pinned.folder}")
 
-    def locks(self, locations: Iterable[Path]) -> list[LeftLock]:
+    def locks(self, locations: Iterable[Path], now: datetime) -> list[LeftLock]:
         """Remove the locks that killed processes of ours left; name all others that no live git can hold."""
         found: list[LeftLock] = []
         for lender in sorted({each.resolve() for location in locations for each in _lenders_at(location)}):
@@ -80,7 +80,7 @@ class CheckpointRepositories:
             for lock in locks_in(lender):
                 with suppress(FileNotFoundError):
                     if not git_at_work((lender, lender.parent), before=lock.lstat().st_mtime):
-                        what = f"a lock of git is left: {described(lock, time.time())}"
+                        what = f"a lock of git is left: {described(lock, now)}"
                         found.append(LeftLock(what=what, remedy=removal_of(lock)))
         return found
 
