@@ -313,3 +313,115 @@ def test_while_it_is_watched(tmp_path: Path) -> None:
         project.kind.restore(sandbox, first, Watcher())
         project.kind.restore(sandbox, second, Watcher())
     assert fsck(there) == []
+
+
+def _split(there: Path) -> None:
+    run_git(there, "update-index", "--split-index")
+
+
+def _unborn(there: Path) -> None:
+    run_git(there, "symbolic-ref", "HEAD", "refs/heads/unborn")
+
+
+def _conflict(there: Path) -> None:
+    for branch, text in (("mine", "mine\n"), ("theirs", "theirs\n")):
+        run_git(there, "switch", "-q", "-c", branch, "main")
+        (there / "sub" / "file5").write_text(text)
+        run_git(there, "commit", "-q", "-am", branch)
+    run_git(there, "merge", "-q", "mine", check=False)
+
+
+@pytest.mark.parametrize("kind", [_split, _unborn, _conflict], ids=lambda each: each.__name__)
+def test_an_index_of_any_kind_after_the_sandbox_dropped_its_copies(
+    tmp_path: Path, kind: Callable[[Path], None]
+) -> None:
+    top = clean(tmp_path)
+    project = GitProject(tmp_path, top)
+    sandbox, _ = project.create()
+    there = Path(sandbox.path)
+    with project.kind.watch(sandbox, others_at_work=False):
+        kind(there)
+        checkpoint(project, sandbox)
+        assert not list((there / ".git" / "objects").rglob("*.pack"))  # nothing is copied that is pinned
+        stage(there)
+        checkpoint(project, sandbox)
+        undone_apply(top)
+        run_git(there, "gc", "-q", "--prune=now")
+        assert borrows(there, top)
+        checkpoint(project, sandbox)
+    prune(top)
+    assert run_git(there, "show", ":same") == TEXT
+    if kind is _conflict:
+        assert run_git(there, "show", ":3:sub/file5") == "mine\n"
+
+
+def test_an_index_that_git_cannot_read_names_nothing(tmp_path: Path) -> None:
+    top = clean(tmp_path)
+    project = GitProject(tmp_path, top)
+    sandbox, _ = project.create()
+    there = Path(sandbox.path)
+    with project.kind.watch(sandbox, others_at_work=False):
+        commit(there)
+        checkpoint(project, sandbox)
+        run_git(there, "gc", "-q", "--prune=now")
+        (there / ".git" / "index").write_bytes(b"DIRC\0\0\0\2\0\0\0\1")
+        assert project.kind.capture(sandbox, Watcher()).unheld == ()
+        next((there / ".git" / "objects" / "pack").glob("*.pack")).rename(there / "moved.pack")
+        (there / ".git" / "index").unlink()
+        (there / ".git" / "index").symlink_to("/nonexistent")
+        (said, *_) = project.kind.capture(sandbox, Watcher()).unheld
+        assert "missing" in said.reason
+
+
+@pytest.mark.parametrize("commits", [1, 40])
+def test_a_tree_and_many_commits_at_once(tmp_path: Path, commits: int) -> None:
+    """More commits than are read one by one; and a tree that a ref names directly."""
+    top = clean(tmp_path)
+    staged_and_unstaged(top)
+    project = GitProject(tmp_path, top)
+    sandbox, _ = project.create()
+    there = Path(sandbox.path)
+    commit(there)
+    tree = run_git(there, "rev-parse", "HEAD^{tree}").strip()
+    tip = run_git(there, "rev-parse", "HEAD").strip()
+    for number in range(commits):
+        tip = run_git(there, "commit-tree", "-p", tip, "-m", str(number), tree).strip()
+    run_git(there, "update-ref", "refs/heads/main", tip)
+    if commits == 1:
+        run_git(there, "tag", "-a", "-m", "tree", "of-tree", tree)
+        run_git(there, "update-ref", "refs/trees/one", tree)
+    assert borrows(there, top)
+    checkpoint(project, sandbox)
+    prune(top)
+    assert fsck(there) == []
+
+
+def test_a_sandbox_whose_lender_is_gone_is_captured_as_it_is(tmp_path: Path) -> None:
+    top = clean(tmp_path)
+    project = GitProject(tmp_path, top)
+    sandbox, _ = project.create()
+    there = Path(sandbox.path)
+    commit(there)
+    top.rename(tmp_path / "away")
+    assert project.kind.capture(sandbox, Watcher()).unheld == ()
+    assert project.kind.lacking(sandbox, [sandbox.base]) == {}
+
+
+def test_a_submodule_is_looked_at_too(tmp_path: Path) -> None:
+    top = submodules(tmp_path)
+    project = GitProject(tmp_path, top)
+    sandbox, _ = project.create()
+    assert project.kind.lacking(sandbox, [sandbox.base]) == {}
+    commit(Path(sandbox.path) / "lib" / "inner")
+    later = checkpoint(project, sandbox)
+    inner = top / ".git" / "modules" / "lib" / "inner"
+    commit_id = run_git(top / "lib" / "inner", "rev-parse", "HEAD").strip()
+    for pack in (inner / "objects" / "pack").glob("*"):
+        pack.unlink()
+    for folder in (inner / "objects").glob("??"):
+        for file in folder.iterdir():
+            file.unlink()
+    (damages,) = project.kind.lacking(sandbox, [sandbox.base]).values()
+    assert any(commit_id in damage.object for damage in damages)
+    (damages,) = project.kind.lacking(sandbox, [later]).values()
+    assert any(commit_id in damage.object for damage in damages)  # the parent of a commit that is there

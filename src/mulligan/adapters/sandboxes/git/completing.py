@@ -86,8 +86,7 @@ class Completing:
         wanted = reach.new_of(named.refs | named.logs)
         if named.dropped:
             wanted |= reach.staged()
-        for old, entry in named.indexes:
-            wanted |= self._indexes.added(old, entry, self._memory.object_format)
+        wanted |= self._indexes.added(named.indexes, self._memory.object_format)
         borrowed = not_own(git_dir / "objects", wanted.keys())
         present = reach.present(borrowed)
         copied = reach.not_pinned(named.refs | named.logs, present) if present else present

@@ -1,6 +1,6 @@
 """What stored indexes list, read once each."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from mulligan.adapters.sandboxes.git.index import listing_of
 from mulligan.adapters.sandboxes.git.reach import described
@@ -32,9 +32,16 @@ class IndexContents:
             del self._known[next(iter(self._known))]
         return known
 
-    def added(self, old: TreeEntry | None, new: TreeEntry | None, object_format: str) -> dict[bytes, str]:
-        """The objects that an index names under paths where another does not, each with its path."""
-        before, now = self.of(old, object_format), self.of(new, object_format)
-        came = now.items() - before.items()
-        found = {named[_MODE:].hex().encode(): path for path, named in came if not named.startswith(_GITLINK)}
-        return described(found)
+    def added(
+        self, changed: Iterable[tuple[TreeEntry | None, TreeEntry | None]], object_format: str
+    ) -> dict[bytes, str]:
+        """The objects that indexes name and did not name before, each with its path; one index can be in two files."""
+        before: set[bytes] = set()
+        now: dict[bytes, bytes] = {}
+        for old, new in changed:
+            before.update(self.of(old, object_format).values())
+            now.update((named, path) for path, named in self.of(new, object_format).items())
+        came = now.keys() - before
+        return described(
+            {named[_MODE:].hex().encode(): now[named] for named in came if not named.startswith(_GITLINK)}
+        )

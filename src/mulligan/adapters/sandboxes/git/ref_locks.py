@@ -28,6 +28,7 @@ HEAD, PACKED, SHALLOW = "HEAD.lock", "packed-refs.lock", "shallow.lock"
 _NOTE = "mulligan-{}.locks"
 _NOTES = "mulligan-*.locks"
 _AT_REST = 1.0  # seconds: longer than any program holds a lock that it is about to release
+_DYING = 1.0  # seconds
 _OURS = re.compile(r"(?:HEAD|packed-refs|shallow|refs/[^\0]+)\.lock|refs/[^\0]+/")
 
 
@@ -67,10 +68,12 @@ def clear_locks(git_dir: Path) -> tuple[Path, ...]:
     """Remove the locks that killed processes of ours left in a git directory, and their notes; gives the locks."""
     removed: list[Path] = []
     for note in git_dir.glob(_NOTES):
+        if note.is_symlink() or not os.access(note, os.R_OK):
+            continue  # not one of ours
         with suppress(FileNotFoundError, BlockingIOError):  # its maker ended just now, or lives
-            fd = os.open(note, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            fd = os.open(note, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _wait_for(fd)
                 st = os.fstat(fd)
                 if stat.S_ISREG(st.st_mode):
                     names = _names_in(os.read(fd, st.st_size))
@@ -128,6 +131,18 @@ def _remove_left(git_dir: Path, common: Path, names: Collection[str], since_ns: 
             lock.unlink()
             removed.append(lock)
     return removed
+
+
+def _wait_for(note: int) -> None:
+    """Take the lock of a note; BlockingIOError where its maker lives. A git that was killed may need a moment to end."""
+    until = time.monotonic() + _DYING
+    while True:
+        try:
+            return fcntl.flock(note, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def _rests(lock: Path, seen: os.stat_result) -> bool:
