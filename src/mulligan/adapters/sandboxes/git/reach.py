@@ -98,8 +98,8 @@ class Reach:
     def missing(self, wanted: Mapping[bytes, str], refs: Collection[bytes]) -> tuple[str, ...]:
         """In words, those objects that are nowhere; what a partial clone has not fetched is not missing."""
         lost = set[bytes]() if self._is_partial else self._absent(wanted.keys())
-        told = sorted((wanted[name] or ("a ref" if name in refs else ""), name.decode()) for name in lost)
-        return tuple(f"{name} ({needed_by})" for needed_by, name in told if needed_by)
+        needs = sorted((wanted[name] or ("a ref" if name in refs else ""), name.decode()) for name in lost)
+        return tuple(f"{name} ({needed_by})" for needed_by, name in needs if needed_by)
 
     def staged(self) -> dict[bytes, str]:
         """Objects of the index that the commit which is checked out does not have; a broken index has none."""
@@ -121,7 +121,7 @@ class Reach:
             return self._read_from(index)
         entries = (record.partition(b"\t") for record in listed.stdout.split(b"\0") if record)
         return found | described(
-            {told.split()[1]: path for told, _, path in entries if not told.startswith(GITLINK)}
+            {about.split()[1]: path for about, _, path in entries if not about.startswith(GITLINK)}
         )
 
     def _read_from(self, index: Path) -> dict[bytes, str]:

@@ -134,7 +134,7 @@ def _remove_left(git_dir: Path, common: Path, names: Collection[str], since_ns: 
 
 
 def _wait_for(note: int) -> None:
-    """Take the lock of a note; BlockingIOError where its maker lives. A git that was killed may need a moment to end."""
+    """Take the lock of a note; BlockingIOError where its maker lives. A killed git may need a moment to end."""
     until = time.monotonic() + _DYING
     while True:
         try:
