@@ -113,6 +113,25 @@ def sparse_index(base: Path) -> Path:
     return top
 
 
+def sparse_by_patterns(base: Path) -> Path:
+    top = sparse(base)
+    run_git(top, "sparse-checkout", "set", "--no-cone", "/sub/file*", "!/sub/file5", "/run.sh")
+    assert not (top / "sub" / "file5").exists()
+    return top
+
+
+def lfs_pointers(base: Path) -> Path:
+    """Attributes and pointers of LFS, as a clone has them where LFS is not installed."""
+    top = plain(base)
+    (top / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 5\n"
+    (top / "large.bin").write_text(pointer)
+    run_git(top, "add", ".gitattributes", "large.bin")
+    run_git(top, "commit", "-q", "-m", "lfs", "--", ".gitattributes", "large.bin")
+    (top / "new.bin").write_text(pointer.replace("0", "1"))
+    return top
+
+
 def filtered(base: Path) -> Path:
     """A clean and smudge filter of the user's own configuration, as LFS is one."""
     top = plain(base)
@@ -239,6 +258,23 @@ def partial(base: Path) -> Path:
     return top
 
 
+def partial_and_sparse(base: Path) -> Path:
+    """Blobs out of sight were never fetched, and the remote cannot be reached."""
+    origin = plain(base / "origin")
+    run_git(origin, "reset", "-q", "--hard")
+    (origin / "far").mkdir()
+    (origin / "far" / "file").write_text("far\n")
+    run_git(origin, "add", "-A")
+    run_git(origin, "commit", "-q", "-m", "far")
+    run_git(origin, "config", "uploadpack.allowFilter", "true")
+    top = base / "checkout"
+    run_git(base, "clone", "-q", "--filter=blob:none", "--sparse", f"file://{origin}", str(top))
+    run_git(top, "sparse-checkout", "set", "sub")
+    origin.rename(base / "out of reach")
+    (top / "sub" / "new").write_text("new\n")
+    return top
+
+
 def signing(base: Path) -> Path:
     top = plain(base)
     run_git(top, "config", "commit.gpgSign", "true")
@@ -320,8 +356,19 @@ CHECKOUTS: dict[str, Checkout] = {
     made.__name__.replace("_", " "): made
     for made in (
         *(plain, without_commit, without_anything, detached, with_stashes, merge_half_done, rebase_half_done),
-        *(sparse, sparse_index, filtered, autocrlf, linked_worktree, worktree_of_bare, submodules),
+        *(
+            sparse,
+            sparse_by_patterns,
+            sparse_index,
+            lfs_pointers,
+            filtered,
+            autocrlf,
+            linked_worktree,
+            worktree_of_bare,
+            submodules,
+        ),
         *(is_submodule, inner_repository, worktree_inside, borrowing, packed_refs, shallow, partial, signing),
+        *(sparse_by_patterns, lfs_pointers, partial_and_sparse),
         *(split_index, index_version_4, untracked_cache, intent_to_add, sha256, odd_names),
         *(git_dir_elsewhere, configured),
     )

@@ -32,13 +32,14 @@ GIT_ENVIRONMENT = {
 }
 
 
-def run_git(folder: Path, *arguments: str, check: bool = True, **environment: str) -> str:
+def run_git(folder: Path, *arguments: str, check: bool = True, stdin: str = "", **environment: str) -> str:
     """What git prints, run as a user does."""
     ended = subprocess.run(
         ["git", *arguments],
         cwd=folder,
         env={**GIT_ENVIRONMENT, **environment},
         capture_output=True,
+        input=stdin,
         text=True,
         errors="surrogateescape",
         check=False,

@@ -16,6 +16,8 @@ from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.naming import label_problem
 from mulligan.domain.plan import State
 from mulligan.domain.resource import Strategy
+from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.store_report import Damage
 from mulligan.domain.tool import CallStatus
 from mulligan.errors import PlanNotReady, RestoreFailed, TargetExists, UsageWrong
 from mulligan.ports import Database, FoundCheckpoint, Observer, SandboxKinds, SnapshotStore
@@ -101,7 +103,10 @@ class CheckpointLibrary:
                 for checkpoint in group.checkpoints
                 if found is None or found.checkpoint in (None, checkpoint)
             ]
-            hurt = self._store.verify([c.snapshot for _, c in wanted], quick=quick, observer=observer)
+            snapshots = [checkpoint.snapshot for _, checkpoint in wanted]
+            hurt = {**self._store.verify(snapshots, quick=quick, observer=observer)}
+            whole = [(group, checkpoint) for group, checkpoint in wanted if checkpoint.snapshot not in hurt]
+            hurt |= self._lacking(whole)
         damaged = tuple(
             DamagedCheckpoint(
                 checkpoint_id=checkpoint.checkpoint_id,
@@ -158,6 +163,22 @@ class CheckpointLibrary:
         return run.plan.state is State.PROCESSING or any(
             c.status is CallStatus.INTERRUPTED and not c.superseded and c.seq > since for c in calls
         )
+
+    def _lacking(
+        self, wanted: Sequence[tuple[CheckpointGroup, Checkpoint]]
+    ) -> dict[Snapshot, tuple[Damage, ...]]:
+        """What snapshots need besides the store, as long as their plans have sandboxes that can go back."""
+        found: dict[Snapshot, tuple[Damage, ...]] = {}
+        with self._database.reading() as db:
+            sandboxes = [s for p in {group.plan_id for group, _ in wanted} for s in db.sandboxes.list(p)]
+        for sandbox in sandboxes:
+            snapshots = dict.fromkeys(
+                checkpoint.snapshot
+                for group, checkpoint in wanted
+                if (group.plan_id, checkpoint.resource) == (sandbox.plan_id, sandbox.resource)
+            )
+            found |= self._kinds.of(sandbox).lacking(sandbox, snapshots)
+        return found
 
     def _still_there(self, found: FoundCheckpoint) -> CheckpointGroup:
         """The group as it is recorded now; it may have been pruned since it was found."""

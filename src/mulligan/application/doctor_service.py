@@ -152,6 +152,15 @@ class DoctorService:
             except MulliganError as exc:  # of one plan: the others are looked at all the same
                 yield _wrong("sandboxes", exc.text, exc.next_step)
                 continue
+            for checkpoint_id, damages in self._repairs.lacking(plan).items():
+                named = ", ".join(damage.object for damage in damages)
+                what = f"checkpoint {checkpoint_id} of plan {plan.plan_id} lacks git objects: {named}"
+                yield _wrong(
+                    "sandboxes",
+                    f"{what}; {damages[0].reason}",
+                    f"its files are whole: `mulligan checkpoint restore {checkpoint_id} --to DIR`; "
+                    "`git fetch` in your checkout may bring the objects back",
+                )
             if published:
                 what = f"checkpoints of plan {plan.plan_id} that were commits no more were made anew: {published}"
                 yield Finding(area="sandboxes", what=what, repaired=True, remedy="")
@@ -185,6 +194,8 @@ class DoctorService:
         for sandbox in self._ended.forget_removed():
             of = f"the sandbox of {sandbox.resource} of plan {sandbox.plan_id}"
             yield _removed(f"what was left of {of}, which is over; the sandbox itself was gone")
+        for lock in self._pins.locks():
+            yield _wrong("leftovers", lock.what, lock.remedy) if lock.remedy else _removed(lock.what)
         found = self._pins.clear()
         left_alone += found.left
         for described in found.dropped:

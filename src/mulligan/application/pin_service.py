@@ -5,7 +5,7 @@ know the plan; what lies inside of the project's folder was copied with it, and 
 """
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from mulligan.domain.placement import folder_name
 from mulligan.domain.plan import Plan
 from mulligan.domain.resource import ResourceType
 from mulligan.errors import PlanBusy
-from mulligan.ports import Database, Pinned, Pins, PlanFolders, PlanLocks
+from mulligan.ports import Clock, Database, LeftLock, Pinned, Pins, PlanFolders, PlanLocks
 
 
 class PinsFound(Struct, frozen=True, kw_only=True):
@@ -37,6 +37,7 @@ class PinService:
         repositories: PlanFolders,
         locks: PlanLocks,
         pins: Pins,
+        clock: Clock,
     ) -> None:
         """`project` is the project's folder."""
         self._project = project
@@ -44,6 +45,7 @@ class PinService:
         self._repositories = repositories
         self._locks = locks
         self._pins = pins
+        self._clock = clock
 
     def clear(self) -> PinsFound:
         """Drop the pins of plans that are over and have no sandbox; say which may be another project's."""
@@ -65,6 +67,12 @@ class PinService:
             elif self._drop(pinned):
                 dropped.append(f"{refs}, of a plan that is over and has no sandbox any more")
         return PinsFound(dropped=tuple(dropped), left=tuple(left))
+
+    def locks(self) -> Sequence[LeftLock]:
+        """Remove locks that killed processes left in the user's repositories; name those that are not ours."""
+        with self._database.reading() as db:
+            plans = db.plans.list(None)
+        return self._pins.locks(self._checkouts(plans), self._clock.now())
 
     def _drop(self, pinned: Pinned) -> bool:
         """Drop pins that no sandbox needs, while nobody works on their plan or on one above it."""

@@ -8,6 +8,7 @@ from mulligan.domain.checkpoint import CheckpointGroup
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.plan import Plan
 from mulligan.domain.resource import Sandbox
+from mulligan.domain.store_report import Damage
 from mulligan.errors import PlanBusy
 from mulligan.ports import Database, Observer, PlanLocks, Publication, SandboxKinds, SnapshotStore
 
@@ -72,6 +73,20 @@ class SandboxRepairs:
         except PlanBusy:
             return 0
         return len(names)
+
+    def lacking(self, plan: Plan) -> dict[CheckpointId, tuple[Damage, ...]]:
+        """What the plan's checkpoints need that lies outside the store and is gone."""
+        found: dict[CheckpointId, tuple[Damage, ...]] = {}
+        with self._store.hold():
+            with self._database.reading() as db:
+                groups = db.checkpoints.list(plan.plan_id, superseded=True)
+                sandboxes = db.sandboxes.list(plan.plan_id)
+            for sandbox in sandboxes:
+                checkpoints = [group.checkpoint_of(sandbox.resource) for group in groups]
+                wanted = dict.fromkeys(checkpoint.snapshot for checkpoint in checkpoints)
+                hurt = self._kinds.of(sandbox).lacking(sandbox, wanted)
+                found |= {c.checkpoint_id: hurt[c.snapshot] for c in checkpoints if c.snapshot in hurt}
+        return found
 
 
 def _publications(sandbox: Sandbox, groups: Sequence[CheckpointGroup]) -> list[Publication]:

@@ -368,6 +368,7 @@ class Services(Machinery):
                 repositories=self._repositories,
                 locks=self._locks,
                 pins=self._sandbox_kinds.repositories,
+                clock=self._clock,
             ),
         )
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mulligan.ports.children import ChildRepository
     from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
     from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
-    from mulligan.ports.places import Neighbour, Neighbours, Pinned, Pins, PlanFolders
+    from mulligan.ports.places import LeftLock, Neighbour, Neighbours, Pinned, Pins, PlanFolders
     from mulligan.ports.rows import (
         CheckpointRepository,
         CorrectionRepository,
@@ -57,6 +57,7 @@ __all__ = [
     "HistoryRepository",
     "Ids",
     "IntentRepository",
+    "LeftLock",
     "LockHolder",
     "Neighbour",
     "Neighbours",
@@ -105,7 +106,7 @@ _ROOMS = {
         "StepRepository",
         "ToolCallRepository",
     ),
-    "places": ("Neighbour", "Neighbours", "Pinned", "Pins", "PlanFolders"),
+    "places": ("LeftLock", "Neighbour", "Neighbours", "Pinned", "Pins", "PlanFolders"),
     "storage": (
         "Publication",
         "Replacement",

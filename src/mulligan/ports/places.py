@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -41,6 +42,13 @@ class Pinned(Struct, frozen=True, kw_only=True):
     folder: str  # what the resource's folder is called
 
 
+class LeftLock(Struct, frozen=True, kw_only=True):
+    """A lock file that a killed git left in a user's repository."""
+
+    what: str
+    remedy: str  # empty: it was one of ours, and is removed
+
+
 class Pins(Protocol):
     """What keeps, in repositories of the user's, the things that sandboxes borrow."""
 
@@ -50,6 +58,10 @@ class Pins(Protocol):
 
     def drop(self, pinned: Pinned) -> None:
         """Let go of what is kept for one sandbox; what is gone already is fine."""
+        ...
+
+    def locks(self, locations: Iterable[Path], now: datetime) -> Sequence[LeftLock]:
+        """Remove the locks that killed processes of ours left in these repositories; name all others that are there."""
         ...
 
 

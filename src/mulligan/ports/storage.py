@@ -246,6 +246,12 @@ class SandboxKind(Protocol):
         """Publish all of them anew, oldest first, if any cannot be found any more; gives the names they have then."""
         ...
 
+    def lacking(
+        self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
+    ) -> Mapping[Snapshot, tuple[Damage, ...]]:
+        """Give what snapshots of it need, is not in the store, and is gone: objects that a git directory borrows."""
+        ...
+
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Take back what was published of all checkpoints but those kept, after their rows are gone."""
         ...

@@ -383,3 +383,15 @@ def test_many_objects_are_written_in_several_packs(
     write(checkout.start(), plan)
     applied = checkout.apply(plan)
     assert {path: applied.head(path) for path in plan} == plan
+
+
+def test_rules_that_a_sparse_checkout_leaves_out_count(tmp_path: Path) -> None:
+    """Git reads `.gitignore` and `.gitattributes` from the index where patterns keep them out of the working tree."""
+    top = CHECKOUTS["sparse by patterns"](tmp_path)
+    assert not (top / ".gitignore").exists()
+    checkout = Checkout(tmp_path, top)
+    plan = {"sub/noise.log": "ignored\n", "sub/kept": "kept\n"}
+    write(checkout.start(), plan)
+    checkout.apply(plan)
+    assert run_git(top, "show", "--format=", "--name-only", "HEAD") == "sub/kept\n"
+    assert run_git(top, "status", "--porcelain") == ""

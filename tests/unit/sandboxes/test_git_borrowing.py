@@ -103,7 +103,12 @@ def test_what_git_says_when_it_fails_is_told(tmp_path: Path) -> None:
     with pytest.raises(GitFailed, match="not a git repository"):
         Git.within(GIT_ENVIRONMENT, tmp_path).run("rev-parse", "HEAD")
     nowhere = Tracking(
-        Git.within(GIT_ENVIRONMENT, tmp_path), tmp_path, tmp_path / "index", "sha1", lasting=True
+        Git.within(GIT_ENVIRONMENT, tmp_path),
+        tmp_path,
+        tmp_path / "index",
+        "sha1",
+        lasting=True,
+        sparse=tmp_path / "sparse-checkout",
     )
     with pytest.raises(GitFailed, match="without an answer"):
         nowhere.judge([b"file"])

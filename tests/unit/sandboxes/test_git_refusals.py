@@ -72,3 +72,33 @@ def test_without_git_it_says_so(tmp_path: Path) -> None:
     project = GitProject(tmp_path, plain(tmp_path), environment={"PATH": str(tmp_path)})
     with pytest.raises(SystemFailed, match="no such program"):
         project.kind.check(project.order().resource, project.top)
+
+
+@pytest.mark.parametrize(
+    ("key", "command"), [("process", "no-such-lfs filter-process"), ("clean", "git no-such-lfs clean -- %f")]
+)
+def test_a_required_filter_that_is_not_installed_is_named(
+    project: GitProject, key: str, command: str
+) -> None:
+    run_git(project.top, "config", f"filter.lfs.{key}", command)
+    run_git(project.top, "config", "filter.lfs.required", "true")
+    project.create()  # no file needs it
+    project.kind.remove(project.create()[0])
+    (project.top / ".gitattributes").write_text("sub/file5 filter=lfs\n")
+    error = refusal(project, project.top)
+    assert "sub/file5" in error.text
+    assert command in error.text
+    assert "install it" in error.next_step
+    if key == "clean":
+        run_git(project.top, "config", "filter.lfs.required", "false")
+        project.create()  # git takes the file as it is
+
+
+@pytest.mark.parametrize(
+    "command", ["sed s/a/b/", "exec cat", "$HOME/x || cat", "./run.sh", "X=1 cat", "'", "git hash-object"]
+)
+def test_a_required_filter_that_can_be_run_is_run(project: GitProject, command: str) -> None:
+    run_git(project.top, "config", "filter.lfs.clean", command)
+    run_git(project.top, "config", "filter.lfs.required", "true")
+    (project.top / ".gitattributes").write_text("sub/file5 filter=lfs\n")
+    project.kind.check(project.order().resource, project.top)

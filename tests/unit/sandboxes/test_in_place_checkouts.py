@@ -283,3 +283,25 @@ def test_a_git_directory_that_a_step_replaced_comes_back(committed: Path) -> Non
         sandbox = Path(status.sandboxes[0].path)
         assert run_git(sandbox, "status", "--porcelain") == run_git(committed, "status", "--porcelain")
         project_in(committed).cancel(str(status.plan_id))
+
+
+def test_a_branch_that_the_plan_switched_to_goes_back_after_a_prune(tmp_path: Path) -> None:
+    """The branch that HEAD is moved away from goes back too, so its commit must be kept."""
+    top = tmp_path / "project"
+    top.mkdir()
+    _committed(top)
+    run_git(top, "switch", "-q", "-c", "topic")
+    (top / "file").write_text("on topic\n")
+    run_git(top, "commit", "-q", "-am", "topic")
+    topic = run_git(top, "rev-parse", "topic")
+    run_git(top, "switch", "-q", "main")
+    _execute(
+        top,
+        "git switch -q topic; git update-ref refs/heads/topic main; git read-tree main; rm -f .git/ORIG_HEAD",
+    )
+    run_git(top, "reflog", "expire", "--expire=now", "--all")
+    run_git(top, "gc", "-q", "--prune=now")
+    project_in(top).rollback("p", "first")
+    assert run_git(top, "rev-parse", "topic") == topic
+    assert run_git(top, "show", "topic:file") == "on topic\n"
+    assert run_git(top, "symbolic-ref", "HEAD") == "refs/heads/main\n"

@@ -1,12 +1,13 @@
 """What sandboxes have in common whose checkpoints only the store knows, and that nobody but the plan works in."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Sandbox
 from mulligan.domain.snapshot import Root, Snapshot
+from mulligan.domain.store_report import Damage
 from mulligan.ports import Observer, Publication
 
 
@@ -26,6 +27,12 @@ class Private:
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
         """Nothing was published."""
+        return {}
+
+    def lacking(
+        self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
+    ) -> Mapping[Snapshot, tuple[Damage, ...]]:
+        """Nothing: the store has all of it."""
         return {}
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:

@@ -15,6 +15,7 @@ from mulligan.adapters.sandboxes.git.configuration import as_text, for_checkpoin
 from mulligan.adapters.sandboxes.git.packs import OURS, Objects, remove_pack, write_durably
 from mulligan.adapters.sandboxes.git.pins import pinned_trees
 from mulligan.adapters.sandboxes.git.private import borrow, write
+from mulligan.adapters.sandboxes.git.ref_locks import HEAD, PACKED, SHALLOW, noting
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.boundaries import act
 from mulligan.domain.ids import CheckpointId
@@ -24,6 +25,7 @@ CHECKPOINTS = "refs/checkpoints"
 _MEMORY = "mulligan.json"
 _SMALL_PACK = 8 << 20
 _MANY_PACKS = 32
+_LOCKS = (HEAD, PACKED, SHALLOW, f"{CHECKPOINTS}/")
 _DURABLE = ("-c", "core.fsync=all")
 _ALONE = ("-c", "pack.compression=1", "pack-objects", "-q", "--window=0", "--no-reuse-delta")
 _WORTH_COLLECTING = 1 << 20  # bytes that were added since the last time, at least
@@ -150,8 +152,8 @@ class BareRepository:
         known = set(_lines(self.path / "shallow"))
         # Commits that go may be cut off themselves, from some that went before: as long as they are there.
         self._cut_off(known | cut)
-        with act("git.retire"):
-            self.git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
+        with noting(self.git, self.path, _LOCKS) as noted, act("git.retire"):
+            noted.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
         if not known <= staying.keys():
             self._cut_off((known & staying.keys()) | cut)
         memory, size = self.memory, self._size()
@@ -184,7 +186,8 @@ class BareRepository:
         for pack in old - {folder / f"pack-{made}.pack"}:
             for file in (pack.with_suffix(".idx"), *folder.glob(f"{pack.stem}.*")):
                 file.unlink(missing_ok=True)
-        self.git.run("prune", "--expire=now")
+        with noting(self.git, self.path, _LOCKS) as noted:
+            noted.run("prune", "--expire=now")
 
     def _cut_off(self, commits: Collection[str]) -> None:
         """Let these have no parents for whoever reads the repository."""

@@ -44,7 +44,8 @@ def begin(git: Git, repository: Repository, top: Path, index: Path) -> Beginning
     _set_entries(there, dict.fromkeys(unmerged, (0, null)))
     staged = there.run("write-tree", "--missing-ok").decode().strip()
     changed = there.run("diff-files", "--name-only", "-z", "--ignore-submodules=all").split(b"\0")
-    tracking = Tracking(git, top, index, repository.object_format, lasting=False)
+    sparse = repository.git_dir / "info" / "sparse-checkout"
+    tracking = Tracking(git, top, index, repository.object_format, lasting=False, sparse=sparse)
     untracked = tracking.untracked(ignored=False)
     inner = [path.rstrip(b"/") for path in untracked if path.endswith(b"/")]
     paths = {*changed, *unmerged, *untracked} - {b""} - {path for path in untracked if path.endswith(b"/")}

@@ -34,7 +34,8 @@ class Cleaning:
         self._store = store
         self._folder = folder
         self._there = git.on(folder, GIT_WORK_TREE=folder, GIT_INDEX_FILE=index)
-        self._tracking = Tracking(git, folder, index, repository.object_format, lasting=True)
+        sparse = repository.git_dir / "info" / "sparse-checkout"
+        self._tracking = Tracking(git, folder, index, repository.object_format, lasting=True, sparse=sparse)
         self._pack_folder = repository.objects / "pack"
         self.objects = Objects(repository.object_format)
         self._sources: dict[bytes, StoredContent | bytes] = {}  # of blobs: where their bytes are, or these

@@ -1,6 +1,8 @@
 """Calling git so that it runs nobody's code but its own, and the filters that the user's configuration names."""
 
 import os
+import re
+import shlex
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -41,6 +43,7 @@ _SETTINGS = (
     "protocol.allow=never",
     "advice.detachedHead=false",
 )
+_LOCKED = re.compile(r"'([^']+\.lock)': File exists")
 ARGUMENTS = tuple(word for setting in _SETTINGS for word in ("-c", setting))
 
 
@@ -59,6 +62,7 @@ class Git(Struct, frozen=True):
 
     environment: Mapping[str, str]
     folder: Path  # where it is run
+    held: tuple[int, ...] = ()  # files that stay open, and so locked, for as long as it runs
 
     @staticmethod
     def within(callers: Mapping[str, str], folder: Path) -> "Git":
@@ -68,14 +72,18 @@ class Git(Struct, frozen=True):
 
     def on(self, folder: Path, **redirections: Path | str) -> "Git":
         """The same git elsewhere, with these variables: GIT_DIR=… and the like."""
-        return Git({**self.environment, **{k: str(v) for k, v in redirections.items()}}, folder)
+        return Git({**self.environment, **{k: str(v) for k, v in redirections.items()}}, folder, self.held)
+
+    def holding(self, file: int) -> "Git":
+        """The same git, which keeps a file open while it runs."""
+        return Git(self.environment, self.folder, (*self.held, file))
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """What the command prints; GitFailed with what it says if it fails."""
         ended = self.attempt(*arguments, stdin=stdin)
         if ended.returncode != 0:
             said = os.fsdecode(ended.stderr).strip() or f"git {arguments[0]} ended with {ended.returncode}"
-            raise GitFailed(path=str(self.folder), reason=said)
+            raise GitFailed(path=str(self.folder), reason=said, hint=_about_lock(said))
         return ended.stdout
 
     def attempt(self, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -87,6 +95,7 @@ class Git(Struct, frozen=True):
                 capture_output=True,
                 cwd=self.folder,
                 env=dict(self.environment),
+                pass_fds=self.held,
                 check=False,
             )
         except FileNotFoundError as exc:
@@ -106,3 +115,15 @@ class Git(Struct, frozen=True):
             cwd=self.folder,
             env=dict(self.environment),
         )
+
+
+def _about_lock(said: str) -> str:
+    """What to do where git could not take a lock, because the file is there already."""
+    found = _LOCKED.search(said)
+    if found is None:
+        return ""
+    lock = found[1]
+    return (
+        "another git command is at work there, or was killed and left its lock: let it finish; "
+        f"if none is running: `rm {shlex.quote(lock)}`; then try again (`mulligan doctor` lists such locks)"
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.bare import CHECKPOINTS, BareRepository
-from mulligan.adapters.sandboxes.git.index import paths_in
+from mulligan.adapters.sandboxes.git.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.packs import Objects
 from mulligan.adapters.sandboxes.git.standing import Kind, head_of, standing
 from mulligan.adapters.sandboxes.git.tracked import Tracking
@@ -29,7 +29,14 @@ class Commits:
     """Writes the commits of one sandbox; git's answers are kept while it is open."""
 
     def __init__(
-        self, bare: BareRepository, sandbox: Sandbox, store: SnapshotStore, *, index: Path, rules: Path
+        self,
+        bare: BareRepository,
+        sandbox: Sandbox,
+        store: SnapshotStore,
+        indexes: IndexContents,
+        *,
+        index: Path,
+        rules: Path,
     ) -> None:
         """The sandbox holds what the snapshot holds whose commit is asked for.
 
@@ -38,14 +45,17 @@ class Commits:
         self._bare = bare
         self._sandbox = sandbox
         self._store = store
+        self._indexes = indexes
         self._top = Path(sandbox.path)
         self._rules = rules
         self._memory = bare.memory
         self._objects = Objects(self._memory.object_format)
         self._trees = Trees(bare.git, self._objects)
-        self._tracking = Tracking(bare.git, self._top, index, self._memory.object_format, lasting=True)
+        sparse = index.with_name("info") / "sparse-checkout"
+        self._tracking = Tracking(
+            bare.git, self._top, index, self._memory.object_format, lasting=True, sparse=sparse
+        )
         self._known: dict[str, bytes] = {}  # commits -> trees
-        self._indexes: dict[StoredContent, frozenset[bytes]] = {}  # paths in the last two
         self._written = 0
 
     def close(self) -> None:
@@ -168,18 +178,10 @@ class Commits:
         changed = [d for d in self._difference(old, new, 1) if d.path == "index"]
         if not changed:
             return set(), set()
-        before, now = (self._index_paths(entry) for entry in (changed[0].old, changed[0].new))
-        left = sorted(before - now)
-        return {*(now - before)}, self._tracking.judge(left).ignored
-
-    def _index_paths(self, entry: TreeEntry | None) -> frozenset[bytes]:
-        if entry is None or entry.content is None:
-            return frozenset()
-        known = self._indexes.get(entry.content)
-        if known is None:
-            known = paths_in(self._store.read(entry.content), self._memory.object_format)
-            self._indexes = {**dict(list(self._indexes.items())[-1:]), entry.content: known}
-        return known
+        entries = (changed[0].old, changed[0].new)
+        before, now = (self._indexes.of(entry, self._memory.object_format).keys() for entry in entries)
+        came, left = ({path.partition(b"\0")[0] for path in paths} for paths in (now - before, before - now))
+        return came - left, self._tracking.judge(sorted(left - came)).ignored
 
     def _difference(self, old: Snapshot, new: Snapshot, root: int) -> Sequence[TreeDifference]:
         if len(old.roots) <= root or len(new.roots) <= root or old.roots[root].id == new.roots[root].id:

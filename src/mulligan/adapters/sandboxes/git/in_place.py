@@ -5,7 +5,7 @@ index. The rest of the git directory is the user's: commits, other branches, sta
 plan makes stay when it goes back.
 """
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +19,8 @@ from mulligan.adapters.sandboxes.git.applying import Applying, refuse_included
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits
+from mulligan.adapters.sandboxes.git.filters import missing_filter
+from mulligan.adapters.sandboxes.git.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.left_behind import left_behind
 from mulligan.adapters.sandboxes.git.making import Making
 from mulligan.adapters.sandboxes.git.pins import pin_head, pinned_trees
@@ -35,7 +37,7 @@ from mulligan.adapters.sandboxes.git.publishing import Publishing
 from mulligan.adapters.sandboxes.git.readiness import refuse_unready
 from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories, pins_of
 from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
-from mulligan.adapters.sandboxes.git.standings import Standings
+from mulligan.adapters.sandboxes.git.standings import Standings, commits_lacking
 from mulligan.adapters.sandboxes.git.starting import commit_start, make_anew
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.removal import remove_tree
@@ -44,7 +46,7 @@ from mulligan.domain.ids import CheckpointId
 from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.store_report import Capture, PathChange, Survey
+from mulligan.domain.store_report import Capture, Damage, PathChange, Survey
 from mulligan.domain.tree_difference import changed_by_others
 from mulligan.errors import ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable
 from mulligan.ports import (
@@ -85,7 +87,11 @@ class InPlaceCheckouts(InPlaceFolders):
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what is no git checkout, or one that no plan may work on."""
         super().check(resource, location)
-        self._opened(resource.name, location.resolve())
+        repository = self._opened(resource.name, location.resolve())
+        if (why := missing_filter(self._git, repository)) is not None:
+            raise ResourceUnsuitable(
+                resource=resource.name, path=str(location), reason=why.reason, hint=why.hint
+            )
 
     def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
         """Count what a checkpoint would hold."""
@@ -150,6 +156,7 @@ class InPlaceCheckouts(InPlaceFolders):
                 self._bare(sandbox),
                 sandbox,
                 self._store,
+                IndexContents(self._store),
                 index=repository.git_dir / "index",
                 rules=_rules(repository),
             )
@@ -164,6 +171,16 @@ class InPlaceCheckouts(InPlaceFolders):
         """Make all commits anew if one of them is lost."""
         publishing = self._publishing(sandbox)
         return publishing.republish(publications, lambda: self._repository_of(sandbox), _rules)
+
+    def lacking(
+        self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
+    ) -> Mapping[Snapshot, tuple[Damage, ...]]:
+        """Give the commits that going back needs and that the repository has no longer."""
+        asked = [snapshot for snapshot in snapshots if len(snapshot.roots) > 1]
+        found = open_repository(self._git, Path(sandbox.path))
+        if isinstance(found, Unsuited):
+            return dict.fromkeys(asked, (Damage(sandbox.path, found.reason),))
+        return commits_lacking(self._git, self._store, found, asked)
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Drop the commits of all checkpoints but those kept."""

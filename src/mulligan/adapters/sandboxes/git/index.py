@@ -4,7 +4,7 @@ import hashlib
 import os
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -137,13 +137,56 @@ class IndexFile:
 
 def paths_in(data: bytes, object_format: str) -> frozenset[bytes]:
     """The paths of an index; of one that cannot be read, as an agent may leave it, none."""
+    return paths_of(listing_of(data, object_format))
+
+
+def paths_of(listing: Mapping[bytes, bytes]) -> frozenset[bytes]:
+    """The paths in a listing of an index."""
+    return frozenset(path.partition(b"\0")[0] for path in listing)
+
+
+def listing_of(data: bytes, object_format: str) -> dict[bytes, bytes]:
+    """The entries of an index: paths, each with mode and object; of one that cannot be read none.
+
+    Where a path has several versions, each has a NUL and its stage after the path; what replaces an entry of a
+    shared index has no path, and a NUL and a number instead.
+    """
     try:
-        return frozenset(entry.path for entry in IndexFile(data, object_format).entries())
+        return _listing(data, 32 if object_format == "sha256" else 20)
     except (IndexError, ValueError, struct.error):
-        return frozenset()
+        return {}
 
 
-def _varint(data: bytearray, at: int) -> tuple[int, int]:
+def _listing(data: bytes, id_size: int) -> dict[bytes, bytes]:
+    """Read the entries, in one loop: an index may have a hundred thousand."""
+    _, version, count = _HEADER.unpack_from(data)
+    found: dict[bytes, bytes] = {}
+    at, path = _HEADER.size, b""
+    flags_at = _STAT.size + id_size
+    limit = len(data) - id_size - flags_at - 2
+    for _ in range(count):
+        if at > limit:
+            raise ValueError("the index is cut off")
+        high, low = data[at + flags_at], data[at + flags_at + 1]
+        name_at = at + flags_at + (4 if high & 0x40 else 2)
+        named = data[at + 24 : at + 28] + data[at + 40 : at + flags_at]
+        if version >= 4:
+            strip, name_at = _varint(data, name_at)
+            end = data.index(0, name_at)
+            path = path[: len(path) - strip] + data[name_at:end]
+            at = end + 1
+        else:
+            end = name_at + ((high & 0x0F) << 8 | low)
+            if end - name_at == _NAME:
+                end = data.index(0, end)
+            path = data[name_at:end]
+            at += (end - at + 8) // 8 * 8
+        stage = high & 0x30
+        found[b"%s\0%d" % (path, stage >> 4 or at) if stage or not path else path] = named
+    return found
+
+
+def _varint(data: bytes | bytearray, at: int) -> tuple[int, int]:
     """Git's offset encoding, as in packs: the value and where it ends."""
     value = data[at] & 0x7F
     while data[at] & 0x80:

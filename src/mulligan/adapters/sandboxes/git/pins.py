@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.private import PINS, Copy
+from mulligan.adapters.sandboxes.git.ref_locks import PACKED, noting
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.boundaries import act
 
@@ -25,18 +26,22 @@ def pin(git: Git, copy: Copy, prefix: str) -> None:
     known = there.run("cat-file", "--batch-check=%(objectname)", stdin=b"".join(t + b"\n" for t in found))
     tips = sorted({line for line in known.split(b"\n") if _ID.fullmatch(line)})
     commands = [f"update {PINS}/{prefix}/{os.fsdecode(tip)} {os.fsdecode(tip)}\n" for tip in tips]
-    with act("pin.set"):
-        there.run("update-ref", "--stdin", stdin="".join(commands).encode())
+    _set_pins(there, copy.repository.git_dir, prefix, "".join(commands))
 
 
-def pin_head(git: Git, repository: Repository, prefix: str) -> str | None:
-    """Keep the commit that is checked out, and give it; None: there is none yet."""
+def pin_head(git: Git, repository: Repository, prefix: str) -> None:
+    """Keep the commit that is checked out, and those of all branches: going back may move any of them."""
     there = _in(git, repository.git_dir)
     head = there.attempt("rev-parse", "--verify", "-q", "HEAD^{commit}").stdout.decode().strip()
-    if head:
-        with act("pin.set"):
-            there.run("update-ref", f"{PINS}/{prefix}/{head}", head)
-    return head or None
+    listed = there.run(
+        "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", f"{PINS}/{prefix}/"
+    )
+    named = [line.split(" ", 1) for line in os.fsdecode(listed).splitlines()]
+    wanted = {name for name, ref in named if ref.startswith("refs/heads/")} | ({head} - {""})
+    new = sorted(wanted - {name for name, ref in named if ref.startswith(f"{PINS}/")})
+    if new:
+        commands = "".join(f"update {PINS}/{prefix}/{name} {name}\n" for name in new)
+        _set_pins(there, repository.git_dir, prefix, commands)
 
 
 def pinned_trees(git: Git, git_dir: Path, prefix: str) -> tuple[str, ...]:
@@ -53,8 +58,7 @@ def copy_pins(git: Git, git_dir: Path, old: str, new: str) -> None:
     there = _in(git, git_dir)
     tips = _pins_in(git, git_dir, old)
     commands = "".join(f"update {PINS}/{new}/{tip} {tip}\n" for tip in tips)
-    with act("pin.set"):
-        there.run("update-ref", "--stdin", stdin=commands.encode())
+    _set_pins(there, git_dir, new, commands)
 
 
 def unpin(git: Git, git_dir: Path, prefix: str) -> None:
@@ -65,8 +69,8 @@ def unpin(git: Git, git_dir: Path, prefix: str) -> None:
     listed = there.run("for-each-ref", "--format=%(refname)", f"{PINS}/{prefix}/")
     if listed:
         commands = b"".join(b"delete %s\n" % ref for ref in listed.splitlines())
-        with act("pin.drop"):
-            there.run("update-ref", "--stdin", stdin=commands)
+        with noting(there, git_dir, _locks_of(prefix)) as noted, act("pin.drop"):
+            noted.run("update-ref", "--stdin", stdin=commands)
     folder = common_dir_of(git, git_dir) / PINS / prefix
     for each in (folder, *folder.parents[:2]):  # git leaves these empty; another plan's pins keep theirs
         with suppress(OSError):
@@ -83,6 +87,15 @@ def common_dir_of(git: Git, git_dir: Path) -> Path:
     """Where the refs are that this git directory has in common with others."""
     told = _in(git, git_dir).run("rev-parse", "--path-format=absolute", "--git-common-dir")
     return Path(os.fsdecode(told.rstrip(b"\n")))
+
+
+def _set_pins(there: Git, git_dir: Path, prefix: str, commands: str) -> None:
+    with noting(there, git_dir, _locks_of(prefix)) as noted, act("pin.set"):
+        noted.run("update-ref", "--stdin", stdin=commands.encode())
+
+
+def _locks_of(prefix: str) -> tuple[str, ...]:
+    return (PACKED, f"{PINS}/{prefix}/")
 
 
 def _pins_in(git: Git, git_dir: Path, prefix: str) -> list[str]:

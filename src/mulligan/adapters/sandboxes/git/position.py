@@ -9,6 +9,7 @@ from pathlib import Path
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.index_entries import same_entries
 from mulligan.adapters.sandboxes.git.index_lock import index_locked
+from mulligan.adapters.sandboxes.git.ref_locks import HEAD, PACKED, noting
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.staged import keep_staged
 from mulligan.boundaries import act
@@ -138,8 +139,12 @@ class Position:
         unborn = self._seen[1] is None
         logs = (self._repository.git_dir / "logs" / "HEAD").exists() or unborn
         logging = ("-c", f"core.logAllRefUpdates={'true' if logs else 'false'}")
-        with act("position.move"):
-            self._there.run("-c", "core.fsync=all", *logging, *words, stdin=stdin)
+        locks = (HEAD, PACKED, *(f"{word}.lock" for word in words if word.startswith("refs/")))
+        with (
+            noting(self._there, self._repository.git_dir, locks, durable=True) as there,
+            act("position.move"),
+        ):
+            there.run("-c", "core.fsync=all", *logging, *words, stdin=stdin)
 
     def _branch(self) -> tuple[str | None, str | None]:
         asked = self._there.attempt("symbolic-ref", "-q", "HEAD")

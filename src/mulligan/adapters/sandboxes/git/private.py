@@ -217,7 +217,7 @@ def _copy_folder(
             (target / folder).mkdir(exist_ok=True)
             for entry in entries:
                 path = os.path.join(folder, entry.name)
-                if path in left or entry.name.endswith(".lock"):
+                if path in left or entry.name.endswith((".lock", ".locks")):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(path)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits
+from mulligan.adapters.sandboxes.git.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.pins import pinned_trees
 from mulligan.adapters.sandboxes.git.private import git_dirs_under
 from mulligan.adapters.sandboxes.git.repositories import pins_of
@@ -51,6 +52,7 @@ class Rebuilding:
     def publish_all(self, publications: Sequence[Publication], rules: Path | None) -> dict[CheckpointId, str]:
         """Commit checkpoints in their order; gives the commits. `rules` None: those of each snapshot."""
         made: dict[CheckpointId, Checkpoint] = {}
+        indexes = IndexContents(self._store)
         for each in publications:
             checkpoint = each.checkpoint
             self._stand(checkpoint.snapshot)
@@ -58,6 +60,7 @@ class Rebuilding:
                 self._bare,
                 replace(self._sandbox, path=str(self._files.path)),
                 self._store,
+                indexes,
                 index=self._own.path / "index",
                 rules=rules or self._own.path / "info",
             )

@@ -1,17 +1,22 @@
 """The repositories in which checkpoints are commits: one for each sandbox of a git checkout, in the project home."""
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.git_processes import git_at_work
+from mulligan.adapters.sandboxes.git.index_lock import clear_abandoned
 from mulligan.adapters.sandboxes.git.pins import common_dir_of, prefixes_in, unpin
 from mulligan.adapters.sandboxes.git.private import git_dirs_under, named_git_dir
+from mulligan.adapters.sandboxes.git.ref_locks import clear_locks, described, locks_in, removal_of
 from mulligan.domain.ids import CheckpointId, PlanId
 from mulligan.domain.placement import folder_name
 from mulligan.domain.resource import Sandbox
-from mulligan.ports import Pinned
+from mulligan.ports import LeftLock, Pinned
 
 
 class CheckpointRepositories:
@@ -62,6 +67,22 @@ class CheckpointRepositories:
     def drop(self, pinned: Pinned) -> None:
         """Let go of what is kept for one sandbox."""
         unpin(self._git, pinned.git_dir, f"{pinned.plan_id}/{pinned.folder}")
+
+    def locks(self, locations: Iterable[Path], now: datetime) -> list[LeftLock]:
+        """Remove the locks that killed processes of ours left; name all others that no live git can hold."""
+        found: list[LeftLock] = []
+        for lender in sorted({each.resolve() for location in locations for each in _lenders_at(location)}):
+            clear_abandoned(lender / "index")
+            found += [
+                LeftLock(what=f"{lock}, which a killed git had left", remedy="")
+                for lock in clear_locks(lender)
+            ]
+            for lock in locks_in(lender):
+                with suppress(FileNotFoundError):
+                    if not git_at_work((lender, lender.parent), before=lock.lstat().st_mtime):
+                        what = f"a lock of git is left: {described(lock, now)}"
+                        found.append(LeftLock(what=what, remedy=removal_of(lock)))
+        return found
 
 
 def _lenders_at(location: Path) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.index_lock import clear_abandoned
+from mulligan.adapters.sandboxes.git.ref_locks import clear_locks
 
 _QUESTIONS = (
     "--path-format=absolute",
@@ -60,7 +61,7 @@ class Repository(Struct, frozen=True, kw_only=True):
 
     def object_folders(self) -> tuple[Path, ...]:
         """Its objects and what they borrow from: git follows relative names one level deep only."""
-        return tuple(dict.fromkeys(_with_alternates(self.objects, depth=0)))
+        return tuple(dict.fromkeys(with_alternates(self.objects, depth=0)))
 
 
 def open_repository(git: Git, top: Path) -> Repository | Unsuited:
@@ -80,6 +81,7 @@ def open_repository(git: Git, top: Path) -> Repository | Unsuited:
         top=top, git_dir=Path(git_dir), common_dir=Path(common_dir), object_format=object_format
     )
     clear_abandoned(found.git_dir / "index")
+    clear_locks(found.git_dir)
     if (found.git_dir / "index.lock").exists():
         return Unsuited(
             f"another git command is at work in it, or died: {found.git_dir / 'index.lock'} exists",
@@ -126,14 +128,21 @@ def _reftable() -> Unsuited:
     )
 
 
-def _with_alternates(objects: Path, *, depth: int) -> Iterator[Path]:
+def with_alternates(objects: Path, *, depth: int) -> Iterator[Path]:
+    """A folder of objects, and those that it borrows from, directly or through others."""
     yield objects
+    if depth <= 5:
+        for each in alternates_of(objects):
+            yield from with_alternates(each.resolve(), depth=depth + 1)
+
+
+def alternates_of(objects: Path) -> Iterator[Path]:
+    """The folders that a folder of objects borrows from."""
     listed = objects / "info" / "alternates"
-    if depth > 5 or not listed.is_file():
-        return
-    for line in os.fsdecode(listed.read_bytes()).splitlines():
-        if line and not line.startswith("#"):
-            yield from _with_alternates((objects / unquoted(line)).resolve(), depth=depth + 1)
+    if listed.is_file():
+        for line in os.fsdecode(listed.read_bytes()).splitlines():
+            if line and not line.startswith("#"):
+                yield objects / unquoted(line)
 
 
 def unquoted(line: str) -> str:
@@ -148,7 +157,10 @@ def unquoted(line: str) -> str:
 def quoted(path: Path) -> str:
     """A path for a list of alternates."""
     text = str(path)
-    if not text.startswith(('"', "#")) and "\n" not in text:
-        return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return quoted_always(path) if text.startswith(('"', "#")) or "\n" in text else text
+
+
+def quoted_always(path: Path) -> str:
+    """A path for a variable that lists alternates, in which a colon would end it."""
+    escaped = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

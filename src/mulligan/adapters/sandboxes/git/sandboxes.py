@@ -1,7 +1,7 @@
 """Sandboxes of git checkouts: a working tree that looks as the user's does, with a git directory of its own."""
 
 import os
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -13,16 +13,19 @@ from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.commits import Commits
+from mulligan.adapters.sandboxes.git.filters import missing_filter
+from mulligan.adapters.sandboxes.git.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.making import Making, make_fork
 from mulligan.adapters.sandboxes.git.publishing import Publishing
 from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories, pins_of
 from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
+from mulligan.adapters.sandboxes.git.whole import WholeCaptures
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoint import Checkpoint
 from mulligan.domain.ids import CheckpointId
 from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
+from mulligan.domain.store_report import Capture, ChangeAction, Damage, PathChange, Survey, Unheld
 from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import Observer, Publication, SandboxOrder, SnapshotStore, WorkingTree
 
@@ -52,10 +55,14 @@ class GitSandboxes(DirectorySandboxes):
         self._repositories = CheckpointRepositories(git=self._git, home=git_home)
         self._watched: list[str] = []  # paths of sandboxes
         self._open: dict[str, Commits] = {}  # by the path of the sandbox, while it is watched
+        self._indexes = IndexContents(store)
+        self._whole = WholeCaptures(self._git, store, self._indexes)
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what is no git checkout, or one that cannot be copied, or that no plan may work on."""
         repository = self._repository(resource, location)
+        if (unsuited := missing_filter(self._git, repository)) is not None:
+            raise _unsuitable(resource.name, location, unsuited)
         if resource.from_revision is not None:
             self._commit_of(resource, repository, resource.from_revision)
 
@@ -134,6 +141,7 @@ class GitSandboxes(DirectorySandboxes):
                 self._watched.remove(sandbox.path)
                 if sandbox.path in self._open:
                     self._open.pop(sandbox.path).close()
+                self._whole.forget(sandbox)
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy and its git directory durably."""
@@ -143,7 +151,11 @@ class GitSandboxes(DirectorySandboxes):
             gone = Unheld(_GIT, "it is no folder any more; going back removes what is there")
             return replace(files, unheld=(*files.unheld, gone))
         there = (Path(sandbox.path) / _GIT).exists()
-        return _joined(files, self._store.capture(_git_directory(sandbox), observer) if there else None)
+        if not there:
+            return files
+        bare, tree = self._repository_of(sandbox), _git_directory(sandbox)
+        lasting = sandbox.path in self._watched
+        return _joined(files, self._whole.capture(sandbox, bare, tree, observer, lasting=lasting))
 
     def publish(
         self,
@@ -162,6 +174,15 @@ class GitSandboxes(DirectorySandboxes):
         """Make all commits anew if one of them is lost."""
         publishing = self._publishing(sandbox)
         return publishing.republish(publications, lambda: self._lender(sandbox), lambda _: None)
+
+    def lacking(
+        self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
+    ) -> Mapping[Snapshot, tuple[Damage, ...]]:
+        """Give the objects that git directories need and that nothing holds any longer."""
+        asked = [snapshot for snapshot in snapshots if len(snapshot.roots) > 1]
+        roots = dict.fromkeys(snapshot.roots[1] for snapshot in asked)
+        found = self._whole.lacking(self._repository_of(sandbox), roots, sandbox.location)
+        return {each: found[each.roots[1]] for each in asked if each.roots[1] in found}
 
     def _commit(
         self,
@@ -219,6 +240,7 @@ class GitSandboxes(DirectorySandboxes):
         self._store.forget_tree(_git_directory(sandbox))
 
     def _restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
+        self._whole.forget(sandbox)
         place = Path(sandbox.path) / _GIT
         if place.is_symlink() or place.is_file() or len(snapshot.roots) == 1:
             remove_tree(place, self._home)  # a restore works in folders
@@ -256,9 +278,7 @@ class GitSandboxes(DirectorySandboxes):
     def _opened(self, resource: str, location: Path) -> Repository:
         found = open_repository(self._git, location.resolve())
         if isinstance(found, Unsuited):
-            raise ResourceUnsuitable(
-                resource=resource, path=str(location), reason=found.reason, hint=found.hint
-            )
+            raise _unsuitable(resource, location, found)
         return found
 
     def _commit_of(self, resource: Resource, repository: Repository, revision: str) -> str:
@@ -287,7 +307,11 @@ class GitSandboxes(DirectorySandboxes):
 
     def _commits(self, bare: BareRepository, sandbox: Sandbox) -> Commits:
         own = bare.path / "nothing" if _is_replaced(sandbox) else Path(sandbox.path) / _GIT
-        return Commits(bare, sandbox, self._store, index=own / "index", rules=own / "info")
+        return Commits(bare, sandbox, self._store, self._indexes, index=own / "index", rules=own / "info")
+
+
+def _unsuitable(resource: str, location: Path, why: Unsuited) -> ResourceUnsuitable:
+    return ResourceUnsuitable(resource=resource, path=str(location), reason=why.reason, hint=why.hint)
 
 
 def _files(sandbox: Sandbox) -> WorkingTree:
@@ -338,13 +362,11 @@ def _with_size_of(capture: Capture, before: Capture | None) -> Capture:
     )
 
 
-def _joined(files: Capture, git: Capture | None) -> Capture:
-    """Both captures as one; a git directory that is gone has no root."""
-    if git is None:
-        return files
+def _joined(files: Capture, git: Capture) -> Capture:
+    """Both captures as one."""
     return Capture(
         snapshot=Snapshot((*files.snapshot.roots, *git.snapshot.roots)),
         size_bytes=files.size_bytes + git.size_bytes,
         files=files.files,
-        unheld=(*files.unheld, *(Unheld(f"{_GIT}/{u.path}", u.reason) for u in git.unheld)),
+        unheld=(*files.unheld, *(Unheld(f"{_GIT}/{u.path}".rstrip("/"), u.reason) for u in git.unheld)),
     )

@@ -44,8 +44,11 @@ def head_of(top: Path, folder: bytes, object_format: str) -> str | None:
     Read as data: git itself would read the repository's configuration, which may be a stranger's.
     """
     git_dir = named_git_dir(top / os.fsdecode(folder))
-    if git_dir is None:
-        return None
+    return head_in(git_dir, object_format) if git_dir is not None else None
+
+
+def head_in(git_dir: Path, object_format: str) -> str | None:
+    """The commit that a git directory has checked out, read as data; None: it has none, or none yet."""
     digits = 64 if object_format == "sha256" else 40
     pointer = git_dir / "commondir"
     common = git_dir / _text(pointer).strip() if pointer.is_file() else git_dir

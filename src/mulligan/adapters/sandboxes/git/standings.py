@@ -5,13 +5,16 @@ HEAD and the branch it names are what their bytes are. An index is what its entr
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.index_entries import entries_in, same_entries, take_back
-from mulligan.adapters.sandboxes.git.position import stamp
+from mulligan.adapters.sandboxes.git.position import stamp, standing_in
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.domain.snapshot import Root, Snapshot
+from mulligan.domain.store_report import Damage
 from mulligan.domain.tree_difference import TreeDifference, TreeEntry
 from mulligan.ports import SnapshotStore, Unobserved, WorkingTree
 
@@ -95,3 +98,22 @@ class Standings:
         if entry is not None and entry.content is not None:
             file.write_bytes(self._store.read(entry.content))
         return file
+
+
+def commits_lacking(
+    git: Git, store: SnapshotStore, repository: Repository, snapshots: Sequence[Snapshot]
+) -> dict[Snapshot, tuple[Damage, ...]]:
+    """Give the commits that stored positions name and the repository has no longer."""
+    there = git.on(repository.top, GIT_DIR=repository.git_dir)
+    found: dict[Snapshot, tuple[Damage, ...]] = {}
+    with TemporaryDirectory(prefix="mulligan-verify-") as folder:
+        tree = WorkingTree(
+            path=Path(folder) / "position", cache_key=f"verify {folder}", excluded=frozenset(), real=False
+        )
+        for snapshot in snapshots:
+            store.restore(Snapshot(snapshot.roots[1:]), tree, Unobserved())
+            _, commit = standing_in(tree.path)
+            if commit is not None and there.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode:
+                found[snapshot] = (Damage(commit, f"the commit is no longer in {repository.git_dir}"),)
+        store.forget_tree(tree)
+    return found

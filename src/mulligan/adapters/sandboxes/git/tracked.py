@@ -16,6 +16,7 @@ from mulligan.adapters.sandboxes.git.index import paths_in
 _ATTRIBUTES = ("text", "eol", "crlf", "filter", "ident", "working-tree-encoding")
 _LINE_ENDS = frozenset({b"text", b"eol", b"crlf"})
 _OFF = frozenset({b"unspecified", b"unset"})
+_CONE = b"/*\n!/*/\n"  # how the patterns of whole folders begin
 _AT_ONCE = 8 << 10  # bytes of questions: less than any pipe holds
 
 
@@ -29,16 +30,20 @@ class Judgement(NamedTuple):
 class Tracking:
     """Answers for one working tree."""
 
-    def __init__(self, git: Git, top: Path, index: Path, object_format: str, *, lasting: bool) -> None:
-        """`git` works in the bare repository; `index` is the sandbox's; blobs that last outlast a power cut."""
+    def __init__(
+        self, git: Git, top: Path, index: Path, object_format: str, *, lasting: bool, sparse: Path
+    ) -> None:
+        """`git` works in the bare repository; `index` is the sandbox's; blobs that last outlast a power cut.
+
+        `sparse` is the file with the patterns of a sparse checkout, whether it is there or not.
+        """
         self._hash = ("-c", f"core.fsync={'loose-object' if lasting else 'none'}", "hash-object", "-w")
         self._top = top
         self._index = index
         self._git = git.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=index)
-        # Asked about tracked files too, git would look through the whole index for each of them.
-        self._ignored = Asking(self._git, "check-ignore", "--no-index", "--stdin", "-z", "-v", "-n")
         self._unindexed = self._git.on(top, GIT_INDEX_FILE=index.with_name("no-index"))
-        self._attributes = Asking(self._unindexed, "check-attr", "--stdin", "-z", *_ATTRIBUTES)
+        self._sparse = sparse
+        self._ignored, self._attributes = self._asking()
         self._object_format = object_format
         self._index_seen: object = None
         self._in_index: frozenset[bytes] = frozenset()
@@ -98,6 +103,18 @@ class Tracking:
         """Ask anew: what decides which files are ignored or filtered has changed."""
         self._ignored.close()
         self._attributes.close()
+        self._ignored, self._attributes = self._asking()
+
+    def _asking(self) -> tuple[Asking, Asking]:
+        """Git to ask about ignored files, and about attributes."""
+        # Asked about tracked files too, git would look through the whole index for each of them. But rules that a
+        # sparse checkout by patterns leaves out of the working tree are in the index alone.
+        hidden = self._sparse.is_file() and not self._sparse.read_bytes().startswith(_CONE)
+        which = () if hidden else ("--no-index",)
+        return (
+            Asking(self._git, "check-ignore", *which, "--stdin", "-z", "-v", "-n"),
+            Asking(self._git if hidden else self._unindexed, "check-attr", "--stdin", "-z", *_ATTRIBUTES),
+        )
 
     def _tracked(self) -> frozenset[bytes]:
         """The paths in the sandbox's index, read again when it has changed."""

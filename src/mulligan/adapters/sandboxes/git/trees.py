@@ -28,7 +28,7 @@ class Trees:
 
     def of_commit(self, commit: str) -> bytes:
         """The tree of a commit."""
-        ((_, kind, data),) = self._read([commit])
+        ((_, kind, data),) = self.read([commit])
         if kind != "commit":
             raise ObjectMissing(commit)
         return bytes.fromhex(data[5 : data.index(b"\n")].decode())
@@ -69,7 +69,7 @@ class Trees:
         for name in path.split(b"/"):
             if found is None or found[0] != FOLDER:
                 return None
-            found = self._entries(found[1]).get(name)
+            found = self.entries(found[1]).get(name)
         return found
 
     def leaf(self, tree: bytes | None, path: bytes) -> Leaf | None:
@@ -83,14 +83,14 @@ class Trees:
         if found is None or found[0] != FOLDER:
             return []
         below: list[bytes] = []
-        for name, (mode, _) in self._entries(found[1]).items():
+        for name, (mode, _) in self.entries(found[1]).items():
             inner = b"%s/%s" % (path, name)
             below += self.leaves_below(tree, inner) if mode == FOLDER else [inner]
         return below
 
     def blob(self, name: bytes) -> bytes:
         """The content of a blob."""
-        ((_, kind, data),) = self._read([name.hex()])
+        ((_, kind, data),) = self.read([name.hex()])
         if kind != "blob":
             raise ObjectMissing(name.hex())
         return data
@@ -111,11 +111,11 @@ class Trees:
         above = folders_above(changes)
         if tree is not None:
             self._fetch_below(tree, above - {b""})
-        opened = {b"": self._entries(tree) if tree else {}}
+        opened = {b"": self.entries(tree) if tree else {}}
         for folder in sorted(above - {b""}, key=_depth):
             parent, _, name = folder.rpartition(b"/")
             mode, id = opened[parent].get(name, (b"", b""))
-            opened[folder] = self._entries(id) if mode == FOLDER else {}
+            opened[folder] = self.entries(id) if mode == FOLDER else {}
         return opened
 
     def _fetch_below(self, tree: bytes, folders: set[bytes]) -> None:
@@ -133,7 +133,7 @@ class Trees:
                     wanted[f"{tree.hex()}:{os.fsdecode(folder)}"] = known or b""
         names = sorted(wanted)
         for start in range(0, len(names), _AT_ONCE):
-            for id, kind, data in self._read(names[start : start + _AT_ONCE]):
+            for id, kind, data in self.read(names[start : start + _AT_ONCE]):
                 if kind == "tree":
                     self._known[id] = tree_entries(data, len(id))
 
@@ -142,15 +142,16 @@ class Trees:
         self._known[name] = dict(entries)
         return name
 
-    def _entries(self, tree: bytes) -> dict[bytes, Leaf]:
+    def entries(self, tree: bytes) -> dict[bytes, Leaf]:
+        """Names in a tree, each with mode and object."""
         if tree not in self._known:
-            (found,) = self._read([tree.hex()])
+            (found,) = self.read([tree.hex()])
             if found[1] != "tree":
                 raise ObjectMissing(tree.hex())
             self._known[tree] = tree_entries(found[2], len(tree))
         return self._known[tree]
 
-    def _read(self, names: list[str]) -> list[tuple[bytes, str, bytes]]:
+    def read(self, names: list[str]) -> list[tuple[bytes, str, bytes]]:
         """Id, kind and content of objects; those that are not there have none."""
         with self._asking as answers:
             answers.send(b"".join(os.fsencode(f"{name}\n") for name in names))

@@ -1,0 +1,78 @@
+"""What a private git directory names: the objects that git starts from when it looks for what is reachable."""
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from mulligan.domain.tree_difference import TreeDifference, TreeEntry
+
+_LOGS = "logs/"
+_STASHES = "logs/refs/stash"  # all stashes but the newest are in this log only
+_STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is half done
+_DIGITS = {"sha1": 40, "sha256": 64}
+
+
+class Named(Struct, frozen=True):
+    """What changed in one git directory: the objects that it newly names, and whether all others must be looked at."""
+
+    refs: frozenset[bytes]  # by refs, HEAD, stashes and what is half done
+    logs: frozenset[bytes]  # by reflogs alone
+    indexes: tuple[tuple[TreeEntry | None, TreeEntry | None], ...]  # of those that changed: before, and now
+    dropped: bool  # objects of its own went
+
+
+def ids_in(text: bytes, object_format: str) -> set[bytes]:
+    """The names of objects in a text, but for that of none."""
+    digits = _DIGITS[object_format]
+    found = re.findall(rb"(?<![0-9a-f])[0-9a-f]{%d}(?![0-9a-f])" % digits, text)
+    return {name for name in found if name.strip(b"0")}
+
+
+def is_ref(path: str) -> bool:
+    """Whether git looks for objects in this file of a git directory, by its path inside."""
+    top, _, rest = path.partition("/")
+    if path in ("packed-refs", "AUTO_MERGE", _STASHES) or top == "refs":
+        return True
+    if top == "worktrees":
+        return is_ref(rest.partition("/")[2])
+    return (not rest and (path == "HEAD" or path.endswith("_HEAD"))) or top in _STATES
+
+
+def newly_named(
+    differences: Iterable[TreeDifference], read: Callable[[TreeEntry | None], bytes], object_format: str
+) -> Named:
+    """The objects that files of a git directory name and did not name before, by what differs in it."""
+    old: tuple[set[bytes], set[bytes]] = (set(), set())
+    new: tuple[set[bytes], set[bytes]] = (set(), set())
+    indexes: list[tuple[TreeEntry | None, TreeEntry | None]] = []
+    dropped = False
+    for difference in differences:
+        path = difference.path
+        logged = path.startswith(_LOGS) and path != _STASHES
+        if is_ref(path) or logged:
+            old[logged].update(ids_in(read(difference.old), object_format))
+            new[logged].update(ids_in(read(difference.new), object_format))
+        elif path.rpartition("/")[2] == "index" or path.startswith("sharedindex."):
+            indexes.append((difference.old, difference.new))
+        elif path.startswith("objects/") and difference.old is not None and not difference.old.is_folder:
+            dropped = True
+    return Named(
+        frozenset(new[False] - old[False]), frozenset(new[True] - old[True]), tuple(indexes), dropped
+    )
+
+
+def named_now(git_dir: Path, object_format: str) -> frozenset[bytes]:
+    """All objects that refs, HEAD, stashes and what is half done name."""
+    found: set[bytes] = set()
+    for folder, names, files in os.walk(git_dir):
+        inside = os.path.relpath(folder, git_dir)
+        if inside == ".":
+            names[:] = [name for name in names if name in ("refs", "logs", "worktrees", *_STATES)]
+        for name in files:
+            path = os.path.normpath(os.path.join(inside, name))
+            if is_ref(path) and not os.path.islink(os.path.join(folder, name)):
+                found |= ids_in(Path(folder, name).read_bytes(), object_format)
+    return frozenset(found)
