@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.application.apply_preparing import Application
+from mulligan.domain.event import Event, EventType
 from mulligan.errors import ApplyConflicted, ChangedMeanwhile, MulliganError, RestoreIncomplete
 from tests.applied import complete, files_in, write
 from tests.faults.projects import project_in
@@ -196,3 +197,20 @@ def _killed(world: World, save: Callable[[], bool], number: int, later: int) -> 
         os._exit(0)
     _, status = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(status) == 9
+
+
+def test_a_refusal_before_the_first_change_leaves_what_the_user_did_by_hand(tmp_path: Path) -> None:
+    """Files that someone copied from the sandbox are the user's, although the plan would have made the same."""
+    (tmp_path / "project").mkdir()
+    world = applying(tmp_path / "project")
+
+    def copy_by_hand(event: Event) -> None:
+        if event.type is EventType.CHECKPOINT and event.data["checkpoint_type"] == "pre_apply":
+            write(world.real, {"changed": "new\n", "made": "new\n", "kept": MINE})
+
+    with pytest.raises(ChangedMeanwhile):
+        project_in(world.folder, copy_by_hand).apply("p")
+    assert files_in(world.real)["changed"] == b"new\n"
+    assert files_in(world.real)["made"] == b"new\n"
+    assert files_in(world.real)["kept"] == MINE
+    assert project_in(world.folder).status("p").state == "complete"

@@ -347,3 +347,19 @@ def test_modes_and_attributes_of_folders_that_others_set_meanwhile_stay(tmp_path
     world.store.restore(world.target, world.tree, Setter(), world.known)
     assert world.real.stat().st_mode & 0o777 == 0o750
     assert os.getxattr(world.real, "user.mine") == b"precious"
+
+
+def test_a_folder_that_is_moved_away_meanwhile_stops_the_restore(tmp_path: Path) -> None:
+    world = _world(tmp_path)
+    (world.real / "folder").rename(world.real / "born")  # so that the restore works in a folder that is there
+    (world.real / "born" / "inside").write_text("present")
+    known = world.store.capture(world.tree, Watcher()).snapshot
+
+    class Mover(Watcher):
+        def progress(self, what: str, done: int, total: int | None) -> None:
+            if what == "folders filled" and (world.real / "born" / "inside").exists():
+                (world.real / "born").rename(tmp_path / "moved")
+
+    with pytest.raises(TreeChanged) as stopped:
+        world.store.restore(world.target, world.tree, Mover(), known)
+    assert stopped.value.facts["paths"] == str(world.real / "born")

@@ -54,6 +54,7 @@ class RealTree:
         self._placements: dict[tuple[int, str], Noted] = {}  # likewise
         self._staged: set[tuple[int, str]] = set()
         self._found: dict[tuple[int, str], Folder] = {}  # names that are replaced, removed or adjusted
+        self._works: list[Work] = []  # the folders that are worked in
         self._groups: dict[bytes, str] = {}  # hard-link group -> signature of the file that they share
 
     # --- before the first change ----------------------------------------------------------------------------
@@ -78,6 +79,7 @@ class RealTree:
         """Refuse what is not as expected, write down what is about to happen, and make that durable."""
         if self._known is not None and (foreign := foreign_paths(difference, self._known)):
             raise self._changed(foreign)
+        self._works = difference.works
         for place, folder, name in touched(difference):
             self._found[id(place), name] = folder
         for group, (place, name) in difference.kept_links.items():
@@ -267,6 +269,20 @@ class RealTree:
         changed = self._aside.changed_since()
         if changed:
             raise self._changed(self._aside.return_foreign(set(changed)))
+        if moved := [path for work in self._works if (path := self._moved(work)) is not None]:
+            raise self._changed(moved)
+
+    def _moved(self, work: Work) -> str | None:
+        """The path of a folder that was worked in and that someone moved away meanwhile; None: it is there."""
+        if work.parent is None:
+            return None
+        path = path_of(work.parent, work.name)
+        here = os.fstat(self._folders.fd(work))
+        try:
+            there = os.stat(self._tree / path, follow_symlinks=False)
+        except OSError:
+            return path
+        return None if os.path.samestat(here, there) else path
 
     # --- comparisons ----------------------------------------------------------------------------------------
 
