@@ -92,7 +92,8 @@ def unit_tests(session: nox.Session) -> None:
 @nox.session
 def sweeps(session: nox.Session) -> None:
     """Ten thousand checkpoints, ten thousand steps, ten times the examples. Takes 25 minutes; not run by default."""
-    checkpoints, examples = {"MULLIGAN_TEST_CHECKPOINTS": "10000"}, {"MULLIGAN_LONG_RUN": "10"}
+    checkpoints = {"MULLIGAN_TEST_CHECKPOINTS": "10000", "MULLIGAN_TEST_STEPS": "10000"}
+    examples = {"MULLIGAN_LONG_RUN": "10"}
     python(session, "pytest", "-s", *LONG_TESTS, "tests/sweeps", *session.posargs, env=checkpoints)
     python(
         session, "pytest", "-n", PROCESSES, *LONG_TESTS, "tests/properties", *session.posargs, env=examples

@@ -47,7 +47,8 @@ def run(folder: Path, *words: str, **variables: str) -> "subprocess.CompletedPro
     return subprocess.run(
         [sys.executable, "-m", *words],
         cwd=folder,
-        env={**around, **variables},
+        # Of its own: pytest closes the temporary folder it finds to others, and ordinary users work in that.
+        env={**around, "TMPDIR": str(folder), **variables},
         capture_output=True,
         text=True,
         timeout=90,

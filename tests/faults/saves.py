@@ -113,10 +113,10 @@ def saving(kind: str, path: Path, data: bytes) -> Callable[[], bool]:
     return save
 
 
-def chosen(trials: Iterable[T]) -> list[T]:
-    """A seeded sample, the same in each run; of as many as MULLIGAN_TEST_SAVES says."""
+def chosen(trials: Iterable[T], share: int = 1) -> list[T]:
+    """A seeded sample, the same in each run; of as many as MULLIGAN_TEST_SAVES says, or of a share of that."""
     found = list(trials)
-    return random.Random(7).sample(found, min(SAMPLE, len(found)))
+    return random.Random(7).sample(found, min(SAMPLE // share, len(found)))
 
 
 def holds(folder: Path, data: bytes) -> bool:

@@ -153,7 +153,7 @@ def test_a_save_right_before_a_kill_is_kept(
     trials = itertools.product(
         ("edit in place", "save by rename", "new file in the folder"), TARGETS, range(passed), range(1, 5)
     )
-    for kind, target, number, later in chosen(trials):
+    for kind, target, number, later in chosen(trials, share=3):
         world.reset()
         if not _killed(world, saving(kind, world.real / target, MINE), number, later):
             continue

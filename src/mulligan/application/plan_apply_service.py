@@ -20,6 +20,7 @@ from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.real_change_service import RealChangeService, over
 from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
+from mulligan.application.way_back_service import remedy_of
 from mulligan.config import Cleanup
 from mulligan.domain.applying import RealChange
 from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
@@ -254,8 +255,9 @@ def as_it_was(failure: Exception) -> Exception:
         hint = "what they wrote is kept, and every other path is as it was before; run the command again"
         return ChangedMeanwhile(hint=hint, **failure.facts)
     if isinstance(failure, (RestoreFailed, SystemFailed)):
-        hint = "every real resource is as it was before; fix the cause, then try again"
-        return type(failure)(hint=hint, **failure.facts)
+        return type(failure)(
+            hint=f"every real resource is as it was before; {remedy_of(failure)}", **failure.facts
+        )
     return failure
 
 

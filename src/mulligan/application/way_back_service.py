@@ -40,6 +40,11 @@ class Way(Struct, frozen=True, kw_only=True):
     written: Snapshot
 
 
+def remedy_of(failure: MulliganError) -> str:
+    """Say what to do about a failure that was taken back: what it says itself, if that is about its cause."""
+    return failure.next_step if failure.next_step != type(failure).hint else "fix the cause, then try again"
+
+
 class WayBackService:
     """Brings sandboxes back to what they were before something failed, was interrupted or was cut off."""
 
@@ -66,7 +71,7 @@ class WayBackService:
         except Exception as failure:
             self.undo(run, group, before, failure)
             if isinstance(failure, RestoreFailed):
-                hint = "everything is as it was before; fix the cause, then try again"
+                hint = f"everything is as it was before; {remedy_of(failure)}"
                 raise RestoreFailed(hint=hint, **failure.facts) from failure
             raise
 

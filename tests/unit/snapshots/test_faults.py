@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mulligan.adapters.snapshots import restore as restore_module
+from mulligan.adapters.snapshots import private_tree as restore_module
 from mulligan.errors import RestoreFailed, SystemFailed
 from tests.ordinary_user import as_ordinary_user
 from tests.snapshot_world import Watcher, bring_back, new_store, picture, removed, take, tree_at
