@@ -36,6 +36,7 @@ BUILD = ROOT / "build"
 REPORTS = BUILD / "reports"
 COVERAGE = BUILD / "coverage"
 PROCESSES = "2"
+WORKERS = "3"  # of pytest: tests wait for processes and disks a third of their time
 ROOM_FOR_TESTS = 4 << 30
 LONG_TESTS = ("--timeout=7200", "--override-ini=faulthandler_timeout=7300")  # seconds
 
@@ -83,7 +84,7 @@ def unit_tests(session: nox.Session) -> None:
     """Pytest: units, contracts, properties, faults, migrations. Arguments go to pytest."""
     report = REPORTS / "pytest.xml"
     # By files: what the tests of one share is made once, and not once in each process.
-    options = ["-n", PROCESSES, "--dist=loadfile", f"--junitxml={report}"]
+    options = ["-n", WORKERS, "--dist=loadfile", f"--junitxml={report}"]
     with in_memory() as temporary:
         python(session, "pytest", *options, *session.posargs, env=measured() | temporary)
     refuse_unexplained_skips(session, report)

@@ -94,16 +94,17 @@ def test_the_scenario_passes_every_act(trials: BothTrials) -> None:
     assert passed == set(ACTS)
 
 
-@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("act", list(ACTS)[::2])
 def test_a_kill_before(trials: BothTrials, act: str, record_property: Callable[[str, object], None]) -> None:
+    """Half of the acts here, the other half right after them; `nox -s faults` does all."""
     command = trials.first("before", act)
     trials.strike(Fault(command=command, when="before", act=act, number=1, how="SIGKILL"))
     record_property("faults survived", 1)
 
 
-@pytest.mark.parametrize("act", list(ACTS)[::3])
+@pytest.mark.parametrize("act", list(ACTS)[1::2])
 def test_a_kill_after(trials: BothTrials, act: str, record_property: Callable[[str, object], None]) -> None:
-    """In a short command: another than before, where there is one. A third of them; `nox -s faults` does all."""
+    """In a short command: another than before, where there is one."""
     command = trials.shortest("after", act)
     trials.strike(Fault(command=command, when="after", act=act, number=1, how="SIGKILL"))
     record_property("faults survived", 1)
