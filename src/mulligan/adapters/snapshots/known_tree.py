@@ -28,6 +28,10 @@ class KnownTree:
         self._root = address_of(snapshot.roots[0])
         self._records: dict[int, tuple[Place, dict[str, bytes]]] = {}
 
+    def is_all_of(self, top: Folder | None) -> bool:
+        """Tell whether a tree that was looked at is this one, to the last time; nothing has to be read for that."""
+        return top is not None and top.address == self._root
+
     def records_of(self, place: Place) -> dict[str, bytes]:
         """What the tree holds in that folder; nothing where it has no such folder."""
         found = self._records.get(id(place))
@@ -74,6 +78,8 @@ def replaced(work: Work) -> Iterator[str]:
 
 def foreign_paths(difference: Difference, known: KnownTree) -> list[str]:
     """The paths a restore would touch that hold neither what is known nor what is wanted."""
+    if known.is_all_of(difference.top.present):
+        return []
     wanted = {(id(work), entry.name): entry for work in difference.works for entry in work.adjust}
     found: list[str] = []
     for place, folder, name in touched(difference):

@@ -256,11 +256,11 @@ class RealTree:
 
     def sync(self) -> None:
         """Make all that was changed durable, on every filesystem that it is on."""
-        for folder in {"", *self._places.values()}:
-            sync_filesystem(self._aside.folder(folder))
         fd = os.open(self._tree, FOLDER_FLAGS)
         try:
-            sync_filesystem(fd)
+            fds = [fd, *(self._aside.folder(folder) for folder in self._places.values())]
+            for each in {os.fstat(each).st_dev: each for each in fds}.values():
+                sync_filesystem(each)
         finally:
             os.close(fd)
 
