@@ -84,6 +84,8 @@ def strike(trials: Trials, fault: Fault, journal: Journal) -> None:
     """Let one fault strike and write down what came of it."""
     try:
         found = trials.strike(fault)
+    except subprocess.TimeoutExpired as exc:
+        journal.note(fault, Found(wrong=[f"it hangs: {exc}"]), WRONG)
     except NeverFired as exc:
         sure = fault.number <= _SURE * len(trials.undisturbed[fault.command].calls)
         journal.note(fault, Found(wrong=[str(exc)] if sure else []), WRONG if sure else NEVER)

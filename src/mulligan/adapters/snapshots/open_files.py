@@ -8,9 +8,11 @@ filesystem, another system) the answer is no, and a comparison after the change 
 import fcntl
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from mulligan.errors import FileInUse
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PROC = Path("/proc")
@@ -32,6 +34,13 @@ def writers_of(paths: Iterable[Path]) -> tuple[str, ...]:
                 name = (_PROC / process / "comm").read_text("utf-8", "replace").strip()
                 found.append(f"process {process} ({name})")
     return tuple(found)
+
+
+def refuse_open(paths: Sequence[Path]) -> None:
+    """Refuse to go on where files are open for writing, with the processes that have them open."""
+    if paths:
+        holders = ", ".join(writers_of(paths)) or "another program"
+        raise FileInUse(paths=", ".join(map(str, paths)), holders=holders)
 
 
 def _is_refused(folder_fd: int, name: str) -> bool:

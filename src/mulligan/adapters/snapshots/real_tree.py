@@ -22,7 +22,7 @@ from mulligan.adapters.snapshots.durable import sync_filesystem
 from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.known_tree import KnownTree, foreign_paths, replaced, touched
 from mulligan.adapters.snapshots.objects import HashingSink
-from mulligan.adapters.snapshots.open_files import is_open_for_writing, writers_of
+from mulligan.adapters.snapshots.open_files import is_open_for_writing, refuse_open
 from mulligan.adapters.snapshots.opening import open_up
 from mulligan.adapters.snapshots.places import FOLDER_FLAGS, Folders, Place, path_of
 from mulligan.adapters.snapshots.private_tree import Write
@@ -30,7 +30,7 @@ from mulligan.adapters.snapshots.scan import Gone
 from mulligan.adapters.snapshots.signatures import inode_and_links, signature
 from mulligan.adapters.snapshots.trees import Attributes, Entry, EntryKind, decode
 from mulligan.boundaries import act
-from mulligan.errors import FileInUse, TreeChanged, TreeUnsteady
+from mulligan.errors import TreeChanged, TreeUnsteady
 
 _OPENED = 0o700  # what a folder has while it is worked in
 _NOWHERE = Folder("", None)
@@ -99,9 +99,7 @@ class RealTree:
             for place, folder, name in touched(difference)
             if _is_file(folder.stats[name]) and self._is_open(place, name)
         ]
-        if open_ones:
-            holders = ", ".join(writers_of(open_ones)) or "another program"
-            raise FileInUse(paths=", ".join(map(str, open_ones)), holders=holders)
+        refuse_open(open_ones)
 
     def _is_open(self, place: Place, name: str) -> bool:
         probe = self._aside.folder(self._folder_for(place))

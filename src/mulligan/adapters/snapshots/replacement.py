@@ -10,12 +10,12 @@ from pathlib import Path
 from mulligan.adapters.snapshots.aside import Aside, Foreign, Noted
 from mulligan.adapters.snapshots.asides import Asides
 from mulligan.adapters.snapshots.durable import sync_filesystem
-from mulligan.adapters.snapshots.open_files import is_open_for_writing, writers_of
+from mulligan.adapters.snapshots.open_files import is_open_for_writing, refuse_open
 from mulligan.adapters.snapshots.places import FOLDER_FLAGS
 from mulligan.adapters.snapshots.real_tree import hand_over
 from mulligan.adapters.snapshots.signatures import signature
 from mulligan.boundaries import act
-from mulligan.errors import FileInUse, TreeChanged
+from mulligan.errors import TreeChanged
 from mulligan.ports import Replacement
 
 
@@ -76,9 +76,7 @@ class _Replacing:
             and stat.S_ISREG(each.found.st_mode)
             and is_open_for_writing(self._fd, each.name, here)
         ]
-        if open_ones:
-            holders = ", ".join(writers_of(open_ones)) or "another program"
-            raise FileInUse(paths=", ".join(map(str, open_ones)), holders=holders)
+        refuse_open(open_ones)
 
     def _noted(self, number: int, each: Replacement) -> Noted:
         assert each.found is not None
