@@ -32,6 +32,7 @@ _FAILURES = {
     **dict.fromkeys(("mkdir", "mkdirat", "fsetxattr", "setxattr", "ioctl"), _NAMES),
     **dict.fromkeys(("unlink", "unlinkat", "rmdir"), _GOES),
     "flock": ("ENOLCK", "EINTR"),
+    "send": ("EINTR",),  # a write to a pipe or a socket
 }
 _CAN_LAST = (*_NO_ROOM, "EIO", "EROFS", "EACCES", "EMFILE")
 

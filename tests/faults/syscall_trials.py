@@ -148,7 +148,7 @@ class Trials:
                 found.wrong.append(f"a mistake of its own: {error['message']}")
             if not error["hint"]:
                 found.wrong.append(f"an error without a next step: {error['message']}")
-            if not _PATH.search(json.dumps({**error, "hint": ""})) and '"findings"' not in done.stdout:
+            if not self._names_a_path(error, done, found):
                 found.wrong.append(f"a message without a path: {error['message']}")
         if not command.all_or_none:
             return
@@ -165,6 +165,14 @@ class Trials:
                 found.outcome = "unfinished, and said so"
             else:
                 found.wrong.append(f"{state}; {found.message}")
+
+    @staticmethod
+    def _names_a_path(error: dict[str, Any], done: "subprocess.CompletedProcess[str]", found: Found) -> bool:
+        """Return whether an error names a path, unless it is that of a process that was killed."""
+        assert found.hit is not None
+        if found.hit.call == "send" or "was killed" in error["message"]:
+            return True
+        return _PATH.search(json.dumps({**error, "hint": ""})) is not None or '"findings"' in done.stdout
 
     def _says_so(self, command: Command) -> bool:
         """Return whether the plan's status says that something is unfinished, and which command finishes it."""
@@ -191,13 +199,15 @@ class Trials:
         for name, value in seen.items():
             if value != whole.after[name]:
                 found.wrong.append(f"the end of {name}: {_difference(value, whole.after[name])}")
-        if left := left_in(self._folder):
-            found.wrong.append(f"left in the user's folders: {left}")
+        left = left_in(self._folder)
         try:
             end = self._end()
         except (MulliganError, AssertionError) as exc:
             found.wrong.append(f"the end: {exc}")
             return
+        # Git's locks stay where the clean-up after all was done is killed: `doctor`, which ran just now, removes them.
+        if left := [path for path in left if not path.endswith(".lock")] + left_in(self._folder):
+            found.wrong.append(f"left in the user's folders: {left}")
         for name, value in whole.end.items():
             if end.get(name) != value:
                 found.wrong.append(f"the end, {name}: {_difference(end.get(name), value)}")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.boundaries import ACTS
+from mulligan.boundaries import ACTS, watch
 from mulligan.domain.plan import Phase, State
-from mulligan.errors import ApplyConflicted, Interrupted, RestoreFailed
+from mulligan.errors import ApplyConflicted, Interrupted, RestoreFailed, RestoreIncomplete
 from tests.faults.applying import ApplyWorld, Seen, unlike
 from tests.faults.projects import project_in
 
@@ -186,6 +186,23 @@ def test_a_plan_whose_real_folder_is_gone_can_be_cancelled_too(cut_off: ApplyWor
     assert cut_off.nothing_unfinished()
     (entry,) = [e for e in project.log("shown") if e.data.get("state") == "cancelled"]
     assert str(cut_off.folder / "site") in str(entry.data["unfinished"])
+
+
+def test_a_plan_whose_real_folder_is_between_two_states_is_not_cancelled(cut_off: ApplyWorld) -> None:
+    """What was there before is nowhere else: it is kept until it is back."""
+    project = project_in(cut_off.folder)
+    watch(_full_disk)
+    with pytest.raises(RestoreIncomplete, match="neither as before nor as wanted"):
+        project.cancel("shown")
+    watch(None)
+    assert not cut_off.nothing_unfinished()
+    assert project.cancel("shown").state is State.CANCELLED
+    assert unlike(cut_off.seen(), cut_off.before) == []
+
+
+def _full_disk(when: str, name: str) -> None:
+    if (when, name) == ("before", "restore.place"):
+        raise OSError(errno.ENOSPC, "no room")
 
 
 def test_an_unapply_that_was_cut_off_is_told_of(world: ApplyWorld) -> None:

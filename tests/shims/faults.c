@@ -128,13 +128,26 @@ static int is_stream(int fd) {
     return found;
 }
 
+/* Whether it leads to another process: no disk is full or broken there. */
+static int is_channel(int fd) {
+    struct stat st;
+    int before = errno;
+    int found = control && !fstat(fd, &st) && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+    errno = before;
+    return found;
+}
+
 #define NEXT(name) ({ static __typeof__(&name) next; if (!next) next = (__typeof__(&name))dlsym(RTLD_NEXT, #name); next; })
 #define ON_PATH(type, name, path, needs, parameters, arguments) \
     type name parameters { return struck(#name, path, -1, needs) ? (type)-1 : NEXT(name) arguments; }
 #define ON_FILE(type, name, fd, needs, parameters, arguments) \
     type name parameters { return struck(#name, NULL, fd, needs) ? (type)-1 : NEXT(name) arguments; }
 #define WRITING(name, parameters, arguments) \
-    ssize_t name parameters { return !is_stream(fd) && struck(#name, NULL, fd, ROOM | CHANGE) ? -1 : NEXT(name) arguments; }
+    ssize_t name parameters { \
+        if (is_stream(fd)) return NEXT(name) arguments; \
+        int failed = is_channel(fd) ? struck("send", NULL, fd, 0) : struck(#name, NULL, fd, ROOM | CHANGE); \
+        return failed ? -1 : NEXT(name) arguments; \
+    }
 
 WRITING(write, (int fd, const void *data, size_t size), (fd, data, size))
 WRITING(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count))

@@ -1,5 +1,7 @@
 """Records new plans, and ends those that are not wanted any more."""
 
+import os
+
 from mulligan.application.child_plans import ChildPlans, below
 from mulligan.application.guards import refuse_child, refuse_ended
 from mulligan.application.new_plans import add_plan, new_plan
@@ -16,7 +18,7 @@ from mulligan.domain.event import EventType
 from mulligan.domain.ids import PlanId
 from mulligan.domain.json_value import JsonObject
 from mulligan.domain.plan import Phase, PlanDefinition, State
-from mulligan.errors import MulliganError, PlanTakenOver
+from mulligan.errors import MulliganError, PlanTakenOver, RestoreIncomplete
 from mulligan.ports import Clock, Database, Ids, Observer, PlanLocks, Toolbox
 
 
@@ -97,15 +99,27 @@ class PlanService:
             self._sandboxes.remove(run)
 
     def _finish(self, run: Run) -> str | None:
-        """Finish what was cut off; why it could not be must not keep the plan from being ended."""
+        """Finish what was cut off; return why it could not be, which must not keep the plan from being ended.
+
+        RestoreIncomplete where real resources are between two states: what was there before is kept until it is back.
+        """
         try:
             self._claims.finish_unfinished(run)
         except PlanTakenOver:
             raise
         except MulliganError as exc:
+            if isinstance(exc, RestoreIncomplete) and self._can_be_put_back(run):
+                raise
             with act("return.drop"), self._database.writing_as(run.claim) as db:
                 for intent in db.intents.list(run.plan.plan_id):
                     db.intents.close(intent.intent_id)
                     db.real_changes.remove(run.plan.plan_id, intent.kind)
             return exc.text
         return None
+
+    def _can_be_put_back(self, run: Run) -> bool:
+        """Tell whether an apply or unapply is unfinished in places of which none is gone."""
+        with self._database.reading() as db:
+            kinds = {intent.kind for intent in db.intents.list(run.plan.plan_id)}
+            changes = [each for each in db.real_changes.list(run.plan.plan_id) if each.act in kinds]
+        return bool(changes) and all(os.path.lexists(change.real.path) for change in changes)
