@@ -5,10 +5,11 @@ mtime that has to come back is repaired without a word.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from mulligan.adapters.snapshots.changes import FolderReader
 from mulligan.adapters.snapshots.folder import Folder
 from mulligan.adapters.snapshots.places import Place, path_of
 from mulligan.adapters.snapshots.scan import Exclusions, exclusions_of, is_left_out
@@ -21,7 +22,6 @@ from mulligan.adapters.snapshots.trees import (
     identity_part,
     kind_of,
     own_part,
-    split,
     split_root,
 )
 from mulligan.domain.snapshot import Snapshot
@@ -82,25 +82,25 @@ def compare_trees(
     inside: Mapping[tuple[int, int], int],
     snapshot: Snapshot,
     tree: WorkingTree,
-    read: Callable[[bytes], bytes],
+    folders: FolderReader,
 ) -> Difference:
     """Plan a restore; RestoreFailed where the target needs a place that something else must keep."""
-    return _Comparison(inside, read, tree).run(present, snapshot, exclusions_of(tree))
+    return _Comparison(inside, folders, tree).run(present, snapshot, exclusions_of(tree))
 
 
 class _Comparison:
     def __init__(
-        self, inside: Mapping[tuple[int, int], int], read: Callable[[bytes], bytes], tree: WorkingTree
+        self, inside: Mapping[tuple[int, int], int], folders: FolderReader, tree: WorkingTree
     ) -> None:
         self._inside = inside
-        self._read = read
+        self._folders = folders
         self._tree = tree
         self._touched: set[tuple[int, str]] = set()  # names of the present tree that do not stay as they are
         self._wanted_groups: set[bytes] = set()
 
     def run(self, present: Folder, snapshot: Snapshot, exclusions: Exclusions) -> Difference:
         address = address_of(snapshot.roots[0])
-        records = split_root(address, self._read(address))
+        records = split_root(address, self._folders.read(address))
         top = Work("", None, None, present, records, {})
         difference = Difference(top)
         pending = [(top, b"")]
@@ -108,7 +108,7 @@ class _Comparison:
             work, address = pending.pop()
             difference.works.append(work)
             if address:
-                work.records = split(address, self._read(address))
+                work.records = self._folders(address)
             opened = self._compare(difference, work, exclusions)
             pending.extend(reversed(opened))
         self._find_kept_links(difference, present)

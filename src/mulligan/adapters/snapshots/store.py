@@ -283,7 +283,7 @@ class PackedSnapshotStore(PackedTrees):
         self._last_look = looking.look
         if self._watch_of(tree) is not None:
             self._cache.hold(tree.cache_key, present, self._objects.pack_names())
-        difference = compare_trees(present, looking.inside, snapshot, tree, self._objects.read)
+        difference = compare_trees(present, looking.inside, snapshot, tree, self._folders)
         refuse_collisions(tree, difference)
         return difference
 
