@@ -1,6 +1,11 @@
 # shellcheck shell=bash
 # Sourced by the other scripts: virtual environments that are made when missing and renewed when stale.
 
+# The interpreter itself, also where an environment that was made from it is active: that one may be about to be removed.
+if [[ -z "${PYTHON:-}" ]] && command -v python3 >/dev/null; then
+    PYTHON="$(python3 -c 'import os, sys; print(os.path.realpath(getattr(sys, "_base_executable", sys.executable)))')"
+fi
+
 fail() {
     printf '%s: %s\n' "$(basename "$0")" "$1" >&2
     exit 1

@@ -1,6 +1,6 @@
 """Whatever boundary a fault strikes at, the end is that of an undisturbed run.
 
-Each is struck once here, at its first passing; `every_passing.py` is the full product (`nox -s faults`).
+A sample is struck here, each at its first passing; `every_passing.py` is the full product (`nox -s faults`).
 """
 
 import re
@@ -94,15 +94,15 @@ def test_the_scenario_passes_every_act(trials: BothTrials) -> None:
     assert passed == set(ACTS)
 
 
-@pytest.mark.parametrize("act", list(ACTS)[::2])
+@pytest.mark.parametrize("act", list(ACTS)[::4])
 def test_a_kill_before(trials: BothTrials, act: str, record_property: Callable[[str, object], None]) -> None:
-    """Half of the acts here, the other half right after them; `nox -s faults` does all."""
+    """A fourth of the acts here, another right after them; `nox -s faults` does all."""
     command = trials.first("before", act)
     trials.strike(Fault(command=command, when="before", act=act, number=1, how="SIGKILL"))
     record_property("faults survived", 1)
 
 
-@pytest.mark.parametrize("act", list(ACTS)[1::2])
+@pytest.mark.parametrize("act", list(ACTS)[2::4])
 def test_a_kill_after(trials: BothTrials, act: str, record_property: Callable[[str, object], None]) -> None:
     """In a short command: another than before, where there is one."""
     command = trials.shortest("after", act)
@@ -128,7 +128,7 @@ def test_a_kill_in_the_middle_of_an_append(
     record_property("faults survived", 1)
 
 
-@pytest.mark.parametrize("act", FALLIBLE)
+@pytest.mark.parametrize("act", FALLIBLE[1::2])
 def test_an_act_that_fails(
     trials: BothTrials, act: str, record_property: Callable[[str, object], None]
 ) -> None:
