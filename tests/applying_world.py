@@ -10,8 +10,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.in_place import InPlaceCheckouts
-from mulligan.domain.resource import Sandbox, Strategy
-from mulligan.domain.snapshot import Root, Snapshot
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.ports import ApplyOrder, Composed
 from tests.git_world import AT, GIT_ENVIRONMENT, GitProject, run_git
 from tests.snapshot_world import Watcher, new_store, take

@@ -3,8 +3,8 @@
 import subprocess
 from pathlib import Path
 
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.resources.resource import Sandbox
 from tests.git_checkouts import plain
 from tests.git_world import GIT_ENVIRONMENT, GitProject, run_git
 from tests.snapshot_world import Watcher

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.domain.ids import PlanId
-from mulligan.domain.placement import folder_name
-from mulligan.domain.resource import Resource, ResourceType, Sandbox
-from mulligan.domain.store_report import Capture
+from mulligan.domain.checkpoints.store_report import Capture
+from mulligan.domain.resources.placement import folder_name
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
+from mulligan.domain.text.ids import PlanId
 from mulligan.ports import SandboxOrder
 from tests.snapshot_world import Watcher, new_store
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId, PlanId
-from mulligan.domain.resource import Resource, ResourceType, Sandbox
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Capture
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
+from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.ports import SandboxOrder
 from tests.snapshot_world import Watcher, new_store, picture
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.plan import PlanDefinition
-from mulligan.domain.resource import Resource, ResourceType
-from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration
+from mulligan.domain.plans.plan import PlanDefinition
+from mulligan.domain.plans.tool import Argument, ArgumentType, ToolDeclaration
+from mulligan.domain.resources.resource import Resource, ResourceType
 from mulligan.errors import PlanFileInvalid
 from mulligan.planfile import read_plan_file
 

@@ -5,10 +5,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from mulligan.domain.bounds import Bounds
-from mulligan.domain.decision import Choice
-from mulligan.domain.ids import CallId, DecisionId, GroupId, PlanId
-from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.plans.decision import Choice
+from mulligan.domain.resources.bounds import Bounds
+from mulligan.domain.text.ids import CallId, DecisionId, GroupId, PlanId
+from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.ports import ToolRequest
 
 PLAN = PlanId(f"plan-of-{os.getpid()}")  # tests may run side by side, and end each other's processes

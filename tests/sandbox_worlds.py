@@ -17,10 +17,10 @@ from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
 from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
-from mulligan.domain.ids import PlanId
-from mulligan.domain.placement import folder_name
-from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.store_report import PathChange
+from mulligan.domain.checkpoints.store_report import PathChange
+from mulligan.domain.resources.placement import folder_name
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import PlanId
 from mulligan.ports import SandboxKind, SandboxOrder
 from tests.git_world import GIT_ENVIRONMENT, run_git
 from tests.snapshot_world import new_store, picture, removed

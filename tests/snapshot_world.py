@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.domain.event import Event
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import ChangeAction, PathChange, Swept
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import ChangeAction, PathChange, Swept
+from mulligan.domain.plans.event import Event
 from mulligan.ports import WorkingTree
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.config.registry import SETTINGS, SHORT_NAMES
-from mulligan.domain.trigger import trigger_words
+from mulligan.domain.plans.trigger import trigger_words
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from mulligan.cli.main import run
-from mulligan.domain.event import EventType
+from mulligan.domain.plans.event import EventType
 from tests.answer_shapes import Field, differences, never_seen, sections, shapes, shapes_of_commands
 from tests.commands.program import ask
 from tests.page_examples import PROJECT

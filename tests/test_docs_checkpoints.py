@@ -6,10 +6,10 @@ import pytest
 
 from mulligan.application.checkpoint_queries import CheckpointView
 from mulligan.config.registry import SETTINGS
-from mulligan.domain.checkpoint import CheckpointType
-from mulligan.domain.ids import GroupId
-from mulligan.domain.retention import GroupSummary, plan_retention
-from mulligan.domain.trigger import trigger_words
+from mulligan.domain.checkpoints.checkpoint import CheckpointType
+from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention
+from mulligan.domain.plans.trigger import trigger_words
+from mulligan.domain.text.ids import GroupId
 from tests.page_examples import REFERENCE, ROOT
 from tests.reference_pages import kinds, made_errors
 

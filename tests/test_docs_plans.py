@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.tools.toolbox import LocalToolbox
-from mulligan.domain.resource import Resource, ResourceType
+from mulligan.domain.resources.resource import Resource, ResourceType
 from mulligan.errors import PlanFileInvalid
 from mulligan.planfile import read_plan_file
 from tests.page_examples import REFERENCE, ExampleProject

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture, PathChange
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, PathChange
 from mulligan.ports import Observer, SnapshotStore, WorkingTree
 from tests.snapshot_world import Watcher, new_store, tree_at
 

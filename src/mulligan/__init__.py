@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from mulligan.bootstrap.resources import directory, git, sqlite
     from mulligan.bootstrap.session import Session
     from mulligan.bootstrap.tools import Tools
-    from mulligan.domain.diff import Diff
-    from mulligan.domain.event import Event
-    from mulligan.domain.history_tree import TreeNode
-    from mulligan.domain.plan import State
-    from mulligan.domain.resource import Resource
-    from mulligan.domain.timeline import Timeline
+    from mulligan.domain.plans.event import Event
+    from mulligan.domain.plans.plan import State
+    from mulligan.domain.resources.resource import Resource
+    from mulligan.domain.trees.diff import Diff
+    from mulligan.domain.views.history_tree import TreeNode
+    from mulligan.domain.views.timeline import Timeline
     from mulligan.errors import MulliganError
 
 __all__ = [
@@ -88,8 +88,8 @@ _HOMES = {
     "Configuration": "mulligan.bootstrap.configuration",
     "Corrected": "mulligan.application.corrected",
     "Diagnosis": "mulligan.application.doctor_service",
-    "Diff": "mulligan.domain.diff",
-    "Event": "mulligan.domain.event",
+    "Diff": "mulligan.domain.trees.diff",
+    "Event": "mulligan.domain.plans.event",
     "Execution": "mulligan.application.plan_executor",
     "ExportedFolder": "mulligan.application.checkpoint_library",
     "Listing": "mulligan.application.listing",
@@ -99,16 +99,16 @@ _HOMES = {
     "PlanStatus": "mulligan.application.queries",
     "Project": "mulligan.bootstrap.project",
     "Pruning": "mulligan.application.prune_service",
-    "Resource": "mulligan.domain.resource",
+    "Resource": "mulligan.domain.resources.resource",
     "ResumePreview": "mulligan.application.plan_resume_service",
     "Rollback": "mulligan.application.rollback_service",
     "Session": "mulligan.bootstrap.session",
-    "State": "mulligan.domain.plan",
+    "State": "mulligan.domain.plans.plan",
     "StepContext": "mulligan.adapters.tools.step_context",
     "SweepReport": "mulligan.application.sweep_service",
-    "Timeline": "mulligan.domain.timeline",
+    "Timeline": "mulligan.domain.views.timeline",
     "Tools": "mulligan.bootstrap.tools",
-    "TreeNode": "mulligan.domain.history_tree",
+    "TreeNode": "mulligan.domain.views.history_tree",
     "Verification": "mulligan.application.checkpoint_library",
     "directory": "mulligan.bootstrap.resources",
     "git": "mulligan.bootstrap.resources",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mulligan.cli.main import run
-from mulligan.domain.correction import CorrectionMode
+from mulligan.domain.history.correction import CorrectionMode
 from tests.commands.program import ask, data_of
 from tests.faults.projects import project_in
 

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.cli.main import run
-from mulligan.domain.checkpoint import CheckpointGroup
-from mulligan.domain.ids import CheckpointId, GroupId, PlanId
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from tests.commands.program import ask, data_of, project_with_plan
 
 LISTS = [

@@ -12,7 +12,7 @@ from mulligan.cli.answer import Answer, Drawing, Format, Row, Span
 from mulligan.cli.main import run
 from mulligan.cli.render import draw_blocks
 from mulligan.cli.timeline_blocks import timeline_blocks
-from mulligan.domain.event import EventType
+from mulligan.domain.plans.event import EventType
 from tests.commands.program import ask, data_of
 
 PLAN = """

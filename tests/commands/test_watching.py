@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from mulligan.application.progress_queries import NewCheckpoint, PlanProgress
 from mulligan.cli.main import run
 from mulligan.cli.watching import frame
-from mulligan.domain.checkpoint import CheckpointType
-from mulligan.domain.ids import CheckpointId, PlanId
-from mulligan.domain.plan import Phase, State
-from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.checkpoints.checkpoint import CheckpointType
+from mulligan.domain.plans.plan import Phase, State
+from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.text.ids import CheckpointId, PlanId
 from tests.commands.program import answer_of, ask, data_of, start
 from tests.terminal import Terminal, on_a_terminal
 from tests.unit.examples import NOON

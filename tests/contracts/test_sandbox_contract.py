@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from mulligan.adapters.sandboxes.folders import LocalPlanFolders
 from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
 from mulligan.application.sandbox_renewal import SandboxRenewal
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId
-from mulligan.domain.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import NotBuiltYet, ResourceUnsuitable, SandboxMissing, TargetExists
 from mulligan.ports import Publication
 from tests.sandbox_worlds import COPIES, FOLDER_WORLDS, PLAN, WORLDS, World

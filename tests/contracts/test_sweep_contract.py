@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import SnapshotDamaged
 from mulligan.ports import SnapshotStore
 from tests.snapshot_world import Watcher, picture, tree_at

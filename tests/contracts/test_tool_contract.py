@@ -10,8 +10,8 @@ import pytest
 
 from mulligan.adapters.tools.launcher import children_of
 from mulligan.adapters.tools.toolbox import LocalToolbox
-from mulligan.domain.json_value import canonical_json
-from mulligan.domain.tool import ToolResult, Undo
+from mulligan.domain.plans.tool import ToolResult, Undo
+from mulligan.domain.text.json_value import canonical_json
 from mulligan.errors import MulliganError, ToolFailed, ToolUnknown
 from tests.recording_host import RecordingHost, a_request
 

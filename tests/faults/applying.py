@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mulligan.boundaries import watch
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import MulliganError, PlanAlreadyApplied, PlanAlreadyComplete, PlanCancelled
 from tests.faults.projects import project_in, services_of
 from tests.faults.trials import picture_without_times

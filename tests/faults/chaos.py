@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mulligan.bootstrap.project import Project
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from tests.faults.processes import processes_with
 from tests.faults.projects import Watching, nothing, services_in
 from tests.faults.trials import picture_without_times

@@ -10,7 +10,7 @@ from mulligan.adapters.home import make_project
 from mulligan.bootstrap.project import Project
 from mulligan.bootstrap.services import Services
 from mulligan.bootstrap.surroundings import Surroundings
-from mulligan.domain.event import Event
+from mulligan.domain.plans.event import Event
 from mulligan.ports import Claim
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mulligan.bootstrap.project import Project
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import MulliganError
 from tests.faults.scenario_plans import ADDED, FAMILY, IN_PLACE, MAIN, SHOWN, SMALL, STOPPED
 

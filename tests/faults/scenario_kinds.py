@@ -12,7 +12,7 @@ from mulligan.adapters.db.connection import Connection
 from mulligan.adapters.db.migrate import migrate, packaged_migrations
 from mulligan.adapters.sandboxes.git.packs import Objects
 from mulligan.bootstrap.project import Project
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from tests.faults.scenario import Command, Run, Scenario, created, cut_off, in_state, notes_in
 from tests.git_world import run_git
 

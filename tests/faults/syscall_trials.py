@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from mulligan.bootstrap.project import Project
 from mulligan.bootstrap.services import Services
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from mulligan.errors import MulliganError
 from tests.faults.projects import Watching, nothing, services_of
 from tests.faults.syscall_shim import Control, Hit

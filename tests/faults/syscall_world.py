@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mulligan.bootstrap.project import Project
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.plans.plan import Phase, State
 from tests.git_world import run_git
 from tests.snapshot_world import picture
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.boundaries import watch
-from mulligan.domain.event import Event, EventType
+from mulligan.domain.plans.event import Event, EventType
 from mulligan.errors import DatabaseUnusable, RestoreIncomplete, SnapshotDamaged
 from tests.faults.projects import project_in
 

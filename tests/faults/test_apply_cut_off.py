@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.boundaries import ACTS, watch
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import ApplyConflicted, Interrupted, RestoreFailed, RestoreIncomplete
 from tests.faults.applying import ApplyWorld, Seen, unlike
 from tests.faults.projects import project_in

@@ -12,7 +12,7 @@ import pytest
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
 from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes
 from mulligan.bootstrap.project import Project
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from mulligan.errors import RestoreFailed
 from tests.databases import beside, content, is_sound, rows, run_sql
 from tests.faults.projects import project_in

@@ -13,7 +13,7 @@ import pytest
 
 from mulligan.adapters.locks import FilePlanLocks
 from mulligan.bootstrap.world import SystemClock
-from mulligan.domain.ids import PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
 from tests.commands.program import answer_of, data_of, start
 from tests.small_disk import PAGE, SmallDisk, small_disk

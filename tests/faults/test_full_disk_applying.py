@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import MulliganError
 from tests.faults.projects import project_in
 from tests.faults.trials import picture_without_times

@@ -10,8 +10,8 @@ import pytest
 from mulligan.adapters.db.database import SqlTransaction
 from mulligan.application.queries import PlanStatus
 from mulligan.bootstrap.project import Project
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.plan import State
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.plan import State
 from mulligan.errors import ChangedMeanwhile, LocationTaken, SandboxMissing
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
 from tests.git_world import run_git

@@ -11,10 +11,10 @@ from mulligan.adapters.db.database import SqlTransaction
 from mulligan.bootstrap.project import Project
 from mulligan.cli.answer import Line
 from mulligan.cli.status_answer import status_answer
-from mulligan.domain.checkpoint import CheckpointType
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.plan import State
+from mulligan.domain.checkpoints.checkpoint import CheckpointType
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.plan import State
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import Interrupted, RollbackDisabled
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from tests.faults.projects import project_in
 
 OLD = """name: p

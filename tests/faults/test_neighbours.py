@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from mulligan.application.queries import PlanStatus
-from mulligan.domain.event import Event
-from mulligan.domain.plan import State
+from mulligan.domain.plans.event import Event
+from mulligan.domain.plans.plan import State
 from mulligan.errors import DatabaseUnusable, LocationTaken
 from tests.faults.projects import project_in
 

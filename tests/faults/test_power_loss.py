@@ -17,7 +17,7 @@ from mulligan.adapters.db.connection import Connection
 from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.boundaries import watch
-from mulligan.domain.store_report import Damage
+from mulligan.domain.checkpoints.store_report import Damage
 from mulligan.ports import Unobserved
 from tests.faults.projects import project_in
 

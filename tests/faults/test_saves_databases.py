@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles
 from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import ChangedMeanwhile, DatabaseBusy, RestoreFailed
 from tests.databases import DatabaseWorld, new_world, rows, run_sql
 from tests.faults.saves import Instants, chosen

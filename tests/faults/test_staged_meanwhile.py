@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.boundaries import watch
-from mulligan.domain.event import Event, EventType
+from mulligan.domain.plans.event import Event, EventType
 from mulligan.errors import ChangedMeanwhile, PlanAlreadyComplete, ResourceUnsuitable
 from tests.applied import Applying, complete, write
 from tests.faults.projects import project_in

@@ -15,7 +15,7 @@ import pytest
 
 from mulligan.adapters import locks
 from mulligan.adapters.tools import survivors
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from mulligan.errors import PlanBusy
 from tests.faults.projects import project_in
 from tests.snapshot_world import picture

@@ -14,7 +14,7 @@ from mulligan import boundaries
 from mulligan.adapters import locks
 from mulligan.adapters.tools import survivors
 from mulligan.bootstrap.project import Project
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from mulligan.errors import MulliganError, ResourceUnsuitable
 from tests.faults.projects import project_in
 from tests.faults.trials import picture_without_times

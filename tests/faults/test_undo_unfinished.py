@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.plan import State
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.plan import State
 from mulligan.errors import Interrupted, MulliganError, ToolsUntrusted
 from tests.confined import written_by_coverage
 from tests.faults.projects import project_in

@@ -23,9 +23,9 @@ from typing import Any, cast
 from mulligan.application.checkpoint_queries import CheckpointView
 from mulligan.bootstrap.project import Project
 from mulligan.bootstrap.services import Services
-from mulligan.domain.checkpoint import CheckpointType
-from mulligan.domain.plan import State
-from mulligan.domain.step import StepStatus
+from mulligan.domain.checkpoints.checkpoint import CheckpointType
+from mulligan.domain.plans.plan import State
+from mulligan.domain.plans.step import StepStatus
 from tests.faults.processes import processes_with
 from tests.faults.projects import Watching, nothing, services_of
 from tests.faults.scenario import Command, Scenario, notes_in, spelled

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mulligan.application.tree_diff import DiffOptions, diff_trees
-from mulligan.domain.diff import FileDiff, FileStatus, TreeDiff
-from mulligan.domain.line_diff import LARGEST_TEXT
+from mulligan.domain.trees.diff import FileDiff, FileStatus, TreeDiff
+from mulligan.domain.trees.line_diff import LARGEST_TEXT
 from tests.long_run import LONGER
 from tests.snapshot_world import new_store, take
 

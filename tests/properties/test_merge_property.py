@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mulligan.domain.merge import Labels, Renames, TreeMerge, merge_trees
-from mulligan.domain.snapshot import ObjectId
-from mulligan.domain.text_merge import merge_texts
-from mulligan.domain.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
+from mulligan.domain.checkpoints.snapshot import ObjectId
+from mulligan.domain.trees.text_merge import merge_texts
+from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
+from mulligan.domain.trees.tree_merge import Labels, Renames, TreeMerge, merge_trees
 from tests.long_run import LONGER
 
 Tree = Mapping[str, TreeEntry]  # all paths but the tree itself

@@ -6,11 +6,11 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mulligan.domain.decision import Choice
-from mulligan.domain.interpolation import RunValues, replace_references, run_environment
-from mulligan.domain.json_value import Json
-from mulligan.domain.plan import PlanDefinition
-from mulligan.domain.step import Step, Subplans, ToolUse
+from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.interpolation import RunValues, replace_references, run_environment
+from mulligan.domain.plans.plan import PlanDefinition
+from mulligan.domain.plans.step import Step, Subplans, ToolUse
+from mulligan.domain.text.json_value import Json
 from mulligan.errors import PlanFileInvalid
 from tests.long_run import LONGER
 from tests.planfiles import TOOLS, read

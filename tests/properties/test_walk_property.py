@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.domain.store_report import Capture
+from mulligan.domain.checkpoints.store_report import Capture
 from tests.long_run import LONGER
 from tests.properties.test_snapshot_property import ACTS, Act, Playground
 from tests.snapshot_world import Watcher, tree_at

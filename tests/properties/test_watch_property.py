@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import MulliganError
 from tests.long_run import LONGER
 from tests.snapshot_world import Watcher, new_store, picture, tree_at

@@ -6,12 +6,12 @@ from msgspec.structs import replace
 from mulligan.adapters.report_page.happenings import Scene, told
 from mulligan.adapters.report_page.page import page
 from mulligan.adapters.report_page.words import coded, duration
-from mulligan.domain.event import EventType
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Conflict, State
-from mulligan.domain.report import PlanReport, Report
-from mulligan.domain.standing import ExecutionCounts
-from mulligan.domain.story import Happening
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Conflict, State
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.views.report import PlanReport, Report
+from mulligan.domain.views.status_view import ExecutionCounts
+from mulligan.domain.views.story import Happening
 from tests.report.parsed import parsed
 from tests.unit.examples import NOON, a_plan
 

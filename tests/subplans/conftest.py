@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from tests.subplans.corrections import PICK
 from tests.subplans.families import Family, note, shell
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from mulligan.application.corrected import Corrected
 from mulligan.application.queries import PlanStatus
-from mulligan.domain.event import Event
-from mulligan.domain.history_tree import NodeType, TreeNode
+from mulligan.domain.plans.event import Event
+from mulligan.domain.views.history_tree import NodeType, TreeNode
 from tests.subplans.families import Family, Steps, note, shell
 
 PICK = {"name": "pick", "decision": {"question": "Which?", "chosen": "this", "alternatives": ["that"]}}

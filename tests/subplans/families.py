@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mulligan.bootstrap.project import Project
-from mulligan.domain.event import Event
+from mulligan.domain.plans.event import Event
 from tests.faults.projects import nothing, project_in
 
 Steps = list[dict[str, Any]]

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import mulligan
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.plan import State
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.plan import State
 from mulligan.errors import (
     NotBuiltYet,
     NothingToAppend,

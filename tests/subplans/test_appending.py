@@ -5,11 +5,11 @@ import sqlite3
 import pytest
 
 from mulligan.application.queries import PlanStatus
-from mulligan.domain.correction import CorrectionMode
-from mulligan.domain.decision import DecisionType
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.history_tree import NodeType
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.history.correction import CorrectionMode
+from mulligan.domain.plans.decision import DecisionType
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.plan import Phase, State
+from mulligan.domain.views.history_tree import NodeType
 from mulligan.errors import (
     CheckpointNotFound,
     ConflictsUnresolved,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from mulligan.errors import PlanNotReady
 from tests.subplans.families import Family, children, shell
 

@@ -6,8 +6,8 @@ import pytest
 
 from mulligan.application.corrected import Corrected
 from mulligan.application.queries import PlanStatus
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.plan import State
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.plan import State
 from mulligan.errors import (
     NothingToChoose,
     PlanBusy,

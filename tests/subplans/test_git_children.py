@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from mulligan.errors import NotBuiltYet
 from tests.subplans.families import Family, children, shell
 

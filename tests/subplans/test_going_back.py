@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.history_tree import NodeType, TreeNode
-from mulligan.domain.ids import IntentId
-from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.plan import State
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.plan import State
+from mulligan.domain.text.ids import IntentId
+from mulligan.domain.views.history_tree import NodeType, TreeNode
 from mulligan.errors import PlanBusy, PlanIsChild
 from mulligan.ports import Unobserved
 from tests.faults.projects import services_of

@@ -9,8 +9,8 @@ from types import NoneType
 import pytest
 
 from mulligan.application.merge_service import Merged, MergeRules, MergeService
-from mulligan.domain.plan import State
-from mulligan.domain.snapshot import Root
+from mulligan.domain.checkpoints.snapshot import Root
+from mulligan.domain.plans.plan import State
 from mulligan.errors import (
     ChangedMeanwhile,
     ChildConstrained,

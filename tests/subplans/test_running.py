@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from mulligan.domain.event import Event
-from mulligan.domain.plan import State
+from mulligan.domain.plans.event import Event
+from mulligan.domain.plans.plan import State
 from mulligan.errors import Interrupted, SubplansFailed
 from tests.subplans.families import Family, children, note, shell
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from tests.subplans.families import Family, note, shell
 
 WORK = """\

@@ -1,6 +1,6 @@
 """Checkpoints around child plans, and what they say of those that were merged."""
 
-from mulligan.domain.checkpoint import CheckpointGroup
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from tests.faults.projects import services_of
 from tests.subplans.families import Family, children, shell
 

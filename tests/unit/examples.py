@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from mulligan.domain.checkpoint import (
+from mulligan.domain.checkpoints.checkpoint import (
     EMPTY_STATE,
     Checkpoint,
     CheckpointGroup,
@@ -10,12 +10,10 @@ from mulligan.domain.checkpoint import (
     PlanState,
     Reason,
 )
-from mulligan.domain.decision import Choice
-from mulligan.domain.ids import CheckpointId, GroupId, PlanId
-from mulligan.domain.plan import Phase, Plan, PlanDefinition, RollbackPolicy, State
-from mulligan.domain.resource import Resource, ResourceType
-from mulligan.domain.snapshot import ObjectId, Root, Snapshot, SnapshotId
-from mulligan.domain.step import (
+from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
+from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, RollbackPolicy, State
+from mulligan.domain.plans.step import (
     ChildPlan,
     MergeStrategy,
     Milestone,
@@ -24,6 +22,8 @@ from mulligan.domain.step import (
     Subplans,
     ToolUse,
 )
+from mulligan.domain.resources.resource import Resource, ResourceType
+from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 
 NOON = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
 WORKSPACE = Resource(

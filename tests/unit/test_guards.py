@@ -13,7 +13,7 @@ from mulligan.adapters.engine.threads import Stopping, ThreadEngine
 from mulligan.adapters.locks import FilePlanLocks
 from mulligan.bootstrap.world import SystemClock
 from mulligan.boundaries import act
-from mulligan.domain.ids import PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import PlanTakenOver
 from mulligan.ports import Ended, Observer, Unobserved
 

@@ -13,7 +13,7 @@ import pytest
 
 from mulligan.adapters.locks import FilePlanLocks
 from mulligan.boundaries import act
-from mulligan.domain.ids import PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import LockImpossible, PlanBusy, PlanTakenOver, SystemFailed
 
 PLAN = PlanId("01K00000000000000000000001")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from mulligan.bootstrap.world import UlidSource
-from mulligan.domain.ids import as_id_prefix, ulid_text
+from mulligan.domain.text.ids import as_id_prefix, ulid_text
 
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.domain.event import Event
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.event import Event
 from mulligan.ports import WorkingTree
 
 

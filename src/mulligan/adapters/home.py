@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from mulligan.boundaries import act
-from mulligan.domain.placement import PROJECT_HOME
+from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.errors import ProjectForeign, ProjectNotFound, ProjectUnusable, SystemFailed
 
 NAME = PROJECT_HOME

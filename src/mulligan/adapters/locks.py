@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.boundaries import act, guarded
-from mulligan.domain.ids import PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import LockImpossible, PlanBusy, PlanTakenOver, SystemFailed
 
 if TYPE_CHECKING:

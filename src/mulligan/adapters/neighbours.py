@@ -12,8 +12,8 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote_from_bytes
 
-from mulligan.domain.ids import PlanId
-from mulligan.domain.placement import PROJECT_HOME
+from mulligan.domain.resources.placement import PROJECT_HOME
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import DatabaseUnusable, LockImpossible
 from mulligan.ports import Neighbour
 

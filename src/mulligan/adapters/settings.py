@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 
 from mulligan.boundaries import act
 from mulligan.config import SHORT_NAMES, Layer, Source, check_value, layer_of_values, setting_named
-from mulligan.domain.json_value import Json
+from mulligan.domain.text.json_value import Json
 from mulligan.errors import LockImpossible, SettingsFileInvalid, SystemFailed
 
 _LARGEST_FILE = 1024 * 1024  # bytes; settings are a page of text

@@ -22,7 +22,7 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.boundaries import act
-from mulligan.domain.correction import (
+from mulligan.domain.history.correction import (
     Correction,
     CorrectionMode,
     addition,
@@ -31,14 +31,14 @@ from mulligan.domain.correction import (
     child_of,
     with_step,
 )
-from mulligan.domain.counting import counted
-from mulligan.domain.decision import Choice, Decision
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import CorrectionId, DecisionId, PlanId
-from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.plan import Phase, Plan, PlanDefinition, State
-from mulligan.domain.rollback import Line
-from mulligan.domain.step import ChildPlan, Step
+from mulligan.domain.history.lines import Line
+from mulligan.domain.plans.decision import Choice, Decision
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, State
+from mulligan.domain.plans.step import ChildPlan, Step
+from mulligan.domain.text.ids import CorrectionId, DecisionId, PlanId
+from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.text.plural import counted
 from mulligan.errors import DecisionSuperseded, NothingToAppend, PlanNotReady
 from mulligan.ports import Clock, Database, Ids, Observer, SnapshotStore, Transaction
 

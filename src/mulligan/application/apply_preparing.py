@@ -10,15 +10,15 @@ from mulligan.application.merge_service import Merged, MergeRules, MergeService,
 from mulligan.application.run import Run
 from mulligan.application.telling import one_by_one
 from mulligan.application.tree_diff import DiffOptions, diff_trees
-from mulligan.domain.applying import RealChange
-from mulligan.domain.diff import FileDiff, FolderDiff
-from mulligan.domain.ids import GroupId, PlanId
-from mulligan.domain.intent import IntentKind
-from mulligan.domain.line_diff import LARGEST_TEXT
-from mulligan.domain.plan import Conflict
-from mulligan.domain.resource import ResourceType, Sandbox
-from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.text_merge import Labels
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.plan import Conflict
+from mulligan.domain.resources.resource import ResourceType, Sandbox
+from mulligan.domain.text.ids import GroupId, PlanId
+from mulligan.domain.trees.diff import FileDiff, FolderDiff
+from mulligan.domain.trees.line_diff import LARGEST_TEXT
+from mulligan.domain.trees.real_change import RealChange
+from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import ApplyConflicted, MulliganError, UsageWrong
 from mulligan.ports import ApplyOrder, Clock, Composed, SandboxKinds, SnapshotStore
 

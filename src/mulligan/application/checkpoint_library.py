@@ -11,14 +11,14 @@ from mulligan.application.checkpoint_service import CheckpointService, reason_fo
 from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.run import Run
-from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType
-from mulligan.domain.ids import CheckpointId, PlanId
-from mulligan.domain.naming import label_problem
-from mulligan.domain.plan import State
-from mulligan.domain.resource import Strategy
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Damage
-from mulligan.domain.tool import CallStatus
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, CheckpointType
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Damage
+from mulligan.domain.plans.plan import State
+from mulligan.domain.plans.tool import CallStatus
+from mulligan.domain.resources.resource import Strategy
+from mulligan.domain.text.ids import CheckpointId, PlanId
+from mulligan.domain.text.names import label_problem
 from mulligan.errors import PlanNotReady, RestoreFailed, TargetExists, UsageWrong
 from mulligan.ports import Database, FoundCheckpoint, Observer, SandboxKinds, SnapshotStore
 

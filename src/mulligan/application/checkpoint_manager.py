@@ -8,12 +8,12 @@ from typing import Protocol
 
 from mulligan.application.run import Run
 from mulligan.application.telling import one_by_one
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId
-from mulligan.domain.placement import lie_together, sidecars
-from mulligan.domain.resource import ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture, ChangeAction, PathChange
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange
+from mulligan.domain.resources.placement import lie_together, sidecars
+from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import SandboxMissing
 from mulligan.ports import SandboxKinds, SnapshotStore
 

@@ -13,9 +13,9 @@ from msgspec import Struct
 from mulligan.application.listing import Listing
 
 if TYPE_CHECKING:
-    from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
-    from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId
-    from mulligan.domain.json_value import JsonObject
+    from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+    from mulligan.domain.text.ids import CheckpointId, DecisionId, GroupId, PlanId
+    from mulligan.domain.text.json_value import JsonObject
     from mulligan.ports import Database, FoundCheckpoint
 
 

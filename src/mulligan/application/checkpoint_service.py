@@ -9,15 +9,21 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
 from mulligan.application.telling import one_by_one
 from mulligan.boundaries import act
-from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, Reason, state_hash
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import CheckpointId, GroupId, PlanId
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Plan
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.retention import GroupSummary, plan_retention
-from mulligan.domain.store_report import Capture
-from mulligan.domain.trigger import Trigger
+from mulligan.domain.checkpoints.checkpoint import (
+    Checkpoint,
+    CheckpointGroup,
+    CheckpointType,
+    Reason,
+    state_hash,
+)
+from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention
+from mulligan.domain.checkpoints.store_report import Capture
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import CheckpointFailed, MulliganError, PlanTakenOver
 from mulligan.ports import Clock, Database, Ids, SnapshotStore, Transaction
 

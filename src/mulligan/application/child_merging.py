@@ -7,13 +7,13 @@ from msgspec import Struct
 from mulligan.application.checkpoint_manager import CheckpointManager
 from mulligan.application.merge_service import MergeRules, MergeService, OnOverlap
 from mulligan.application.run import Run
-from mulligan.domain.applying import Snapshots
-from mulligan.domain.plan import Conflict
-from mulligan.domain.resource import ResourceType, Sandbox
-from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.step import MergeStrategy
-from mulligan.domain.subplan import Child
-from mulligan.domain.text_merge import Labels
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.plans.plan import Conflict
+from mulligan.domain.plans.step import MergeStrategy
+from mulligan.domain.plans.subplan import Child
+from mulligan.domain.resources.resource import ResourceType, Sandbox
+from mulligan.domain.trees.real_change import Snapshots
+from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import ChangedMeanwhile
 from mulligan.ports import Database, SandboxKinds, SnapshotStore
 

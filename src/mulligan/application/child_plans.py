@@ -5,14 +5,14 @@ from datetime import datetime
 
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry
-from mulligan.domain.checkpoint import CheckpointGroup
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Phase, Plan, State
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.rollback import live_segments
-from mulligan.domain.subplan import Child, left_behind
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+from mulligan.domain.history.lines import live_segments
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.plans.subplan import Child, left_behind
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import PlanBusy
 from mulligan.ports import PlanLocks, SandboxKinds, Transaction
 

@@ -2,7 +2,7 @@
 
 from mulligan.application.plan_executor import PlanExecutor
 from mulligan.application.rollback_service import RollbackService
-from mulligan.domain.ids import PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import StepFailed
 from mulligan.ports import Ended, Observer
 

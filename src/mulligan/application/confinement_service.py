@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mulligan.application.run import Run
 from mulligan.config import Isolation, Settings
-from mulligan.domain.bounds import Bounds
+from mulligan.domain.resources.bounds import Bounds
 from mulligan.errors import ConfinementImpossible, MulliganError, SettingInvalid, ToolFailed
 from mulligan.ports import Claim, Confinement
 

@@ -5,9 +5,9 @@ from msgspec import Struct
 from mulligan.application.impact import Impact, RevertedChange
 from mulligan.application.plan_executor import Execution
 from mulligan.application.queries import CorrectionView
-from mulligan.domain.correction import Correction
-from mulligan.domain.ids import CheckpointId, PlanId
-from mulligan.domain.json_value import JsonObject
+from mulligan.domain.history.correction import Correction
+from mulligan.domain.text.ids import CheckpointId, PlanId
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import UsageWrong
 
 

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from mulligan.application.checkpoint_service import CheckpointService, at_group, reason_for
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
-from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType
-from mulligan.domain.correction import Correction
-from mulligan.domain.decision import Decision
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.plan import Plan
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, CheckpointType
+from mulligan.domain.history.correction import Correction
+from mulligan.domain.plans.decision import Decision
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.plan import Plan
 from mulligan.ports import Transaction
 
 

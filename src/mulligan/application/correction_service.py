@@ -25,17 +25,17 @@ from mulligan.application.return_service import Return, Returned, ReturnService
 from mulligan.application.run import Run
 from mulligan.application.settings_source import SettingsSource
 from mulligan.application.undo_service import UndoService
-from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
-from mulligan.domain.correction import Correction, CorrectionMode, choosing, with_step
-from mulligan.domain.decision import Decision, DecisionType
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
-from mulligan.domain.intent import IntentKind
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Plan, PlanDefinition, State
-from mulligan.domain.rollback import NEVER
-from mulligan.domain.subplan import Child, built_on, newest_without, with_steps_of_child
-from mulligan.domain.undoing import Undoing
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.history.correction import Correction, CorrectionMode, choosing, with_step
+from mulligan.domain.history.lines import NEVER
+from mulligan.domain.history.undo import Undoing
+from mulligan.domain.plans.decision import Decision, DecisionType
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.plan import Plan, PlanDefinition, State
+from mulligan.domain.plans.subplan import Child, built_on, newest_without, with_steps_of_child
+from mulligan.domain.text.ids import CheckpointId, CorrectionId, DecisionId, PlanId
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import DecisionOutOfReach, DecisionSuperseded, NothingToChoose, PlanFileDiffers
 from mulligan.ports import Clock, Database, Ids, Observer, Transaction
 

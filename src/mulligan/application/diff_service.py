@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from mulligan.application.tree_diff import DiffOptions, diff_trees
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.correction import Correction, CorrectionMode
-from mulligan.domain.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
-from mulligan.domain.ids import PlanId
-from mulligan.domain.line_diff import LARGEST_TEXT
-from mulligan.domain.plan import Plan
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.history.correction import Correction, CorrectionMode
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.trees.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
+from mulligan.domain.trees.line_diff import LARGEST_TEXT
 from mulligan.errors import CheckpointForeign, CheckpointNotFound, CheckpointsUnlike, CorrectionNotFound
 from mulligan.ports import Database, FoundCheckpoint, StoredTrees, Transaction
 

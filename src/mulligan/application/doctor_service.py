@@ -9,9 +9,9 @@ from mulligan.application.pin_service import PinService
 from mulligan.application.sandbox_repairs import SandboxRepairs
 from mulligan.application.sweep_service import SweepService
 from mulligan.application.telling import one_by_one
-from mulligan.domain.ids import PlanId
-from mulligan.domain.plan import Plan, State
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.plan import Plan, State
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import MulliganError, PlanBusy
 from mulligan.ports import Database, Observer, PlanLocks, SnapshotStore, Toolbox
 

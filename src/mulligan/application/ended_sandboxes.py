@@ -8,8 +8,8 @@ from mulligan.application.child_plans import family
 from mulligan.application.settings_source import SettingsSource
 from mulligan.boundaries import act
 from mulligan.config import Cleanup
-from mulligan.domain.plan import Plan
-from mulligan.domain.resource import Sandbox, Strategy
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.errors import PlanBusy
 from mulligan.ports import Database, PlanFolders, PlanLocks, SandboxKinds
 

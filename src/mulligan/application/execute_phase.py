@@ -13,16 +13,24 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Record, Run
 from mulligan.application.subplan_service import SubplanService
 from mulligan.application.tool_call_service import CALL_FAILURES, ToolCallService
-from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType, Reason
-from mulligan.domain.decision import Choice, Decision, DecisionType
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import DecisionId, GroupId
-from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.naming import label_problem
-from mulligan.domain.plan import PlanDefinition
-from mulligan.domain.step import Milestone, Step, StepRecord, StepStatus, Subplans, ToolUse, milliseconds
-from mulligan.domain.tool import Undo
-from mulligan.domain.trigger import Trigger
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType, Reason
+from mulligan.domain.plans.decision import Choice, Decision, DecisionType
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import PlanDefinition
+from mulligan.domain.plans.step import (
+    Milestone,
+    Step,
+    StepRecord,
+    StepStatus,
+    Subplans,
+    ToolUse,
+    milliseconds,
+)
+from mulligan.domain.plans.tool import Undo
+from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.text.ids import DecisionId, GroupId
+from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.text.names import label_problem
 from mulligan.errors import PlanFileInvalid, RollbackDisabled, ToolFailed, ToolNotCheckpointable
 from mulligan.ports import Clock, Ids
 

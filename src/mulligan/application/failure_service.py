@@ -6,13 +6,13 @@ from mulligan.application.checkpoint_service import CheckpointService, reason_fo
 from mulligan.application.recorder import Recorder
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Entry, Run
-from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
-from mulligan.domain.event import EventType
-from mulligan.domain.intent import IntentKind
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import OnFailure, Phase, Plan, PlanFailure, State
-from mulligan.domain.step import Step, StepRecord, StepStatus, ToolUse
-from mulligan.domain.trigger import Trigger
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.plan import OnFailure, Phase, Plan, PlanFailure, State
+from mulligan.domain.plans.step import Step, StepRecord, StepStatus, ToolUse
+from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import MulliganError, RollbackDisabled, StepFailed, ToolFailed
 from mulligan.ports import Clock, Database
 

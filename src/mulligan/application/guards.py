@@ -1,6 +1,6 @@
 """Guards that several use cases share: each refusal by name, before anything is changed."""
 
-from mulligan.domain.plan import Plan, State
+from mulligan.domain.plans.plan import Plan, State
 from mulligan.errors import (
     ConflictsUnresolved,
     PlanAlreadyApplied,

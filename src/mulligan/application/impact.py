@@ -6,12 +6,12 @@ from msgspec import Struct
 
 from mulligan.application.checkpoint_manager import Changes
 from mulligan.application.child_plans import children_left_behind
-from mulligan.domain.checkpoint import CheckpointGroup
-from mulligan.domain.decision import Decision
-from mulligan.domain.ids import PlanId
-from mulligan.domain.rollback import is_live, live_segments
-from mulligan.domain.store_report import ChangeAction
-from mulligan.domain.undoing import Undoing, described
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+from mulligan.domain.checkpoints.store_report import ChangeAction
+from mulligan.domain.history.lines import is_live, live_segments
+from mulligan.domain.history.undo import Undoing, described
+from mulligan.domain.plans.decision import Decision
+from mulligan.domain.text.ids import PlanId
 from mulligan.ports import Transaction
 
 

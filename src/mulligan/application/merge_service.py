@@ -7,8 +7,12 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.domain.line_diff import LARGEST_TEXT, is_binary
-from mulligan.domain.merge import (
+from mulligan.domain.checkpoints.snapshot import Root
+from mulligan.domain.trees.line_diff import LARGEST_TEXT, is_binary
+from mulligan.domain.trees.renames import find_renames
+from mulligan.domain.trees.text_merge import Labels, merge_texts
+from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference, TreeEntry
+from mulligan.domain.trees.tree_merge import (
     PathConflict,
     Renames,
     TextToMerge,
@@ -16,10 +20,6 @@ from mulligan.domain.merge import (
     merge_trees,
     withheld,
 )
-from mulligan.domain.renames import find_renames
-from mulligan.domain.snapshot import Root
-from mulligan.domain.text_merge import Labels, merge_texts
-from mulligan.domain.tree_difference import StoredContent, TreeDifference, TreeEntry
 from mulligan.ports import Clock, SnapshotStore
 
 _MAGIC = b"SQLite format 3\0"

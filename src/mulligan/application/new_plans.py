@@ -4,12 +4,12 @@ from datetime import datetime
 
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry
-from mulligan.domain.checkpoint import PlanState
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.plan import Phase, Plan, PlanDefinition, State
-from mulligan.domain.rollback import FIRST_LINE, Line
-from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.checkpoints.checkpoint import PlanState
+from mulligan.domain.history.lines import FIRST_LINE, Line
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, State
+from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.text.ids import PlanId
 from mulligan.ports import Transaction
 
 

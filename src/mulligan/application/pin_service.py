@@ -12,9 +12,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from mulligan.application.child_plans import lineage
-from mulligan.domain.placement import folder_name
-from mulligan.domain.plan import Plan
-from mulligan.domain.resource import ResourceType
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.resources.placement import folder_name
+from mulligan.domain.resources.resource import ResourceType
 from mulligan.errors import PlanBusy
 from mulligan.ports import Clock, Database, LeftLock, Pinned, Pins, PlanFolders, PlanLocks
 

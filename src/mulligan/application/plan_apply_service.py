@@ -22,16 +22,16 @@ from mulligan.application.run import Entry, Run
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.way_back_service import remedy_of
 from mulligan.config import Cleanup
-from mulligan.domain.applying import RealChange
-from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Conflict, Phase, Plan, State
-from mulligan.domain.resource import ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.text_merge import Labels
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.plan import Conflict, Phase, Plan, State
+from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.trees.real_change import RealChange
+from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import (
     ChangedMeanwhile,
     Interrupted,

@@ -12,11 +12,11 @@ from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.settings_source import SettingsSource
 from mulligan.application.sweep_service import SweepService
 from mulligan.boundaries import act
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.intent import IntentKind
-from mulligan.domain.plan import Plan, State
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.plan import Plan, State
+from mulligan.domain.text.ids import PlanId
 from mulligan.ports import Claim, Clock, Database, Observer, PlanLocks, Toolbox
 
 

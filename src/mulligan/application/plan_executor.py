@@ -19,10 +19,10 @@ from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.sweep_service import SweepService
 from mulligan.boundaries import act
 from mulligan.config import Settings
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.plan import Conflict, Phase, PlanDefinition, PlanFailure, ResumedFrom, State
-from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Conflict, Phase, PlanDefinition, PlanFailure, ResumedFrom, State
+from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import (
     Interrupted,
     MulliganError,

@@ -8,10 +8,10 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.settings_source import SettingsSource
 from mulligan.boundaries import act
-from mulligan.domain.correction import with_appended
-from mulligan.domain.event import EventType
-from mulligan.domain.plan import Plan, PlanDefinition
-from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.history.correction import with_appended
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Plan, PlanDefinition
+from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.errors import PlanFileDiffers
 from mulligan.ports import Clock, Database
 

@@ -10,13 +10,13 @@ from mulligan.application.guards import refuse_conflicts, refuse_ended, refuse_w
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Run
-from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
-from mulligan.domain.counting import counted
-from mulligan.domain.ids import GroupId, PlanId
-from mulligan.domain.intent import IntentKind
-from mulligan.domain.plan import ResumedFrom, State
-from mulligan.domain.step import StepRecord, StepStatus
-from mulligan.domain.tool import CallStatus
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.plan import ResumedFrom, State
+from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.plans.tool import CallStatus
+from mulligan.domain.text.ids import GroupId, PlanId
+from mulligan.domain.text.plural import counted
 from mulligan.errors import PlanAlreadyComplete, RollbackDisabled
 from mulligan.ports import Database, Observer
 

@@ -13,11 +13,11 @@ from mulligan.application.sandbox_service import SandboxService
 from mulligan.application.settings_source import SettingsSource
 from mulligan.boundaries import act
 from mulligan.config import Cleanup
-from mulligan.domain.checkpoint import EMPTY_STATE
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Phase, PlanDefinition, State
+from mulligan.domain.checkpoints.checkpoint import EMPTY_STATE
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Phase, PlanDefinition, State
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import MulliganError, PlanTakenOver, RestoreIncomplete
 from mulligan.ports import Clock, Database, Ids, Observer, PlanLocks, Toolbox
 

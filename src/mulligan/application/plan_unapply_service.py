@@ -13,12 +13,12 @@ from mulligan.application.plan_apply_service import as_it_was, logged
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.real_change_service import RealChangeService
 from mulligan.application.run import Entry, Run
-from mulligan.domain.applying import RealChange
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.plan import Phase, Plan, State
-from mulligan.domain.text_merge import Labels
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.trees.real_change import RealChange
+from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import (
     Interrupted,
     LocationChanged,

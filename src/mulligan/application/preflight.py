@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from mulligan.domain.json_value import Json
-from mulligan.domain.plan import PlanDefinition
-from mulligan.domain.step import Subplans, ToolUse
-from mulligan.domain.tool import ToolDeclaration
+from mulligan.domain.plans.plan import PlanDefinition
+from mulligan.domain.plans.step import Subplans, ToolUse
+from mulligan.domain.plans.tool import ToolDeclaration
+from mulligan.domain.text.json_value import Json
 from mulligan.errors import ToolArgumentsUnfit, ToolMissing, ToolNotCheckpointable
 
 

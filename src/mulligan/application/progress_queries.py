@@ -4,11 +4,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from mulligan.domain.checkpoint import CheckpointType
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import CheckpointId, PlanId
-from mulligan.domain.plan import Phase, Plan, State
-from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.checkpoints.checkpoint import CheckpointType
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.ports import Database, PlanLocks, Transaction
 
 _NEWEST = 3  # checkpoints

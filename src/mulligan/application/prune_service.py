@@ -11,11 +11,11 @@ from mulligan.application.run import Entry, Run
 from mulligan.application.settings_source import SettingsSource
 from mulligan.application.sweep_service import SweepService
 from mulligan.boundaries import act
-from mulligan.domain.checkpoint import CheckpointGroup
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import CheckpointId, GroupId, PlanId
-from mulligan.domain.plan import Plan
-from mulligan.domain.retention import RetentionPlan, plan_retention, reasons_to_stay
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+from mulligan.domain.checkpoints.retention import RetentionPlan, plan_retention, reasons_to_stay
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from mulligan.errors import CheckpointNeeded
 from mulligan.ports import Clock, Database, Observer, Transaction
 

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mulligan.domain.plan import Phase, Plan, ResumedFrom, State
-from mulligan.domain.standing import ExecutionCounts, PlanErrorView
+from mulligan.domain.plans.plan import Phase, Plan, ResumedFrom, State
+from mulligan.domain.views.status_view import ExecutionCounts, PlanErrorView
 from mulligan.errors import SnapshotDamaged, SystemFailed
 
 if TYPE_CHECKING:
     from mulligan.application.listing import Listing
-    from mulligan.domain.checkpoint import CheckpointGroup
-    from mulligan.domain.correction import Correction, CorrectionMode
-    from mulligan.domain.event import Event
-    from mulligan.domain.history_tree import TreeNode
-    from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
-    from mulligan.domain.json_value import JsonObject
-    from mulligan.domain.resource import Sandbox, Strategy
-    from mulligan.domain.step import StepRecord
-    from mulligan.domain.timeline import Timeline
+    from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+    from mulligan.domain.history.correction import Correction, CorrectionMode
+    from mulligan.domain.plans.event import Event
+    from mulligan.domain.plans.step import StepRecord
+    from mulligan.domain.resources.resource import Sandbox, Strategy
+    from mulligan.domain.text.ids import CheckpointId, CorrectionId, DecisionId, PlanId
+    from mulligan.domain.text.json_value import JsonObject
+    from mulligan.domain.views.history_tree import TreeNode
+    from mulligan.domain.views.timeline import Timeline
     from mulligan.ports import Database, PlanLocks, StoredTrees, Transaction
 
 
@@ -256,7 +256,7 @@ class Queries:
 
 
 def _timeline(db: Transaction, plan: Plan, limit: int | None) -> Timeline:
-    from mulligan.domain.timeline import timeline
+    from mulligan.domain.views.timeline import timeline
 
     plan_id = plan.plan_id
     children = {str(c.plan_id): _timeline(db, c.plan, limit) for c in db.children.list(plan_id)}
@@ -266,7 +266,7 @@ def _timeline(db: Transaction, plan: Plan, limit: int | None) -> Timeline:
 
 def _tree(db: Transaction, plan: Plan, *, superseded: bool) -> TreeNode:
     """The tree of a plan, with those of its children where they were spawned."""
-    from mulligan.domain.history_tree import history_tree
+    from mulligan.domain.views.history_tree import history_tree
 
     plan_id = plan.plan_id
     decisions = [d for d in db.decisions.list(plan_id) if superseded or not d.superseded]

@@ -17,13 +17,13 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.way_back_service import Way, WayBackService
 from mulligan.boundaries import act
-from mulligan.domain.applying import RealChange, Snapshots
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import IntentId
-from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.plan import Phase, Plan, State
-from mulligan.domain.resource import ResourceType, Sandbox
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.resources.resource import ResourceType, Sandbox
+from mulligan.domain.text.ids import IntentId
+from mulligan.domain.trees.real_change import RealChange, Snapshots
 from mulligan.errors import ChangedMeanwhile, MulliganError, PlanTakenOver, RestoreIncomplete
 from mulligan.ports import Clock, Database, Ids, SandboxKinds, SnapshotStore, Transaction
 

@@ -2,10 +2,10 @@
 
 from typing import cast
 
-from mulligan.domain.ids import PlanId
-from mulligan.domain.intent import IntentKind
-from mulligan.domain.placement import lie_together
-from mulligan.domain.resource import Strategy
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.resources.placement import lie_together
+from mulligan.domain.resources.resource import Strategy
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ApplyUnderWay, LocationTaken
 from mulligan.ports import Transaction
 

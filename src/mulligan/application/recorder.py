@@ -6,11 +6,11 @@ from msgspec.structs import replace
 
 from mulligan.application.run import Entry, Record, Run
 from mulligan.boundaries import act
-from mulligan.domain.decision import Decision
-from mulligan.domain.event import Event
-from mulligan.domain.plan import Phase, Plan, State
-from mulligan.domain.step import StepRecord
-from mulligan.domain.tool import CallStatus, ToolCall
+from mulligan.domain.plans.decision import Decision
+from mulligan.domain.plans.event import Event
+from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.plans.step import StepRecord
+from mulligan.domain.plans.tool import CallStatus, ToolCall
 from mulligan.ports import Clock, Database, Transaction
 
 

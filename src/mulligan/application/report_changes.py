@@ -6,11 +6,11 @@ from typing import Protocol
 from msgspec import Struct
 
 from mulligan.application.tree_diff import DiffOptions, diff_trees
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.diff import FileDiff, TreeDiff
-from mulligan.domain.ids import GroupId
-from mulligan.domain.report import Changes, ShownFile
-from mulligan.domain.tree_difference import TreeDifference
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.text.ids import GroupId
+from mulligan.domain.trees.diff import FileDiff, TreeDiff
+from mulligan.domain.trees.tree_difference import TreeDifference
+from mulligan.domain.views.report import Changes, ShownFile
 from mulligan.errors import SnapshotDamaged, SystemFailed
 from mulligan.ports import StoredTrees
 

@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from mulligan.application.queries import Queries
 from mulligan.application.report_changes import PageRoom, ReportChanges
-from mulligan.domain.checkpoint import CheckpointType, GroupOutline
-from mulligan.domain.excerpt import Excerpt, excerpt
-from mulligan.domain.ids import GroupId, PlanId
-from mulligan.domain.json_value import Json
-from mulligan.domain.plan import Plan
-from mulligan.domain.report import Changes, PlanReport, Report
-from mulligan.domain.spelling import without_escapes
-from mulligan.domain.story import Records, ShownCall, story
-from mulligan.domain.tool import ToolCall
+from mulligan.domain.checkpoints.checkpoint import CheckpointType, GroupOutline
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.plans.tool import ToolCall
+from mulligan.domain.text.ids import GroupId, PlanId
+from mulligan.domain.text.inert_text import without_escapes
+from mulligan.domain.text.json_value import Json
+from mulligan.domain.views.excerpt import Excerpt, excerpt
+from mulligan.domain.views.report import Changes, PlanReport, Report
+from mulligan.domain.views.story import Records, ShownCall, story
 from mulligan.ports import Clock, Database, StoredTrees, Transaction
 
 _PLANS = 100  # child plans of child plans are shown to any depth, but not more in all

@@ -10,13 +10,13 @@ from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
-from mulligan.domain.checkpoint import CheckpointType
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.line_diff import LARGEST_TEXT
-from mulligan.domain.plan import Conflict, Phase, State
-from mulligan.domain.text_merge import has_markers
+from mulligan.domain.checkpoints.checkpoint import CheckpointType
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Conflict, Phase, State
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.trees.line_diff import LARGEST_TEXT
+from mulligan.domain.trees.text_merge import has_markers
 from mulligan.errors import ConflictUnknown, MarkersLeft, PlanNotReady
 from mulligan.ports import Clock, Observer, SnapshotStore
 

@@ -24,17 +24,17 @@ from mulligan.application.settings_source import SettingsSource
 from mulligan.application.undo_service import UndoService
 from mulligan.application.way_back_service import WayBackService
 from mulligan.boundaries import act
-from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, Reason
-from mulligan.domain.correction import Correction, intervention, line_that_tells
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.ids import GroupId, IntentId, PlanId
-from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Phase, Plan, PlanDefinition, PlanFailure, State
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.rollback import Line, live_segments
-from mulligan.domain.step import reset_steps, steps_of_session
-from mulligan.domain.undoing import Undoing
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, Reason
+from mulligan.domain.history.correction import Correction, intervention, line_that_tells
+from mulligan.domain.history.lines import Line, live_segments
+from mulligan.domain.history.undo import Undoing
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, PlanFailure, State
+from mulligan.domain.plans.step import reset_steps, steps_of_session
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import GroupId, IntentId, PlanId
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import (
     ChangedMeanwhile,
     DatabaseUnusable,

@@ -12,12 +12,12 @@ from mulligan.application.plan_claims import PlanClaims
 from mulligan.application.return_service import Return, ReturnService
 from mulligan.application.run import Run
 from mulligan.application.undo_service import UndoService
-from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType
-from mulligan.domain.ids import CheckpointId, PlanId
-from mulligan.domain.intent import IntentKind
-from mulligan.domain.plan import Phase, State
-from mulligan.domain.rollback import Direction, direction_to, is_live, live_segments
-from mulligan.domain.undoing import Undoing
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.history.lines import Direction, direction_to, is_live, live_segments
+from mulligan.domain.history.undo import Undoing
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.plan import Phase, State
+from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.errors import CheckpointForeign, CheckpointNotATarget
 from mulligan.ports import Database, Observer
 

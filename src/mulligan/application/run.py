@@ -7,15 +7,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.config import Settings
-from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, PlanState
-from mulligan.domain.decision import Decision
-from mulligan.domain.event import EventType
-from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.plan import Plan
-from mulligan.domain.resource import Sandbox, Strategy
-from mulligan.domain.step import StepRecord
-from mulligan.domain.store_report import Capture
-from mulligan.domain.tool import ToolCall
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, PlanState
+from mulligan.domain.checkpoints.store_report import Capture
+from mulligan.domain.plans.decision import Decision
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.plans.step import StepRecord
+from mulligan.domain.plans.tool import ToolCall
+from mulligan.domain.resources.resource import Sandbox, Strategy
+from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.ports import Claim, Observer
 
 

@@ -8,10 +8,10 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run, at_work
 from mulligan.application.sandbox_service import SandboxService
 from mulligan.boundaries import act
-from mulligan.domain.checkpoint import CheckpointType
-from mulligan.domain.event import EventType
-from mulligan.domain.plan import Phase, PlanFailure, ResumedFrom, State
-from mulligan.domain.step import StepStatus
+from mulligan.domain.checkpoints.checkpoint import CheckpointType
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Phase, PlanFailure, ResumedFrom, State
+from mulligan.domain.plans.step import StepStatus
 from mulligan.ports import Clock, Database
 
 

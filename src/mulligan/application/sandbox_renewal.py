@@ -5,8 +5,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.domain.resource import ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.ports import Observer, PlanFolders, SandboxKinds, SnapshotStore
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from mulligan.application.sandbox_renewal import SandboxRenewal
 from mulligan.boundaries import act
-from mulligan.domain.checkpoint import CheckpointGroup
-from mulligan.domain.ids import CheckpointId
-from mulligan.domain.plan import Plan
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.store_report import Damage
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+from mulligan.domain.checkpoints.store_report import Damage
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import PlanBusy
 from mulligan.ports import Database, Observer, PlanLocks, Publication, SandboxKinds, SnapshotStore
 

@@ -16,11 +16,12 @@ from mulligan.application.run import Entry, Record, Run, at_work
 from mulligan.application.telling import one_by_one
 from mulligan.boundaries import act
 from mulligan.config import Settings
-from mulligan.domain.counting import counted
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import IntentId, PlanId
-from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.placement import (
+from mulligan.domain.checkpoints.store_report import Capture, Survey
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.plan import Phase, PlanDefinition, State
+from mulligan.domain.plans.step import Subplans
+from mulligan.domain.resources.placement import (
     folder_name,
     left_out,
     location_problem,
@@ -28,10 +29,9 @@ from mulligan.domain.placement import (
     overlap,
     path_inside,
 )
-from mulligan.domain.plan import Phase, PlanDefinition, State
-from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.step import Subplans
-from mulligan.domain.store_report import Capture, Survey
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import IntentId, PlanId
+from mulligan.domain.text.plural import counted
 from mulligan.errors import LocationTaken, NotBuiltYet, ResourceUnsuitable, RestoreFailed
 from mulligan.ports import (
     Clock,

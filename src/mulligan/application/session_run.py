@@ -13,12 +13,12 @@ from mulligan.application.run import Run
 from mulligan.application.run_stages import RunStages
 from mulligan.application.sweep_service import SweepService
 from mulligan.application.tool_requests import values_of
-from mulligan.domain.decision import Choice
-from mulligan.domain.ids import DecisionId, GroupId, PlanId
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.naming import name_problem
-from mulligan.domain.plan import ResumedFrom, State
-from mulligan.domain.step import Step
+from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.plan import ResumedFrom, State
+from mulligan.domain.plans.step import Step
+from mulligan.domain.text.ids import DecisionId, GroupId, PlanId
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.text.names import name_problem
 from mulligan.errors import (
     CheckpointFailed,
     DatabaseUnusable,

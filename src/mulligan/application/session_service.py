@@ -20,9 +20,9 @@ from mulligan.application.settings_source import SettingsSource
 from mulligan.application.sweep_service import SweepService
 from mulligan.boundaries import act
 from mulligan.config import Isolation, Settings
-from mulligan.domain.checkpoint import EMPTY_STATE
-from mulligan.domain.ids import PlanId
-from mulligan.domain.plan import PlanDefinition, PlanFailure, State
+from mulligan.domain.checkpoints.checkpoint import EMPTY_STATE
+from mulligan.domain.plans.plan import PlanDefinition, PlanFailure, State
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ConfinementImpossible, NotASession, PlanAlreadyComplete, PlanTakenOver
 from mulligan.ports import Clock, Database, Ids, Observer
 

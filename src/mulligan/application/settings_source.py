@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from mulligan.config import Settings
-from mulligan.domain.json_value import Json
+from mulligan.domain.text.json_value import Json
 
 
 class SettingsSource(Protocol):

@@ -1,9 +1,9 @@
 """Finds where `undo` goes: the state before the last step that a plan completed."""
 
 from mulligan.application.guards import refuse_ended, refuse_without_checkpoints
-from mulligan.domain.ids import CheckpointId, PlanId
-from mulligan.domain.plan import Plan
-from mulligan.domain.stepping_back import StepBack, step_back
+from mulligan.domain.history.last_step import StepBack, step_back
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.errors import NothingToUndo
 from mulligan.ports import Database
 

@@ -13,15 +13,13 @@ from mulligan.application.new_plans import add_plan, new_plan
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.boundaries import act
-from mulligan.domain.checkpoint import PlanState
-from mulligan.domain.decision import DecisionType
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Conflict, State
-from mulligan.domain.rollback import NEVER, is_live, live_segments
-from mulligan.domain.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
-from mulligan.domain.subplan import (
+from mulligan.domain.checkpoints.checkpoint import PlanState
+from mulligan.domain.history.lines import NEVER, is_live, live_segments
+from mulligan.domain.plans.decision import DecisionType
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Conflict, State
+from mulligan.domain.plans.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
+from mulligan.domain.plans.subplan import (
     Child,
     Spawn,
     child_definition,
@@ -30,7 +28,9 @@ from mulligan.domain.subplan import (
     merged_name,
     next_to_merge,
 )
-from mulligan.domain.trigger import Trigger
+from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import (
     ChildConstrained,
     Conflicted,

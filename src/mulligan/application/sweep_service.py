@@ -15,12 +15,12 @@ from msgspec import Struct
 from mulligan.application.ended_sandboxes import EndedSandboxes
 from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
-from mulligan.domain.counting import counted
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Swept
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Swept
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.plural import counted
 from mulligan.errors import DatabaseForeign, DatabaseUnusable, MulliganError, PlanBusy, PlanTakenOver
 from mulligan.ports import (
     Clock,

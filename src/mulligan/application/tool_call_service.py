@@ -9,13 +9,13 @@ from mulligan.application.confinement_service import ConfinementService
 from mulligan.application.run import Entry, Run
 from mulligan.application.tool_requests import tool_request, values_of
 from mulligan.boundaries import act
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import CallId
-from mulligan.domain.interpolation import replace_references
-from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.step import Step, ToolUse, milliseconds
-from mulligan.domain.store_report import Capture
-from mulligan.domain.tool import CallStatus, ToolCall, ToolDeclaration, Undo
+from mulligan.domain.checkpoints.store_report import Capture
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.interpolation import replace_references
+from mulligan.domain.plans.step import Step, ToolUse, milliseconds
+from mulligan.domain.plans.tool import CallStatus, ToolCall, ToolDeclaration, Undo
+from mulligan.domain.text.ids import CallId
+from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import (
     NotBuiltYet,
     PathEscapes,

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mulligan.application.run import Run
-from mulligan.domain.bounds import Bounds
-from mulligan.domain.correction import guidance_of
-from mulligan.domain.interpolation import RunValues, run_environment
-from mulligan.domain.json_value import Json
-from mulligan.domain.resource import ResourceType
-from mulligan.domain.tool import ToolCall
+from mulligan.domain.history.correction import guidance_of
+from mulligan.domain.plans.interpolation import RunValues, run_environment
+from mulligan.domain.plans.tool import ToolCall
+from mulligan.domain.resources.bounds import Bounds
+from mulligan.domain.resources.resource import ResourceType
+from mulligan.domain.text.json_value import Json
 from mulligan.ports import ToolRequest
 
 

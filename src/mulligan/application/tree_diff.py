@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.domain.diff import FileDiff, FileStatus, FolderDiff, TreeDiff
-from mulligan.domain.git_patch import FilePatch, Version, patch_of
-from mulligan.domain.renames import find_renames
-from mulligan.domain.tree_difference import (
+from mulligan.domain.trees.diff import FileDiff, FileStatus, FolderDiff, TreeDiff
+from mulligan.domain.trees.git_patch import FilePatch, Version, patch_of
+from mulligan.domain.trees.renames import find_renames
+from mulligan.domain.trees.tree_difference import (
     StoredContent,
     TreeDifference,
     TreeEntry,

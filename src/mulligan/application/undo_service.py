@@ -7,14 +7,14 @@ from mulligan.application.recorder import Recorder
 from mulligan.application.run import Entry, Run
 from mulligan.application.tool_requests import tool_request
 from mulligan.boundaries import act
-from mulligan.domain.checkpoint import CheckpointGroup
-from mulligan.domain.decision import Choice
-from mulligan.domain.event import EventType
-from mulligan.domain.ids import DecisionId, GroupId
-from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.rollback import live_segments
-from mulligan.domain.tool import ToolCall, Undo
-from mulligan.domain.undoing import Undoing, described, plan_undoing
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+from mulligan.domain.history.lines import live_segments
+from mulligan.domain.history.undo import Undoing, described, plan_undoing
+from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.tool import ToolCall, Undo
+from mulligan.domain.text.ids import DecisionId, GroupId
+from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import MulliganError, PlanTakenOver, ToolFailed
 from mulligan.ports import Clock, Database, Toolbox
 

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from mulligan.application.checkpoint_manager import Changes, CheckpointManager, Stored
 from mulligan.application.run import Run
-from mulligan.domain.applying import Snapshots, left_halfway
-from mulligan.domain.resource import ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.text_merge import Labels
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.trees.real_change import Snapshots, left_halfway
+from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import (
     ChangedMeanwhile,
     MulliganError,

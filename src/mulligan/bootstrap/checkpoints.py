@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mulligan.application.listing import Listing
     from mulligan.application.prune_service import Pruning
     from mulligan.bootstrap.services import Services
-    from mulligan.domain.diff import Diff
+    from mulligan.domain.trees.diff import Diff
     from mulligan.ports import Observer
 
 

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.places import unsuitable_place
 from mulligan.bootstrap.surroundings import Surroundings, locate
-from mulligan.domain.placement import PROJECT_HOME
-from mulligan.domain.resource import Resource, ResourceType, Strategy
+from mulligan.domain.resources.placement import PROJECT_HOME
+from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
 from mulligan.errors import ProjectNotFound, ResourceUnsuitable
 
 _NAME = "workspace"  # as of plan files without resources

@@ -17,7 +17,7 @@ from mulligan.bootstrap.database_place import SQLITE, database_in
 from mulligan.bootstrap.layered_settings import LayeredSettings
 from mulligan.bootstrap.surroundings import boot_id
 from mulligan.bootstrap.world import SystemClock, UlidSource
-from mulligan.domain.resource import Resource, ResourceType
+from mulligan.domain.resources.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mulligan.bootstrap.sandbox_kinds import ProjectSandboxes
     from mulligan.bootstrap.surroundings import Surroundings
     from mulligan.config import Entry
-    from mulligan.domain.tool import ToolDeclaration
+    from mulligan.domain.plans.tool import ToolDeclaration
     from mulligan.ports import Confinement
 
 

@@ -15,7 +15,7 @@ from mulligan.config import (
     layer_of_values,
     resolve,
 )
-from mulligan.domain.json_value import Json
+from mulligan.domain.text.json_value import Json
 
 
 class LayeredSettings:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from mulligan.domain.naming import nearest_word
+from mulligan.domain.text.names import nearest_word
 from mulligan.errors import UsageWrong
 
 _ENDINGS = (".yaml", ".yml")

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from mulligan.bootstrap.services import Services
     from mulligan.bootstrap.session import Session
     from mulligan.bootstrap.tools import Tools
-    from mulligan.domain.diff import Diff
-    from mulligan.domain.event import Event
-    from mulligan.domain.history_tree import TreeNode
-    from mulligan.domain.ids import PlanId
-    from mulligan.domain.json_value import Json
-    from mulligan.domain.plan import PlanDefinition, State
-    from mulligan.domain.resource import Resource
-    from mulligan.domain.step import ChildPlan
-    from mulligan.domain.timeline import Timeline
+    from mulligan.domain.plans.event import Event
+    from mulligan.domain.plans.plan import PlanDefinition, State
+    from mulligan.domain.plans.step import ChildPlan
+    from mulligan.domain.resources.resource import Resource
+    from mulligan.domain.text.ids import PlanId
+    from mulligan.domain.text.json_value import Json
+    from mulligan.domain.trees.diff import Diff
+    from mulligan.domain.views.history_tree import TreeNode
+    from mulligan.domain.views.timeline import Timeline
     from mulligan.ports import Observer
 
 
@@ -112,7 +112,7 @@ class Project:
 
         Without a resource it works on the project folder; without a name the plan is called like the command.
         """
-        from mulligan.domain.command_plan import command_plan
+        from mulligan.domain.plans.command_plan import command_plan
 
         where = resource or self._services.default_resource
         definition = command_plan(words, resource=where, folder=folder, name=name)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.domain.naming import resource_name_problem
-from mulligan.domain.placement import location_problem, location_within, overlap
-from mulligan.domain.resource import Resource, ResourceType, Strategy
+from mulligan.domain.resources.placement import location_problem, location_within, overlap
+from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
+from mulligan.domain.text.names import resource_name_problem
 from mulligan.errors import UsageWrong
 
 

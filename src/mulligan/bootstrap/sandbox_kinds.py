@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
 from mulligan.bootstrap.surroundings import Surroundings, boot_id
-from mulligan.domain.resource import ResourceType, Strategy
+from mulligan.domain.resources.resource import ResourceType, Strategy
 
 if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.directory import DirectorySandboxes

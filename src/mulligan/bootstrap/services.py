@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from mulligan.application.session_service import SessionService
     from mulligan.application.step_back_service import StepBackService
     from mulligan.application.subplan_service import SubplanService
-    from mulligan.domain.ids import PlanId
-    from mulligan.domain.json_value import JsonObject
-    from mulligan.domain.plan import PlanDefinition
-    from mulligan.domain.step import Subplans
+    from mulligan.domain.plans.plan import PlanDefinition
+    from mulligan.domain.plans.step import Subplans
+    from mulligan.domain.text.ids import PlanId
+    from mulligan.domain.text.json_value import JsonObject
     from mulligan.ports import Ended, Observer
 
 

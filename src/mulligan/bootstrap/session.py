@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Self
 from mulligan.adapters.tools.step_context import checked_choice, require_texts
 from mulligan.application.session_run import kept
 from mulligan.boundaries import Check, guarded_by, guards
-from mulligan.domain.decision import Choice
+from mulligan.domain.plans.decision import Choice
 from mulligan.errors import SessionClosed, StateNotJson
 
 if TYPE_CHECKING:
     from mulligan.application.rollback_service import Rollback
     from mulligan.application.session_run import SessionRun
     from mulligan.bootstrap.services import Services
-    from mulligan.domain.ids import PlanId
-    from mulligan.domain.plan import PlanDefinition, ResumedFrom
+    from mulligan.domain.plans.plan import PlanDefinition, ResumedFrom
+    from mulligan.domain.text.ids import PlanId
     from mulligan.ports import Observer
 
 

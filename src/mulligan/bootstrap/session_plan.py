@@ -7,10 +7,10 @@ from pathlib import Path
 
 from mulligan.bootstrap.resources import named
 from mulligan.config import check_value, setting_named
-from mulligan.domain.json_value import Json
-from mulligan.domain.naming import plan_name_problem
-from mulligan.domain.plan import OnFailure, PlanDefinition, RollbackPolicy
-from mulligan.domain.resource import Resource
+from mulligan.domain.plans.plan import OnFailure, PlanDefinition, RollbackPolicy
+from mulligan.domain.resources.resource import Resource
+from mulligan.domain.text.json_value import Json
+from mulligan.domain.text.names import plan_name_problem
 from mulligan.errors import UsageWrong
 
 _ORIGIN = "session"

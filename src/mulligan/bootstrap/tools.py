@@ -5,7 +5,7 @@ from msgspec import Struct
 from mulligan.adapters.tools.own_tool import OwnTool
 from mulligan.adapters.tools.own_tools import FileStanding
 from mulligan.adapters.tools.project_toolbox import ProjectToolbox
-from mulligan.domain.tool import Argument, ToolDeclaration, tool_unknown
+from mulligan.domain.plans.tool import Argument, ToolDeclaration, tool_unknown
 from mulligan.errors import NotFound
 
 BUILT_IN = "built in"

@@ -5,7 +5,7 @@ import time
 from datetime import UTC, datetime
 from threading import Lock
 
-from mulligan.domain.ids import RANDOM_BITS, ulid_text
+from mulligan.domain.text.ids import RANDOM_BITS, ulid_text
 
 
 class SystemClock:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import asdict
 
 from mulligan.cli.answer import Answer, Line, Table
-from mulligan.domain.counting import counted
-from mulligan.domain.diff import FileStatus
-from mulligan.domain.resource import ResourceType
+from mulligan.domain.resources.resource import ResourceType
+from mulligan.domain.text.plural import counted
+from mulligan.domain.trees.diff import FileStatus
 
 if TYPE_CHECKING:
     from mulligan.application.apply_preparing import Application, AppliedResource

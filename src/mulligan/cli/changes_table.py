@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Line, Table
-from mulligan.domain.counting import counted
+from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
     from mulligan.application.impact import Impact, RevertedChange

@@ -16,7 +16,7 @@ from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.encode import encode
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.times import ago, local_time
-from mulligan.domain.counting import counted
+from mulligan.domain.text.plural import counted
 from mulligan.errors import SnapshotDamaged
 
 if TYPE_CHECKING:

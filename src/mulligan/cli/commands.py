@@ -7,7 +7,7 @@ import click
 
 from mulligan.cli.answer import Answer, Format
 from mulligan.cli.invocation import Invocation, option_pair
-from mulligan.domain.counting import counted
+from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

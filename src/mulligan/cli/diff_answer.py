@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Answer, Block, Line, Patch, Table
-from mulligan.domain.counting import counted
+from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
-    from mulligan.domain.diff import Diff, FileDiff
+    from mulligan.domain.trees.diff import Diff, FileDiff
 
 _SHORT_PATCH = 30  # lines
 _SHORT_TABLE = 10  # rows

@@ -8,8 +8,8 @@ from typing import cast
 
 from msgspec import Struct
 
-from mulligan.domain.json_value import Json
-from mulligan.domain.spelling import harmless, harmless_lines, spell
+from mulligan.domain.text.inert_text import harmless, harmless_lines, spell
+from mulligan.domain.text.json_value import Json
 
 __all__ = ["encode", "harmless", "harmless_lines", "spell"]
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import cast
 
 from mulligan.cli.times import lasting
-from mulligan.domain.counting import counted
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.text.plural import counted
 
 _STATES = {"processing": "begun", "queued": "stopped before its end"}
 

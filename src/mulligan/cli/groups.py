@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from mulligan.domain.naming import nearest_word
+from mulligan.domain.text.names import nearest_word
 from mulligan.errors import UsageWrong
 
 # What other programs call what is called otherwise here.

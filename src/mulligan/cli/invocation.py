@@ -50,7 +50,7 @@ class Invocation(Struct, kw_only=True, dict=True):
             return Silent()
         from mulligan.cli.live import AsItIs, Live
         from mulligan.cli.screen import Screen, can_draw
-        from mulligan.domain.spelling import Inert
+        from mulligan.domain.text.inert_text import Inert
 
         terminal = can_draw(sys.stderr) and self._configured_format() != Format.PLAIN
         screen = Screen(sys.stderr, terminal=terminal)

@@ -18,10 +18,10 @@ from mulligan.cli.answer import Span
 from mulligan.cli.encode import harmless_lines
 from mulligan.cli.screen import Screen
 from mulligan.cli.times import lasting, running
-from mulligan.domain.checkpoint import CheckpointType
-from mulligan.domain.counting import counted
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.ids import PlanId
+from mulligan.domain.checkpoints.checkpoint import CheckpointType
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.plural import counted
 
 _PATIENCE = 0.5  # seconds: shorter work needs no area, and what is counted for less no progress
 _PACE = 0.1  # seconds: more often nobody can read what changes

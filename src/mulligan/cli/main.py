@@ -16,7 +16,7 @@ from mulligan.cli.commands import closing_words, command, everywhere
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.render import render, write
-from mulligan.domain.counting import counted
+from mulligan.domain.text.plural import counted
 from mulligan.errors import InternalError, Interrupted, MulliganError, ProjectUnwell, SystemFailed, UsageWrong
 
 # Which module declares the commands of each group; loaded when one of them is called.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mulligan.domain.patch_lines import PatchLine, lines_of_patch
+from mulligan.domain.trees.patch_lines import PatchLine, lines_of_patch
 
 _STYLES = {
     PatchLine.HEADER: "bold",

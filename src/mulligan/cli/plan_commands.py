@@ -14,7 +14,7 @@ from mulligan.cli.diff_answer import diff_answer
 from mulligan.cli.groups import SuggestingGroup
 from mulligan.cli.status_answer import status_answer
 from mulligan.cli.trusting import trusting
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from mulligan.errors import PlanNotFound, ProjectNotFound, UsageWrong
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from mulligan.cli.patch_colours import styled_lines
 from mulligan.cli.streams import lead_nowhere
 from mulligan.cli.tables import table_text
 from mulligan.cli.times import local_time
-from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import StepFailed
 
 if TYPE_CHECKING:

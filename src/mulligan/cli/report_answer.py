@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Answer, Document, Line
-from mulligan.domain.counting import counted
+from mulligan.domain.text.plural import counted
 from mulligan.errors import SystemFailed, TargetExists, UsageWrong
 
 if TYPE_CHECKING:

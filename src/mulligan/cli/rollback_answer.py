@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.changes_table import changes_line, changes_table
-from mulligan.domain.counting import counted
+from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
     from mulligan.application.rollback_service import Rollback

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 from mulligan.cli.answer import Answer, Block, Line
 from mulligan.cli.commands import command
 from mulligan.cli.status_answer import status_answer
-from mulligan.domain.resource import Strategy
+from mulligan.domain.resources.resource import Strategy
 from mulligan.errors import Interrupted, MulliganError, StepFailed
 
 if TYPE_CHECKING:

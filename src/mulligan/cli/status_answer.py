@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.times import lasting
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.plans.plan import Phase, State
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -7,8 +7,8 @@ from mulligan.cli import glyphs
 from mulligan.cli.answer import Block, Drawing, Line, Row, Span
 from mulligan.cli.event_text import told
 from mulligan.cli.times import clock_time, lasting, local_day
-from mulligan.domain.event import EventType
-from mulligan.domain.timeline import Moment, Timeline, is_return
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.views.timeline import Moment, Timeline, is_return
 
 _MARKS = {
     EventType.STEP_STARTED: (glyphs.DONE, ""),

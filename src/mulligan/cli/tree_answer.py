@@ -5,9 +5,9 @@ from typing import cast
 
 from mulligan.cli import glyphs
 from mulligan.cli.answer import Answer, Drawing, Row, Span
-from mulligan.domain.checkpoint import CheckpointType
-from mulligan.domain.history_tree import NodeType, TreeNode
-from mulligan.domain.json_value import JsonObject
+from mulligan.domain.checkpoints.checkpoint import CheckpointType
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.views.history_tree import NodeType, TreeNode
 
 _BRANCH, _END = f"{glyphs.FORK}{glyphs.DASH} ", f"{glyphs.LAST}{glyphs.DASH} "
 _ON_ERROR = CheckpointType.ON_ERROR.value

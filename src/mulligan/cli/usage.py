@@ -5,7 +5,7 @@ import re
 import click
 
 from mulligan.cli.commands import example_of
-from mulligan.domain.naming import nearest_word
+from mulligan.domain.text.names import nearest_word
 from mulligan.errors import UsageWrong
 
 _TOO_MANY = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)

@@ -17,17 +17,17 @@ from mulligan.cli.screen import Screen, can_draw, width
 from mulligan.cli.status_answer import status_answer
 from mulligan.cli.streams import lead_nowhere
 from mulligan.cli.times import ago, clock_time, lasting, running
-from mulligan.domain.event import EventType
-from mulligan.domain.step import StepStatus
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.step import StepStatus
 from mulligan.errors import Interrupted
 
 if TYPE_CHECKING:
     from mulligan.application.progress_queries import PlanProgress
     from mulligan.bootstrap.project import Project
     from mulligan.cli.invocation import Invocation
-    from mulligan.domain.event import Event
-    from mulligan.domain.ids import PlanId
-    from mulligan.domain.step import StepRecord
+    from mulligan.domain.plans.event import Event
+    from mulligan.domain.plans.step import StepRecord
+    from mulligan.domain.text.ids import PlanId
 
 _PACE = 0.2  # seconds between two looks at whether something was recorded
 _LOOK = 1.0  # seconds after which one looks anyway: a process that is gone records nothing

@@ -17,10 +17,10 @@ from mulligan.config.values import (
     WholeNumber,
     shown,
 )
-from mulligan.domain.json_value import Json
-from mulligan.domain.naming import nearest_word
-from mulligan.domain.resource import Strategy
-from mulligan.domain.trigger import DEFAULT_TRIGGERS, Trigger, in_order, trigger_named, trigger_words
+from mulligan.domain.plans.trigger import DEFAULT_TRIGGERS, Trigger, in_order, trigger_named, trigger_words
+from mulligan.domain.resources.resource import Strategy
+from mulligan.domain.text.json_value import Json
+from mulligan.domain.text.names import nearest_word
 from mulligan.errors import SettingInvalid, SettingUnknown
 
 MOST_PARALLEL = 50  # subplans at once

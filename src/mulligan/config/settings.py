@@ -7,10 +7,10 @@ from typing import cast
 from msgspec import Struct
 
 from mulligan.config.registry import SETTINGS, Cleanup, Isolation, check_value, parse_value, setting_named
-from mulligan.domain.json_value import Json
-from mulligan.domain.naming import nearest_word
-from mulligan.domain.resource import Strategy
-from mulligan.domain.trigger import Trigger
+from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.resources.resource import Strategy
+from mulligan.domain.text.json_value import Json
+from mulligan.domain.text.names import nearest_word
 from mulligan.errors import SettingInvalid, SettingUnknown
 
 

@@ -6,8 +6,8 @@ from typing import Protocol, cast
 
 from msgspec import Struct
 
-from mulligan.domain.json_value import Json
-from mulligan.domain.naming import nearest_word
+from mulligan.domain.text.json_value import Json
+from mulligan.domain.text.names import nearest_word
 
 
 class Unfit(Exception):

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Mapping
 
-from mulligan.domain.json_value import Json
-from mulligan.domain.plan import PlanDefinition
-from mulligan.domain.step import ChildPlan
-from mulligan.domain.tool import ToolDeclaration
+from mulligan.domain.plans.plan import PlanDefinition
+from mulligan.domain.plans.step import ChildPlan
+from mulligan.domain.plans.tool import ToolDeclaration
+from mulligan.domain.text.json_value import Json
 from mulligan.planfile.document import ROOT_PATH, read_document, shorten
 from mulligan.planfile.plan import KEYS, read_name, read_variables
 from mulligan.planfile.references import Names

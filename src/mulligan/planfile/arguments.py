@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Mapping
 
-from mulligan.domain.interpolation import OPENING, references
-from mulligan.domain.json_value import Json
-from mulligan.domain.placement import stays_inside
-from mulligan.domain.tool import ArgumentType, ToolDeclaration
+from mulligan.domain.plans.interpolation import OPENING, references
+from mulligan.domain.plans.tool import ArgumentType, ToolDeclaration
+from mulligan.domain.resources.placement import stays_inside
+from mulligan.domain.text.json_value import Json
 from mulligan.errors import ReferenceInvalid
 from mulligan.planfile.document import Items, shorten
 from mulligan.planfile.references import Names

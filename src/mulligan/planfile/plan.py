@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import cast
 
 from mulligan.config import Setting, check_value, setting_named
-from mulligan.domain.json_value import Json
-from mulligan.domain.naming import plan_name_problem
-from mulligan.domain.plan import OnFailure, PlanDefinition, RollbackPolicy
-from mulligan.domain.resource import Resource
-from mulligan.domain.tool import ToolDeclaration
+from mulligan.domain.plans.plan import OnFailure, PlanDefinition, RollbackPolicy
+from mulligan.domain.plans.tool import ToolDeclaration
+from mulligan.domain.resources.resource import Resource
+from mulligan.domain.text.json_value import Json
+from mulligan.domain.text.names import plan_name_problem
 from mulligan.errors import SettingInvalid, SettingUnknown
 from mulligan.planfile.document import ROOT_PATH, Items, read_document, shorten
 from mulligan.planfile.references import Names

@@ -3,7 +3,7 @@
 from collections import ChainMap
 from collections.abc import Collection, Iterable
 
-from mulligan.domain.interpolation import (
+from mulligan.domain.plans.interpolation import (
     OPENING,
     Reference,
     ReferenceKind,
@@ -13,7 +13,7 @@ from mulligan.domain.interpolation import (
     references,
     variable,
 )
-from mulligan.domain.naming import LONGEST_NAME
+from mulligan.domain.text.names import LONGEST_NAME
 from mulligan.errors import ReferenceInvalid
 from mulligan.planfile.document import Entries, Items, shorten
 from mulligan.planfile.value import Value

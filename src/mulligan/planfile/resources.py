@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from mulligan.domain.naming import resource_name_problem
-from mulligan.domain.placement import location_problem, location_within, overlap
-from mulligan.domain.resource import Resource, ResourceType, Strategy
+from mulligan.domain.resources.placement import location_problem, location_within, overlap
+from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
+from mulligan.domain.text.names import resource_name_problem
 from mulligan.planfile.document import shorten
 from mulligan.planfile.value import Value
 

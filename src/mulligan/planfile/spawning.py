@@ -3,10 +3,10 @@
 import json
 from collections.abc import Collection, Mapping
 
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import PlanDefinition
-from mulligan.domain.step import Subplans
-from mulligan.domain.tool import ToolDeclaration
+from mulligan.domain.plans.plan import PlanDefinition
+from mulligan.domain.plans.step import Subplans
+from mulligan.domain.plans.tool import ToolDeclaration
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.planfile.document import ROOT_PATH, read_document
 from mulligan.planfile.references import Names
 from mulligan.planfile.steps import Surroundings, read_subplans

@@ -6,10 +6,8 @@ from graphlib import CycleError, TopologicalSorter
 from msgspec import Struct
 
 from mulligan.config import MOST_PARALLEL
-from mulligan.domain.decision import Choice
-from mulligan.domain.naming import label_problem, name_problem
-from mulligan.domain.resource import Resource
-from mulligan.domain.step import (
+from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.step import (
     Action,
     ChildPlan,
     MergeStrategy,
@@ -19,7 +17,9 @@ from mulligan.domain.step import (
     Subplans,
     ToolUse,
 )
-from mulligan.domain.tool import ToolDeclaration
+from mulligan.domain.plans.tool import ToolDeclaration
+from mulligan.domain.resources.resource import Resource
+from mulligan.domain.text.names import label_problem, name_problem
 from mulligan.planfile.arguments import read_args
 from mulligan.planfile.document import shorten
 from mulligan.planfile.references import Names

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from mulligan.domain.json_value import Json
-from mulligan.domain.naming import nearest_word
+from mulligan.domain.text.json_value import Json
+from mulligan.domain.text.names import nearest_word
 from mulligan.errors import PlanFileInvalid
 from mulligan.planfile.document import Entries, Items, Node, Scalar, child_path, shorten
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from mulligan.domain.applying import RealChange
-    from mulligan.domain.ids import PlanId
-    from mulligan.domain.intent import IntentKind
-    from mulligan.domain.resource import Sandbox
-    from mulligan.domain.snapshot import Root, Snapshot
-    from mulligan.domain.tree_difference import TreeDifference
+    from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+    from mulligan.domain.plans.intent import IntentKind
+    from mulligan.domain.resources.resource import Sandbox
+    from mulligan.domain.text.ids import PlanId
+    from mulligan.domain.trees.real_change import RealChange
+    from mulligan.domain.trees.tree_difference import TreeDifference
 
 
 class ApplyOrder(Struct, frozen=True, kw_only=True):

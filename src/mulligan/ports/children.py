@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from mulligan.domain.ids import PlanId
-    from mulligan.domain.snapshot import Snapshot
-    from mulligan.domain.subplan import Child, Spawn
+    from mulligan.domain.checkpoints.snapshot import Snapshot
+    from mulligan.domain.plans.subplan import Child, Spawn
+    from mulligan.domain.text.ids import PlanId
 
 
 class ChildRepository(Protocol):

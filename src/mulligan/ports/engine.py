@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from mulligan.domain.ids import PlanId
+    from mulligan.domain.text.ids import PlanId
     from mulligan.errors import MulliganError
     from mulligan.ports.world import Observer
 

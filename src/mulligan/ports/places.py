@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from mulligan.domain.ids import PlanId
+    from mulligan.domain.text.ids import PlanId
 
 
 class Neighbour(Struct, frozen=True, kw_only=True):

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, GroupOutline
-    from mulligan.domain.correction import Correction
-    from mulligan.domain.decision import Decision
-    from mulligan.domain.event import Event, EventType
-    from mulligan.domain.ids import CallId, CheckpointId, GroupId, IntentId, PlanId
-    from mulligan.domain.intent import Intent, IntentKind
-    from mulligan.domain.plan import Plan, PlanDefinition, State
-    from mulligan.domain.resource import Sandbox
-    from mulligan.domain.retention import GroupSummary
-    from mulligan.domain.rollback import Line, Segment
-    from mulligan.domain.snapshot import Snapshot
-    from mulligan.domain.step import StepRecord
-    from mulligan.domain.tool import ToolCall, Undo
+    from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, GroupOutline
+    from mulligan.domain.checkpoints.retention import GroupSummary
+    from mulligan.domain.checkpoints.snapshot import Snapshot
+    from mulligan.domain.history.correction import Correction
+    from mulligan.domain.history.lines import Line, Segment
+    from mulligan.domain.plans.decision import Decision
+    from mulligan.domain.plans.event import Event, EventType
+    from mulligan.domain.plans.intent import Intent, IntentKind
+    from mulligan.domain.plans.plan import Plan, PlanDefinition, State
+    from mulligan.domain.plans.step import StepRecord
+    from mulligan.domain.plans.tool import ToolCall, Undo
+    from mulligan.domain.resources.resource import Sandbox
+    from mulligan.domain.text.ids import CallId, CheckpointId, GroupId, IntentId, PlanId
 
 
 class PlanRepository(Protocol):

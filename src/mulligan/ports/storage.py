@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from mulligan.domain.checkpoint import Checkpoint
-    from mulligan.domain.ids import CheckpointId, PlanId
-    from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-    from mulligan.domain.snapshot import Root, Snapshot
-    from mulligan.domain.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
-    from mulligan.domain.tree_difference import StoredContent, TreeDifference, TreeEntry
+    from mulligan.domain.checkpoints.checkpoint import Checkpoint
+    from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+    from mulligan.domain.checkpoints.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
+    from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+    from mulligan.domain.text.ids import CheckpointId, PlanId
+    from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference, TreeEntry
     from mulligan.ports.applying import ApplyOrder, Composed
     from mulligan.ports.world import Observer
 

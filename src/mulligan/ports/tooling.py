@@ -11,12 +11,12 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mulligan.domain.bounds import Bounds
-    from mulligan.domain.decision import Choice
-    from mulligan.domain.ids import CallId, DecisionId, GroupId, PlanId
-    from mulligan.domain.json_value import Json, JsonObject
-    from mulligan.domain.resource import Sandbox
-    from mulligan.domain.tool import ToolDeclaration, ToolResult
+    from mulligan.domain.plans.decision import Choice
+    from mulligan.domain.plans.tool import ToolDeclaration, ToolResult
+    from mulligan.domain.resources.bounds import Bounds
+    from mulligan.domain.resources.resource import Sandbox
+    from mulligan.domain.text.ids import CallId, DecisionId, GroupId, PlanId
+    from mulligan.domain.text.json_value import Json, JsonObject
 
 
 class StepHost(Protocol):

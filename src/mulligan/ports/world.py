@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from mulligan.domain.event import Event
-    from mulligan.domain.ids import PlanId
+    from mulligan.domain.plans.event import Event
+    from mulligan.domain.text.ids import PlanId
 
 
 class Clock(Protocol):

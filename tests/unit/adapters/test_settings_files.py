@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mulligan.adapters.settings import read_settings, set_setting, unset_setting
 from mulligan.config import Source, parse_value
-from mulligan.domain.json_value import Json
+from mulligan.domain.text.json_value import Json
 from mulligan.errors import SettingInvalid, SettingsFileInvalid, SettingUnknown, SystemFailed
 
 PROJECT = Source.PROJECT_FILE

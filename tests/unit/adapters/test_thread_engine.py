@@ -5,7 +5,7 @@ import time
 import pytest
 
 from mulligan.adapters.engine.threads import Stopping, ThreadEngine
-from mulligan.domain.ids import PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ToolFailed
 from mulligan.ports import Ended, Observer, Unobserved
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.boundaries import watch
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import Interrupted, MulliganError, RestoreFailed
 from tests.applied import Applying, complete, make_database, rows_of, write
 from tests.git_world import run_git

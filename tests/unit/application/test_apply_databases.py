@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.sandboxes.database_contents import same_contents
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import DatabaseBusy, MulliganError
 from tests.applied import FOLDER, Applying, complete, files_in, make_database, rows_of, write
 

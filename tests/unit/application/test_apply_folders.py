@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import ApplyConflicted
 from tests.applied import Applying, Files, complete, files_in, write
 from tests.snapshot_world import picture

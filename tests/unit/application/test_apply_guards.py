@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.plan import Phase, State
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import (
     ApplyUnderWay,
     ChangedMeanwhile,

@@ -10,8 +10,8 @@ import pytest
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.application.merge_service import Merged, MergeRules, MergeService, OnOverlap
-from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.text_merge import Labels
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.trees.text_merge import Labels
 from tests.applied import Files, files_in, write
 from tests.snapshot_world import bring_back, new_store, take
 

@@ -3,11 +3,11 @@
 import pytest
 
 from mulligan.application.tree_diff import DiffOptions, diff_trees
-from mulligan.domain import renames
-from mulligan.domain.diff import TreeDiff
-from mulligan.domain.line_diff import LARGEST_TEXT
-from mulligan.domain.snapshot import ObjectId
-from mulligan.domain.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
+from mulligan.domain.checkpoints.snapshot import ObjectId
+from mulligan.domain.trees import renames
+from mulligan.domain.trees.diff import TreeDiff
+from mulligan.domain.trees.line_diff import LARGEST_TEXT
+from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
 
 LARGE = 100_000_000  # bytes
 

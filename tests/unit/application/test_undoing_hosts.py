@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.event import EventType
+from mulligan.domain.plans.event import EventType
 from tests.faults.projects import project_in
 
 TOOLS = """\

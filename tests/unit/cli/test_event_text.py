@@ -3,9 +3,9 @@
 import pytest
 
 from mulligan.cli.event_text import told
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.json_value import JsonObject
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
 from tests.unit.examples import NOON
 
 TARGET: JsonObject = {"checkpoint_id": "01C", "step_index": 2, "paths": 1}

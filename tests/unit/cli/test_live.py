@@ -9,10 +9,10 @@ import pytest
 from mulligan.cli.live import AsItIs, Live
 from mulligan.cli.screen import Screen
 from mulligan.cli.silent import Silent
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.ids import PlanId
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.spelling import Inert
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.inert_text import Inert
+from mulligan.domain.text.json_value import JsonObject
 from tests.terminal import Terminal
 from tests.unit.examples import NOON
 

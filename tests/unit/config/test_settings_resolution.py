@@ -15,8 +15,8 @@ from mulligan.config import (
     layer_of_values,
     resolve,
 )
-from mulligan.domain.resource import Strategy
-from mulligan.domain.trigger import Trigger
+from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.resources.resource import Strategy
 from mulligan.errors import SettingInvalid, SettingUnknown
 
 LAYERS = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.db.database import SqliteDatabase
-from mulligan.domain.ids import PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import DatabaseUnusable
 from tests.unit.examples import a_plan
 

@@ -7,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.adapters.db.database import SqliteDatabase
-from mulligan.domain.decision import Choice, Decision, DecisionType
-from mulligan.domain.ids import CorrectionId, DecisionId, IntentId, PlanId
-from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.rollback import Line
+from mulligan.domain.history.lines import Line
+from mulligan.domain.plans.decision import Choice, Decision, DecisionType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.text.ids import CorrectionId, DecisionId, IntentId, PlanId
 from mulligan.errors import Ambiguous, CorrectionNotFound, DecisionNotFound
 from tests.unit.domain.test_correction import CORRECTION
 from tests.unit.examples import NOON, a_definition, a_group, a_plan

@@ -8,16 +8,16 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.adapters.db.database import SqliteDatabase
-from mulligan.domain.checkpoint import EMPTY_STATE, CheckpointType, PlanState
-from mulligan.domain.decision import Choice, Decision, DecisionType
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.ids import CallId, DecisionId, GroupId, IntentId, PlanId
-from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.plan import Phase, PlanFailure, State
-from mulligan.domain.resource import ResourceType, Sandbox, Strategy
-from mulligan.domain.rollback import Line, live_segments
-from mulligan.domain.step import StepRecord, StepStatus
-from mulligan.domain.tool import CallStatus, ToolCall, Undo
+from mulligan.domain.checkpoints.checkpoint import EMPTY_STATE, CheckpointType, PlanState
+from mulligan.domain.history.lines import Line, live_segments
+from mulligan.domain.plans.decision import Choice, Decision, DecisionType
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.plan import Phase, PlanFailure, State
+from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.plans.tool import CallStatus, ToolCall, Undo
+from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import CallId, DecisionId, GroupId, IntentId, PlanId
 from mulligan.errors import Ambiguous, CheckpointNotFound, DatabaseUnusable, PlanNotFound, PlanTakenOver
 from mulligan.ports import Claim
 from tests.unit.examples import NOON, a_group, a_plan, a_snapshot

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from mulligan.adapters.db.database import SqliteDatabase
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.ids import PlanId
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.text.ids import PlanId
 from tests.unit.examples import NOON, a_plan
 
 PLAN = PlanId("01K00000000000000000000001")

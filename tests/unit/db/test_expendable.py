@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mulligan.adapters.db.database import SqliteDatabase
-from mulligan.domain.ids import GroupId, PlanId
-from mulligan.domain.retention import plan_retention
+from mulligan.domain.checkpoints.retention import plan_retention
+from mulligan.domain.text.ids import GroupId, PlanId
 from tests.unit.examples import a_group, a_plan
 
 PLAN = PlanId("01K00000000000000000000001")

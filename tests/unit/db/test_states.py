@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.adapters.db.database import SqliteDatabase
-from mulligan.domain.checkpoint import EMPTY_STATE
-from mulligan.domain.ids import PlanId
-from mulligan.domain.json_value import Json
+from mulligan.domain.checkpoints.checkpoint import EMPTY_STATE
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import Json
 from tests.unit.examples import a_plan
 
 PLAN = PlanId("01K00000000000000000000001")

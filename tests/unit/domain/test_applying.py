@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
-from mulligan.domain.applying import left_halfway
-from mulligan.domain.snapshot import ObjectId
-from mulligan.domain.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
+from mulligan.domain.checkpoints.snapshot import ObjectId
+from mulligan.domain.trees.real_change import left_halfway
+from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
 
 FILE = TreeEntry(
     type=EntryType.FILE,

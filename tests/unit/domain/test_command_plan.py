@@ -2,9 +2,9 @@
 
 import pytest
 
-from mulligan.domain.command_plan import command_plan
-from mulligan.domain.naming import name_problem, plan_name_problem
-from mulligan.domain.plan import PlanDefinition
+from mulligan.domain.plans.command_plan import command_plan
+from mulligan.domain.plans.plan import PlanDefinition
+from mulligan.domain.text.names import name_problem, plan_name_problem
 from mulligan.errors import UsageWrong
 from tests.unit.examples import WORKSPACE
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from mulligan.domain.correction import (
+from mulligan.domain.history.correction import (
     Correction,
     CorrectionMode,
     addition,
@@ -16,11 +16,11 @@ from mulligan.domain.correction import (
     with_appended,
     with_step,
 )
-from mulligan.domain.decision import Choice, Decision, DecisionType
-from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId
-from mulligan.domain.naming import LONGEST_NAME, name_problem
-from mulligan.domain.rollback import Line
-from mulligan.domain.step import MergeStrategy, Milestone, Step, Subplans
+from mulligan.domain.history.lines import Line
+from mulligan.domain.plans.decision import Choice, Decision, DecisionType
+from mulligan.domain.plans.step import MergeStrategy, Milestone, Step, Subplans
+from mulligan.domain.text.ids import CheckpointId, CorrectionId, DecisionId, PlanId
+from mulligan.domain.text.names import LONGEST_NAME, name_problem
 from tests.unit.examples import NOON, a_definition, a_step
 
 CHOICE = Choice(question="Which?", chosen="lark", alternatives=("ply", "own"), rationale="messages")

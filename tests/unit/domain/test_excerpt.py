@@ -1,6 +1,6 @@
 """Long texts lose their middle, and it is told how much."""
 
-from mulligan.domain.excerpt import WIDEST, Excerpt, excerpt
+from mulligan.domain.views.excerpt import WIDEST, Excerpt, excerpt
 
 TEXT = "\n".join(map(str, range(1, 11)))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mulligan.domain.git_patch import FilePatch, Version, patch_of, quoted
+from mulligan.domain.trees.git_patch import FilePatch, Version, patch_of, quoted
 
 
 def _version(data: bytes | None, path: bytes = b"x", mode: bytes = b"100644") -> Version:

@@ -1,6 +1,6 @@
 """What is live is told by the path of lines."""
 
-from mulligan.domain.rollback import Line, Segment, is_live, live_segments
+from mulligan.domain.history.lines import Line, Segment, is_live, live_segments
 
 FIRST = Line(line=1, parent_line=None, fork_seq=0)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mulligan.domain.interpolation import (
+from mulligan.domain.plans.interpolation import (
     GUIDANCE,
     Reference,
     RunValues,
@@ -13,7 +13,7 @@ from mulligan.domain.interpolation import (
     run_environment,
     variable,
 )
-from mulligan.domain.json_value import Json
+from mulligan.domain.text.json_value import Json
 from mulligan.errors import ReferenceInvalid
 from tests.planfiles import TOOLS
 

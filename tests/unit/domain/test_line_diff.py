@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mulligan.domain.line_diff import STEPS, changed_lines, lines_of
+from mulligan.domain.trees.line_diff import STEPS, changed_lines, lines_of
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"e\n"]), max_size=25)
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from mulligan.domain.naming import (
+from mulligan.domain.text.names import (
     label_problem,
     name_problem,
     nearest_word,

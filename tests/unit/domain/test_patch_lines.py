@@ -1,6 +1,6 @@
 """Lines of a patch have the numbers that they have in their files."""
 
-from mulligan.domain.patch_lines import lines_of_patch
+from mulligan.domain.trees.patch_lines import lines_of_patch
 
 PATCH = b"""diff --git a/x b/x
 --- a/x

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mulligan.domain.placement import location_problem, location_within, overlap, stays_inside
-from mulligan.domain.resource import Resource, ResourceType
+from mulligan.domain.resources.placement import location_problem, location_within, overlap, stays_inside
+from mulligan.domain.resources.resource import Resource, ResourceType
 
 GIT, FOLDER, DATABASE = ResourceType.GIT_CHECKOUT, ResourceType.FS_DIRECTORY, ResourceType.SQLITE
 

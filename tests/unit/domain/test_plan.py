@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mulligan.domain.plan import LEGAL, Phase, Plan, State
+from mulligan.domain.plans.plan import LEGAL, Phase, Plan, State
 from mulligan.errors import TransitionIllegal
 from tests.unit.examples import a_plan
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from mulligan.domain import renames
-from mulligan.domain.renames import Lines, Rename, equal_renames, similar_renames
-from mulligan.domain.snapshot import ObjectId
-from mulligan.domain.tree_difference import EntryType, StoredContent, TreeEntry
+from mulligan.domain.checkpoints.snapshot import ObjectId
+from mulligan.domain.trees import renames
+from mulligan.domain.trees.renames import Lines, Rename, equal_renames, similar_renames
+from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeEntry
 
 
 def _file(content: str) -> TreeEntry:

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mulligan.domain.ids import GroupId
-from mulligan.domain.retention import GroupSummary, plan_retention
+from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention
+from mulligan.domain.text.ids import GroupId
 
 NOTHING: frozenset[GroupId] = frozenset()
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mulligan.domain.spelling import Inert, without_escapes
+from mulligan.domain.text.inert_text import Inert, without_escapes
 
 
 @pytest.mark.parametrize(

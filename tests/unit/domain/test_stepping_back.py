@@ -2,10 +2,10 @@
 
 from msgspec.structs import replace
 
-from mulligan.domain.checkpoint import CheckpointGroup, CheckpointType, PlanState
-from mulligan.domain.ids import GroupId
-from mulligan.domain.plan import Phase, Plan, State
-from mulligan.domain.stepping_back import step_back
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType, PlanState
+from mulligan.domain.history.last_step import step_back
+from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.text.ids import GroupId
 from tests.unit.examples import a_group, a_plan
 
 PLAN_ID = "01K00000000000000000000001"

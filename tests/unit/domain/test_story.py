@@ -1,11 +1,11 @@
 """The log of a plan, step by step, with what was left behind told apart."""
 
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.ids import CallId, PlanId
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.rollback import Line
-from mulligan.domain.story import Passage, Records, ShownCall, story
-from mulligan.domain.tool import CallStatus, ToolCall
+from mulligan.domain.history.lines import Line
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.tool import CallStatus, ToolCall
+from mulligan.domain.text.ids import CallId, PlanId
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.views.story import Passage, Records, ShownCall, story
 from tests.unit.examples import NOON
 
 PLAN = PlanId("p")

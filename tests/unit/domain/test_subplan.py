@@ -3,10 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from mulligan.domain.ids import PlanId
-from mulligan.domain.rollback import Segment
-from mulligan.domain.step import ChildPlan, MergeStrategy, StepRecord, StepStatus, SubplanMode, Subplans
-from mulligan.domain.subplan import (
+from mulligan.domain.history.lines import Segment
+from mulligan.domain.plans.step import ChildPlan, MergeStrategy, StepRecord, StepStatus, SubplanMode, Subplans
+from mulligan.domain.plans.subplan import (
     Child,
     Spawn,
     built_on,
@@ -16,6 +15,7 @@ from mulligan.domain.subplan import (
     next_to_merge,
     with_steps_of_child,
 )
+from mulligan.domain.text.ids import PlanId
 from tests.unit.examples import a_definition, a_plan, a_step
 
 

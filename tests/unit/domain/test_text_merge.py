@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.text_merge import Labels, has_markers, merge_texts
+from mulligan.domain.trees.text_merge import Labels, has_markers, merge_texts
 
 LINES = [f"line {number}\n" for number in range(1, 21)]
 SIDES = Labels("ours", "theirs")

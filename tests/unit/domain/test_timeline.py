@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.ids import GroupId, PlanId
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.plan import Phase, State
-from mulligan.domain.retention import GroupSummary
-from mulligan.domain.rollback import Line
-from mulligan.domain.timeline import Timeline, timeline
+from mulligan.domain.checkpoints.retention import GroupSummary
+from mulligan.domain.history.lines import Line
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.plan import Phase, State
+from mulligan.domain.text.ids import GroupId, PlanId
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.views.timeline import Timeline, timeline
 from tests.unit.examples import NOON, a_plan
 
 _TYPES = {

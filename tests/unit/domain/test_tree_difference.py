@@ -2,7 +2,7 @@
 
 import pytest
 
-from mulligan.domain.tree_difference import (
+from mulligan.domain.trees.tree_difference import (
     EntryType,
     TreeDifference,
     TreeEntry,

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from mulligan.domain.ids import CallId, PlanId
-from mulligan.domain.rollback import Segment
-from mulligan.domain.tool import CallStatus, ToolCall, Undo
-from mulligan.domain.undoing import described, plan_undoing
+from mulligan.domain.history.lines import Segment
+from mulligan.domain.history.undo import described, plan_undoing
+from mulligan.domain.plans.tool import CallStatus, ToolCall, Undo
+from mulligan.domain.text.ids import CallId, PlanId
 
 LIVE = (Segment(2, 10), Segment(1, 5))
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mulligan.domain.checkpoint import PlanState, state_hash
-from mulligan.domain.ids import as_id_prefix
-from mulligan.domain.snapshot import ObjectId, Root, Snapshot, SnapshotId
-from mulligan.domain.trigger import Trigger, in_order, trigger_named, trigger_words
+from mulligan.domain.checkpoints.checkpoint import PlanState, state_hash
+from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
+from mulligan.domain.plans.trigger import Trigger, in_order, trigger_named, trigger_words
+from mulligan.domain.text.ids import as_id_prefix
 from tests.unit.examples import a_snapshot
 
 JSON = st.recursive(

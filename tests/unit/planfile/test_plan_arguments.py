@@ -2,7 +2,7 @@
 
 import pytest
 
-from mulligan.domain.step import Subplans, ToolUse
+from mulligan.domain.plans.step import Subplans, ToolUse
 from tests.planfiles import place, read, refused, with_step
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mulligan.domain.plan import OnFailure, RollbackPolicy
-from mulligan.domain.resource import Resource, ResourceType, Strategy
+from mulligan.domain.plans.plan import OnFailure, RollbackPolicy
+from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
 from tests.planfiles import WORKSPACE, place, read, refused, with_head
 
 

@@ -2,8 +2,16 @@
 
 import pytest
 
-from mulligan.domain.decision import Choice
-from mulligan.domain.step import ChildPlan, MergeStrategy, Milestone, Step, SubplanMode, Subplans, ToolUse
+from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.step import (
+    ChildPlan,
+    MergeStrategy,
+    Milestone,
+    Step,
+    SubplanMode,
+    Subplans,
+    ToolUse,
+)
 from tests.planfiles import place, read, refused, with_step
 
 

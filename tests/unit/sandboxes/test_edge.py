@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes
 from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
-from mulligan.domain.ids import PlanId
-from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import ObjectId, Root, Snapshot, SnapshotId
+from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
 from mulligan.ports import ApplyOrder, SandboxOrder
 from tests.snapshot_world import Watcher, new_store

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import ChangedMeanwhile, RestoreFailed, SystemFailed
 from tests.applying_world import Applied, Checkout, lines, write
 from tests.git_checkouts import CHECKOUTS

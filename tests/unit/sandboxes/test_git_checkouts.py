@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.text.ids import CheckpointId
 from tests.git_checkouts import CHECKOUTS, Checkout
 from tests.git_world import GitProject, looks, repository_picture, run_git, unlike
 from tests.snapshot_world import Watcher

@@ -28,7 +28,7 @@ from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.pins import pin_head, unpin
 from mulligan.adapters.sandboxes.git.position import Position
 from mulligan.adapters.sandboxes.git.repository import open_repository
-from mulligan.domain.ids import PlanId
+from mulligan.domain.text.ids import PlanId
 
 work, top, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 git = Git.within(os.environ, top)

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import PlanId
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ResourceUnsuitable
 from tests.git_checkouts import (
     configured,

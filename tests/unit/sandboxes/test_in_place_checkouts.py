@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
 from mulligan.errors import Interrupted, ResourceUnsuitable, RestoreFailed
 from tests.faults.projects import project_in
 from tests.git_world import GIT_ENVIRONMENT, run_git

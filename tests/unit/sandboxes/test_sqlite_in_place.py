@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
-from mulligan.domain.resource import Sandbox, Strategy
+from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.errors import DatabaseBusy, ResourceUnsuitable, RestoreFailed
 from tests.databases import DATA, DatabaseWorld, beside, content, is_sound, new_world, rows, run_sql
 from tests.faults.projects import project_in

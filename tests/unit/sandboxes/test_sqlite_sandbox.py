@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.database_copy import DatabaseCopies
-from mulligan.domain.resource import Sandbox
+from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import RestoreFailed, SnapshotDamaged
 from tests.databases import (
     COMMITTER,

@@ -10,7 +10,7 @@ import mulligan
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.adapters.snapshots.watch import OTHER_NAME
 from mulligan.bootstrap.project import Project
-from mulligan.domain.store_report import Capture
+from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.ports import Observer, WorkingTree
 from tests.faults.projects import Watching, nothing, services_in
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.domain.snapshot import ObjectId, Root, Snapshot, SnapshotId
+from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.errors import SnapshotDamaged
 from tests.snapshot_world import Watcher, new_store, picture, take, tree_at
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from mulligan.adapters.snapshots.graft import grafted
 from mulligan.adapters.snapshots.objects import HashingSink, Objects
-from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.tree_difference import Beside, EntryType, TreeEntry
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.trees.tree_difference import Beside, EntryType, TreeEntry
 from tests.snapshot_world import bring_back, new_store, take
 
 AT_NS = 1_700_000_000_000_000_000

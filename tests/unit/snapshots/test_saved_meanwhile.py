@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from mulligan import moves
 from mulligan.adapters.snapshots import aside, asides
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import FileInUse, MulliganError, TreeChanged
 from mulligan.ports import WorkingTree
 from tests.faults.saves import SAVES, Instants, chosen, holds, saving

@@ -9,7 +9,7 @@ import pytest
 from mulligan.adapters.snapshots import repack
 from mulligan.adapters.snapshots import sweep as sweep_module
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import SnapshotDamaged
 from tests.snapshot_world import (
     Watcher,

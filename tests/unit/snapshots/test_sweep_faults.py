@@ -14,7 +14,7 @@ import pytest
 
 from mulligan.adapters.snapshots.repack import ENOUGH_TO_JOIN
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from tests.long_run import LONGER
 from tests.snapshot_world import Watcher, bring_back, new_store, picture, sound, take, tree_at
 

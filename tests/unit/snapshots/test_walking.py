@@ -21,7 +21,7 @@ from mulligan.adapters.snapshots.places import Folders
 from mulligan.adapters.snapshots.scan import Nobody, Scan
 from mulligan.adapters.snapshots.signatures import signature
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from tests.ordinary_user import as_ordinary_user
 from tests.snapshot_world import Watcher, picture, take, tree_at
 from tests.walkers import walked

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.tools.toolbox import LocalToolbox
-from mulligan.domain.tool import ToolResult
+from mulligan.domain.plans.tool import ToolResult
 from tests.recording_host import RecordingHost, a_request
 from tests.unit.tools.project_homes import Home
 

@@ -14,10 +14,10 @@ from mulligan.adapters.tools.confinement import LandlockConfinement
 from mulligan.adapters.tools.landlock import lacking, restrict, why_not
 from mulligan.adapters.tools.privileges import promise_no_new_privileges
 from mulligan.adapters.tools.processes import Launchers
-from mulligan.domain.bounds import Bounds
-from mulligan.domain.ids import PlanId
-from mulligan.domain.resource import ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.resources.bounds import Bounds
+from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
 from tests.confined import written_by_coverage
 from tests.ordinary_user import as_ordinary_user
@@ -313,7 +313,7 @@ class TestProcesses:
             "from pathlib import Path\n"
             "from mulligan.adapters.tools.printed import Recorded\n"
             "from mulligan.adapters.tools.processes import Command, Launchers\n"
-            "from mulligan.domain.bounds import Bounds\n"
+            "from mulligan.domain.resources.bounds import Bounds\n"
             "linked = []\n"
             "made = Launchers(\n"
             "    python=sys.executable, environment=dict(os.environ), how='tree', linked=lambda: linked.append(1)\n"

@@ -10,8 +10,8 @@ import pytest
 
 from mulligan.adapters.tools.rows_table import rows_table
 from mulligan.adapters.tools.statements import divide
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.tool import ToolResult
+from mulligan.domain.plans.tool import ToolResult
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import PathEscapes, ToolFailed, ToolTimedOut
 from tests.databases import LOCKER, beside, program, rows, run_sql
 from tests.recording_host import RecordingHost

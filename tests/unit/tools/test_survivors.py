@@ -11,8 +11,8 @@ import pytest
 
 from mulligan.adapters.tools.launcher import children_of
 from mulligan.adapters.tools.toolbox import LocalToolbox
-from mulligan.domain.resource import ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.errors import ProcessSurvives
 from tests.recording_host import PLAN
 from tests.unit.tools.daemons import is_gone, is_gone_or_zombie, start_daemon
@@ -21,7 +21,7 @@ RUNNER = """\
 import os, sys
 from pathlib import Path
 from mulligan.adapters.tools.toolbox import LocalToolbox
-from mulligan.domain.bounds import Bounds
+from mulligan.domain.resources.bounds import Bounds
 from tests.confined import written_by_coverage
 from tests.recording_host import RecordingHost, a_request
 class Host(RecordingHost):

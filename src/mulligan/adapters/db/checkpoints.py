@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, cast
 from mulligan.adapters.db.columns import ALL, is_text, json_object, json_text, time_text, time_value
 from mulligan.adapters.db.retention import expendable, summaries
 from mulligan.adapters.db.states import state_from_text, state_to_text
-from mulligan.domain.checkpoint import Checkpoint, CheckpointGroup, CheckpointType, GroupOutline, Reason
-from mulligan.domain.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
-from mulligan.domain.naming import nearest_word
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.checkpoint import (
+    Checkpoint,
+    CheckpointGroup,
+    CheckpointType,
+    GroupOutline,
+    Reason,
+)
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.text.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
+from mulligan.domain.text.names import nearest_word
 from mulligan.errors import Ambiguous, CheckpointNotFound
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection, Row
-    from mulligan.domain.retention import GroupSummary
+    from mulligan.domain.checkpoints.retention import GroupSummary
     from mulligan.ports import FoundCheckpoint
 
 _ADD_GROUP = """

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import json_object, json_text
 from mulligan.adapters.db.plans import SqlPlanRepository
-from mulligan.domain.ids import PlanId
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.subplan import Child, Spawn
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.subplan import Child, Spawn
+from mulligan.domain.text.ids import PlanId
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import cast
 
-from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.text.json_value import Json, JsonObject
 
 ALL = 2**62  # a LIMIT that leaves nothing out, in SQLite and PostgreSQL alike
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import json_texts, texts_json, time_text, time_value
-from mulligan.domain.correction import Correction, CorrectionMode
-from mulligan.domain.ids import CheckpointId, CorrectionId, DecisionId, PlanId, as_id_prefix
+from mulligan.domain.history.correction import Correction, CorrectionMode
+from mulligan.domain.text.ids import CheckpointId, CorrectionId, DecisionId, PlanId, as_id_prefix
 from mulligan.errors import Ambiguous, CorrectionNotFound
 
 if TYPE_CHECKING:

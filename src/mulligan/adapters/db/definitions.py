@@ -4,11 +4,9 @@ import json
 from typing import cast
 
 from mulligan.adapters.db.columns import json_text
-from mulligan.domain.decision import Choice
-from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.plan import OnFailure, PlanDefinition, RollbackPolicy
-from mulligan.domain.resource import Resource, ResourceType, Strategy
-from mulligan.domain.step import (
+from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.plan import OnFailure, PlanDefinition, RollbackPolicy
+from mulligan.domain.plans.step import (
     Action,
     ChildPlan,
     MergeStrategy,
@@ -18,6 +16,8 @@ from mulligan.domain.step import (
     Subplans,
     ToolUse,
 )
+from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
+from mulligan.domain.text.json_value import Json, JsonObject
 
 
 def definition_to_text(definition: PlanDefinition) -> str:

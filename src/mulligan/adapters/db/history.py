@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from mulligan.adapters.db.columns import ALL, json_object, json_text, time_text, time_value
 from mulligan.adapters.db.definitions import definition_from_text, definition_to_text
-from mulligan.domain.event import Event, EventType
-from mulligan.domain.ids import GroupId, IntentId, PlanId
-from mulligan.domain.intent import Intent, IntentKind
-from mulligan.domain.rollback import Line, Segment
+from mulligan.domain.history.lines import Line, Segment
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.text.ids import GroupId, IntentId, PlanId
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection, Row

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from mulligan.domain.ids import as_id_prefix
-from mulligan.domain.plan import State
+from mulligan.domain.plans.plan import State
+from mulligan.domain.text.ids import as_id_prefix
 
 Word: TypeAlias = tuple[str, str]  # what can be typed, and what it is
 

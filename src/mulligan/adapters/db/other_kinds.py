@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mulligan.domain.ids import as_id_prefix
+from mulligan.domain.text.ids import as_id_prefix
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection

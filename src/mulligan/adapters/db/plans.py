@@ -17,9 +17,9 @@ from mulligan.adapters.db.columns import (
 from mulligan.adapters.db.connection import Connection, Row
 from mulligan.adapters.db.definitions import definition_from_text, definition_to_text
 from mulligan.adapters.db.states import state_from_text, state_to_text
-from mulligan.domain.ids import CheckpointId, GroupId, PlanId, as_id_prefix
-from mulligan.domain.naming import nearest_word
-from mulligan.domain.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
+from mulligan.domain.plans.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
+from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId, as_id_prefix
+from mulligan.domain.text.names import nearest_word
 from mulligan.errors import Ambiguous, NoPlansYet, PlanNotFound
 
 _ADD = """

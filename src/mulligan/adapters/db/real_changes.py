@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import texts_json
 from mulligan.adapters.db.sandboxes import sandbox_of
-from mulligan.domain.applying import RealChange
-from mulligan.domain.intent import IntentKind
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.trees.real_change import RealChange
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection, Row
-    from mulligan.domain.ids import GroupId, PlanId
+    from mulligan.domain.text.ids import GroupId, PlanId
 
 _ADD = """
 INSERT INTO real_changes (plan_id, act, resource, position, type, strategy, location, path, base, excluded_json,

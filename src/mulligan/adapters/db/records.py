@@ -15,14 +15,14 @@ from mulligan.adapters.db.columns import (
     time_text,
     time_value,
 )
-from mulligan.domain.decision import Choice, Decision, DecisionType
-from mulligan.domain.ids import CallId, DecisionId, PlanId, as_id_prefix
-from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.plans.decision import Choice, Decision, DecisionType
+from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.text.ids import CallId, DecisionId, PlanId, as_id_prefix
 from mulligan.errors import Ambiguous, DecisionNotFound
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection, Row
-    from mulligan.domain.tool import ToolCall, Undo
+    from mulligan.domain.plans.tool import ToolCall, Undo
 
 _ADD_STEP = "INSERT INTO steps (plan_id, step_index, name, status, duration_ms) VALUES (?, ?, ?, ?, ?)"
 _FORGET_STEPS = "DELETE FROM steps WHERE plan_id = ? AND step_index >= ?"
@@ -233,7 +233,11 @@ class SqlDecisionRepository:
 
 
 def _call(row: Row) -> ToolCall:
-    from mulligan.domain.tool import CallStatus, ToolCall, Undo  # here: to count calls takes none of them
+    from mulligan.domain.plans.tool import (  # here: to count calls takes none of them
+        CallStatus,
+        ToolCall,
+        Undo,
+    )
 
     return ToolCall(
         call_id=CallId(row["call_id"]),

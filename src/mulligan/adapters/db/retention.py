@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mulligan.domain.ids import GroupId, PlanId
+from mulligan.domain.text.ids import GroupId, PlanId
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection, Row
-    from mulligan.domain.retention import GroupSummary
+    from mulligan.domain.checkpoints.retention import GroupSummary
 
 _SUMMARY = (
     "SELECT seq, group_id, attempt, superseded, label, between_steps FROM checkpoint_groups WHERE plan_id = ?"
@@ -51,7 +51,7 @@ def expendable(connection: Connection, plan_id: PlanId, attempts: int, count: in
 
 
 def _summary(row: Row) -> GroupSummary:
-    from mulligan.domain.retention import GroupSummary
+    from mulligan.domain.checkpoints.retention import GroupSummary
 
     return GroupSummary(
         group_id=GroupId(row["group_id"]),

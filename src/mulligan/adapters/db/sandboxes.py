@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mulligan.adapters.db.columns import json_texts, texts_json
-from mulligan.domain.ids import PlanId
-from mulligan.domain.resource import ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import PlanId
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection, Row

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mulligan.domain.counting import counted
+from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mulligan.adapters.db.connection import Connection
     from mulligan.adapters.db.database import SqlTransaction
-    from mulligan.domain.ids import PlanId
-    from mulligan.domain.plan import Plan
+    from mulligan.domain.plans.plan import Plan
+    from mulligan.domain.text.ids import PlanId
 
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
 _LARGEST = 1 << 53  # what every reader of JSON holds exactly; nothing here is counted so far

@@ -9,15 +9,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.adapters.db.columns import json_object, json_text, json_value
-from mulligan.domain.checkpoint import PlanState
-from mulligan.domain.ids import PlanId
-from mulligan.domain.json_value import Json
+from mulligan.domain.checkpoints.checkpoint import PlanState
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import Json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mulligan.adapters.db.connection import Connection
-    from mulligan.domain.json_value import JsonObject
+    from mulligan.domain.text.json_value import JsonObject
 
 # Every group repeats the whole state; outputs longer than this would make each group cost what exists.
 _INLINE_LIMIT = 2048

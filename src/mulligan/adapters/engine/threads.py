@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import TypeAlias
 
-from mulligan.domain.ids import PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import MulliganError
 from mulligan.ports import Ended, Observer, StopRequest
 

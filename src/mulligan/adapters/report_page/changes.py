@@ -2,11 +2,11 @@
 
 from mulligan.adapters.report_page.markup import Content, Markup, element, joined, several_lines
 from mulligan.adapters.report_page.words import chip, left_out
-from mulligan.domain.counting import counted
-from mulligan.domain.diff import FileDiff, FileStatus, FolderDiff
-from mulligan.domain.excerpt import WIDEST
-from mulligan.domain.patch_lines import NumberedLine, PatchLine, lines_of_patch
-from mulligan.domain.report import Changes, ShownFile
+from mulligan.domain.text.plural import counted
+from mulligan.domain.trees.diff import FileDiff, FileStatus, FolderDiff
+from mulligan.domain.trees.patch_lines import NumberedLine, PatchLine, lines_of_patch
+from mulligan.domain.views.excerpt import WIDEST
+from mulligan.domain.views.report import Changes, ShownFile
 
 _TONES = {
     FileStatus.ADDED: "good",

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from mulligan.adapters.report_page.markup import Content, Markup, element, joined, several_lines
 from mulligan.adapters.report_page.words import chip, coded, duration, identity, moment
-from mulligan.domain.counting import counted
-from mulligan.domain.plan import Plan
-from mulligan.domain.report import PlanReport
-from mulligan.domain.spelling import without_escapes
-from mulligan.domain.step import StepRecord, StepStatus
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.text.inert_text import without_escapes
+from mulligan.domain.text.plural import counted
+from mulligan.domain.views.report import PlanReport
 
 _BAR = 100  # units of the longest
 

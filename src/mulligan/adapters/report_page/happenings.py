@@ -8,17 +8,17 @@ from msgspec import Struct
 from mulligan.adapters.report_page.changes import files, summary, sums
 from mulligan.adapters.report_page.markup import Content, Markup, element, joined
 from mulligan.adapters.report_page.words import chip, clock, duration, shown_text
-from mulligan.domain.checkpoint import GroupOutline
-from mulligan.domain.counting import counted
-from mulligan.domain.decision import Decision, DecisionType
-from mulligan.domain.event import EventType
-from mulligan.domain.excerpt import Excerpt, excerpt
-from mulligan.domain.ids import GroupId
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.report import Changes
-from mulligan.domain.spelling import without_escapes
-from mulligan.domain.story import Happening, ShownCall
-from mulligan.domain.tool import CallStatus
+from mulligan.domain.checkpoints.checkpoint import GroupOutline
+from mulligan.domain.plans.decision import Decision, DecisionType
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.tool import CallStatus
+from mulligan.domain.text.ids import GroupId
+from mulligan.domain.text.inert_text import without_escapes
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.text.plural import counted
+from mulligan.domain.views.excerpt import Excerpt, excerpt
+from mulligan.domain.views.report import Changes
+from mulligan.domain.views.story import Happening, ShownCall
 
 GROUP, CHILD = "g-", "p-"  # how anchors begin
 _SHORT_ID = 10  # characters: the time at which a ULID was made

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import TypeAlias
 
-from mulligan.domain.spelling import harmless
+from mulligan.domain.text.inert_text import harmless
 
 _VOID = frozenset({"meta"})
 

@@ -10,9 +10,9 @@ from mulligan.adapters.report_page.happenings import CHILD, GROUP, Scene
 from mulligan.adapters.report_page.markup import Markup, element, joined
 from mulligan.adapters.report_page.passages import story
 from mulligan.adapters.report_page.words import chip, moment
-from mulligan.domain.checkpoint import GroupOutline
-from mulligan.domain.counting import counted
-from mulligan.domain.report import PlanReport, Report
+from mulligan.domain.checkpoints.checkpoint import GroupOutline
+from mulligan.domain.text.plural import counted
+from mulligan.domain.views.report import PlanReport, Report
 
 
 def page(report: Report) -> str:

@@ -7,11 +7,11 @@ from typing import cast
 from mulligan.adapters.report_page.happenings import Scene, told
 from mulligan.adapters.report_page.markup import Markup, element
 from mulligan.adapters.report_page.words import chip, clock, day, duration
-from mulligan.domain.counting import counted
-from mulligan.domain.event import EventType
-from mulligan.domain.plan import State
-from mulligan.domain.report import PlanReport
-from mulligan.domain.story import Happening, Passage
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import State
+from mulligan.domain.text.plural import counted
+from mulligan.domain.views.report import PlanReport
+from mulligan.domain.views.story import Happening, Passage
 
 _ENDS = {EventType.STEP_DONE: "done", EventType.STEP_FAILED: "failed"}
 

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 
 from mulligan.adapters.report_page.markup import Content, Markup, element, joined, several_lines
-from mulligan.domain.counting import counted
-from mulligan.domain.excerpt import Excerpt
+from mulligan.domain.text.plural import counted
+from mulligan.domain.views.excerpt import Excerpt
 
 _SECOND, _MINUTE, _HOUR = 1_000, 60_000, 3_600_000
 

@@ -1,6 +1,6 @@
 """What a real thing is to become when a plan is applied, where its files are all there is to it."""
 
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.ports import ApplyOrder, Composed
 
 

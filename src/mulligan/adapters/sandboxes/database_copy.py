@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.database_files import DatabaseFiles, is_settled
 from mulligan.adapters.sandboxes.lock_holders import holders_of
-from mulligan.domain.placement import sidecars
+from mulligan.domain.resources.placement import sidecars
 from mulligan.errors import DatabaseBusy, SystemFailed
 from mulligan.ports import Observer
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.boundaries import act
-from mulligan.domain.placement import sidecars
+from mulligan.domain.resources.placement import sidecars
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -10,9 +10,9 @@ from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.places import unsuitable_place
 from mulligan.adapters.sandboxes.private import Private
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture, PathChange, Survey
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, PathChange, Survey
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.errors import ResourceUnsuitable, SandboxMissing
 from mulligan.ports import ApplyOrder, Composed, Observer, SandboxOrder, SnapshotStore, WorkingTree
 

@@ -6,7 +6,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, cast
 
-from mulligan.domain.resource import Sandbox
+from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import SystemFailed
 from mulligan.ports import ApplyOrder, SandboxKind, SandboxOrder
 

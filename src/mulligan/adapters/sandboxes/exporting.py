@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import TargetExists
 from mulligan.ports import Observer, SnapshotStore, WorkingTree
 

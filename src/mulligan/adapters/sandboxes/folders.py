@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.removal import clear_trash, exchange, remove_tree, trash_in
 from mulligan.boundaries import act
-from mulligan.domain.ids import PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
 
 

@@ -4,10 +4,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.directory import DirectorySandboxes, real_tree, sandbox_of
-from mulligan.domain.resource import Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture, PathChange
-from mulligan.domain.tree_difference import changed_by_others
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, PathChange
+from mulligan.domain.resources.resource import Sandbox, Strategy
+from mulligan.domain.trees.tree_difference import changed_by_others
 from mulligan.errors import ChangedMeanwhile, TreeChanged
 from mulligan.ports import Observer, SandboxOrder, WorkingTree
 

@@ -19,11 +19,11 @@ from mulligan.adapters.sandboxes.database_files import DatabaseFiles, Version
 from mulligan.adapters.sandboxes.lock_holders import holders_of
 from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace, work_folder
 from mulligan.boundaries import act
-from mulligan.domain.placement import sidecars
-from mulligan.domain.resource import Resource, Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture, PathChange
-from mulligan.domain.tree_difference import changed_by_others
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, PathChange
+from mulligan.domain.resources.placement import sidecars
+from mulligan.domain.resources.resource import Resource, Sandbox, Strategy
+from mulligan.domain.trees.tree_difference import changed_by_others
 from mulligan.errors import ChangedMeanwhile, DatabaseBusy, ResourceUnsuitable, RestoreFailed, TreeChanged
 from mulligan.ports import Observer, Replacement, SandboxOrder, Unobserved, WorkingTree
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from mulligan.adapters.sandboxes.edge import with_edge
-from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import SandboxKind
 

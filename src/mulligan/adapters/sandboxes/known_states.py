@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.database_files import Stamps, is_settled
 from mulligan.boundaries import act
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 
 
 class KnownState:

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.store_report import Damage
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.checkpoints.store_report import Damage
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import CheckpointId
 from mulligan.ports import Observer, Publication
 
 

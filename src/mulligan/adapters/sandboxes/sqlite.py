@@ -22,11 +22,11 @@ from mulligan.adapters.sandboxes.exporting import export_files
 from mulligan.adapters.sandboxes.known_states import KnownState
 from mulligan.adapters.sandboxes.private import Private
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.domain.ids import PlanId
-from mulligan.domain.placement import folder_name, sidecars
-from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
+from mulligan.domain.resources.placement import folder_name, sidecars
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ResourceUnsuitable, RestoreFailed, SandboxMissing, SystemFailed
 from mulligan.ports import (
     ApplyOrder,

@@ -22,7 +22,7 @@ from mulligan.adapters.snapshots.open_files import is_open_for_writing
 from mulligan.adapters.snapshots.places import FOLDER_FLAGS
 from mulligan.adapters.snapshots.signatures import fields_of, inode_and_links, signature
 from mulligan.boundaries import act
-from mulligan.domain.placement import kept_name, spare_name
+from mulligan.domain.resources.placement import kept_name, spare_name
 from mulligan.errors import SystemFailed
 from mulligan.moves import exchange, move_to_free_name
 

@@ -9,7 +9,7 @@ from mulligan.adapters.snapshots.places import Folders, path_of
 from mulligan.adapters.snapshots.records import Records
 from mulligan.adapters.snapshots.scan import Scan, Witness, exclusions_of, until_steady
 from mulligan.adapters.snapshots.trees import decode, encode, folder_object, unheld_record
-from mulligan.domain.store_report import Unheld
+from mulligan.domain.checkpoints.store_report import Unheld
 from mulligan.ports import WorkingTree
 
 

@@ -15,8 +15,8 @@ from mulligan.adapters.snapshots.trees import (
     split,
     split_root,
 )
-from mulligan.domain.snapshot import ObjectId
-from mulligan.domain.tree_difference import Beside, EntryType, StoredContent, TreeDifference, TreeEntry
+from mulligan.domain.checkpoints.snapshot import ObjectId
+from mulligan.domain.trees.tree_difference import Beside, EntryType, StoredContent, TreeDifference, TreeEntry
 
 _Records = dict[str, bytes]
 _Read = Callable[[bytes], bytes]

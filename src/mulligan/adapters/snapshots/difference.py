@@ -24,8 +24,8 @@ from mulligan.adapters.snapshots.trees import (
     own_part,
     split_root,
 )
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import ChangeAction, PathChange
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import ChangeAction, PathChange
 from mulligan.errors import RestoreFailed
 from mulligan.ports import WorkingTree
 

@@ -19,8 +19,8 @@ from mulligan.adapters.snapshots.trees import (
     split,
     split_root,
 )
-from mulligan.domain.snapshot import ObjectId, Root, SnapshotId
-from mulligan.domain.tree_difference import EntryType, TreeEntry
+from mulligan.domain.checkpoints.snapshot import ObjectId, Root, SnapshotId
+from mulligan.domain.trees.tree_difference import EntryType, TreeEntry
 
 _Records = dict[str, bytes]
 _KINDS = {

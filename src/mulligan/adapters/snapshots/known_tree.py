@@ -15,8 +15,8 @@ from mulligan.adapters.snapshots.trees import (
     split,
     split_root,
 )
-from mulligan.domain.placement import is_spare_name
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.resources.placement import is_spare_name
 
 
 class KnownTree:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from mulligan.adapters.snapshots.chunks import CHUNKED_ABOVE, chunk_ids
 from mulligan.adapters.snapshots.trees import EntryKind, decode, split, split_root, stored_at
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import SnapshotDamaged
 
 

@@ -11,8 +11,8 @@ from mulligan.adapters.snapshots.locking import shared
 from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.refusals import translated
 from mulligan.adapters.snapshots.trees import address_of
-from mulligan.domain.snapshot import Root
-from mulligan.domain.tree_difference import StoredContent, TreeDifference
+from mulligan.domain.checkpoints.snapshot import Root
+from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference
 
 
 class PackedTrees:

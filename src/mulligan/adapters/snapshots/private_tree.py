@@ -13,7 +13,7 @@ from mulligan.adapters.snapshots.places import FOLDER_FLAGS, Folders, Place
 from mulligan.adapters.snapshots.rooms import Rooms
 from mulligan.adapters.snapshots.trees import Attributes, Entry
 from mulligan.boundaries import act
-from mulligan.domain.placement import spare_name
+from mulligan.domain.resources.placement import spare_name
 
 Write = Callable[[int, str, Entry], None]  # write an entry under a name that is free in an open folder
 

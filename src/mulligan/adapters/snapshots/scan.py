@@ -20,7 +20,7 @@ from mulligan.adapters.snapshots.signatures import (
     packed,
 )
 from mulligan.adapters.snapshots.trees import ROOT_NAME
-from mulligan.domain.placement import PROJECT_HOME
+from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.errors import SystemFailed, TreeUnsteady
 from mulligan.ports import WorkingTree
 

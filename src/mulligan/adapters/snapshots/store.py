@@ -37,9 +37,9 @@ from mulligan.adapters.snapshots.trees import EntryKind
 from mulligan.adapters.snapshots.verify import Verification
 from mulligan.adapters.snapshots.watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look, Watch
 from mulligan.boundaries import act
-from mulligan.domain.snapshot import ObjectId, Root, Snapshot, SnapshotId
-from mulligan.domain.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
-from mulligan.domain.tree_difference import StoredContent, TreeEntry
+from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
+from mulligan.domain.checkpoints.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
+from mulligan.domain.trees.tree_difference import StoredContent, TreeEntry
 from mulligan.errors import SystemFailed
 from mulligan.ports import Observer, Replacement, Unobserved, WorkingTree
 

@@ -15,8 +15,8 @@ from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.packs import Pack, size_of_pack
 from mulligan.adapters.snapshots.repack import LARGEST_JOINED, copy_objects, packs_to_join
 from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Swept
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Swept
 from mulligan.ports import Observer
 
 _BATCH = 64  # packs deleted under the lock at once: a few milliseconds

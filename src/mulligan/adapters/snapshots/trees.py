@@ -20,7 +20,7 @@ from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
 from mulligan.adapters.snapshots.packs import ID_LENGTH, hash_of
-from mulligan.domain.snapshot import Root
+from mulligan.domain.checkpoints.snapshot import Root
 from mulligan.errors import SnapshotDamaged
 
 ROOT_NAME = "."  # the one entry of a snapshot's root; no folder can hold it otherwise

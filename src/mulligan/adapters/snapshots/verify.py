@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from mulligan.adapters.snapshots.chunks import CHUNK, CHUNKED_ABOVE, chunk_ids, pieces
 from mulligan.adapters.snapshots.objects import Objects
 from mulligan.adapters.snapshots.trees import Entry, EntryKind, decode, identity_of, split, split_root
-from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.store_report import Damage
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.checkpoints.store_report import Damage
 from mulligan.errors import SnapshotDamaged
 from mulligan.ports import Observer
 

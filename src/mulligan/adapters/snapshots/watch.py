@@ -20,7 +20,7 @@ from mulligan.adapters.snapshots.scan import (
     is_left_out,
 )
 from mulligan.adapters.snapshots.signatures import inode_and_links
-from mulligan.domain.store_report import Capture
+from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.ports import WorkingTree
 
 FIRST_LOOK = "nothing was known yet"

@@ -1,6 +1,6 @@
 """Reading a call's arguments: the plan file was checked already, so a wrong one is a caller's mistake."""
 
-from mulligan.domain.json_value import Json
+from mulligan.domain.text.json_value import Json
 from mulligan.errors import ToolFailed
 from mulligan.ports import ToolRequest
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mulligan.adapters.tools import landlock
-from mulligan.domain.bounds import Bounds
-from mulligan.domain.ids import PlanId
-from mulligan.domain.resource import ResourceType, Sandbox
+from mulligan.domain.resources.bounds import Bounds
+from mulligan.domain.resources.resource import ResourceType, Sandbox
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
 
 DEVICES = (

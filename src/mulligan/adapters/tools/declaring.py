@@ -1,7 +1,7 @@
 """The declarations of built-in tools: all of them write, and only to sandboxes."""
 
-from mulligan.domain.resource import ResourceType
-from mulligan.domain.tool import Argument, ToolDeclaration
+from mulligan.domain.plans.tool import Argument, ToolDeclaration
+from mulligan.domain.resources.resource import ResourceType
 
 FILES = frozenset({ResourceType.GIT_CHECKOUT, ResourceType.FS_DIRECTORY})
 DATABASES = frozenset({ResourceType.SQLITE})

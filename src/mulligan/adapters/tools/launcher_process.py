@@ -12,8 +12,8 @@ from mulligan.adapters.tools.confining import LOADED, Unconfined
 from mulligan.adapters.tools.environment import PLAN_MARK, clean
 from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Shown
 from mulligan.adapters.tools.survivors import LAUNCHER_MARK
-from mulligan.domain.bounds import Bounds
-from mulligan.domain.ids import PlanId
+from mulligan.domain.resources.bounds import Bounds
+from mulligan.domain.text.ids import PlanId
 
 # Loads a program of this folder under its full name, from its cached bytecode, without its package.
 LOAD = """\

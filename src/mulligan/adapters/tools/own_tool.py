@@ -6,9 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.adapters.tools.worker_call import WorkerCalls
-from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.resource import ResourceType
-from mulligan.domain.tool import Argument, ArgumentType, ToolDeclaration, ToolResult
+from mulligan.domain.plans.tool import Argument, ArgumentType, ToolDeclaration, ToolResult
+from mulligan.domain.resources.resource import ResourceType
+from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.ports import StepHost, ToolRequest
 
 

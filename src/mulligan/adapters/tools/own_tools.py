@@ -14,9 +14,9 @@ from mulligan.adapters.tools.own_tool import OwnTool, Source
 from mulligan.adapters.tools.packages import PackagedTools
 from mulligan.adapters.tools.tools_file import CHANGED, NAME, NOT_YET, ToolsFile, TrustRecord, read_tools_file
 from mulligan.adapters.tools.worker_call import WorkerCalls
-from mulligan.domain.decision import Choice
-from mulligan.domain.ids import CallId, DecisionId, GroupId, PlanId
-from mulligan.domain.json_value import Json, JsonObject
+from mulligan.domain.plans.decision import Choice
+from mulligan.domain.text.ids import CallId, DecisionId, GroupId, PlanId
+from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import MulliganError, ToolFailed, ToolsInvalid, ToolsUnsafe, ToolsUntrusted
 from mulligan.ports import ToolRequest
 

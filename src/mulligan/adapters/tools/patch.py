@@ -9,7 +9,7 @@ from mulligan.adapters.tools.declaring import FILES, declare
 from mulligan.adapters.tools.diff_reader import parse_diff
 from mulligan.adapters.tools.paths import OpenSandbox, Place, open_sandbox
 from mulligan.adapters.tools.unified_diff import DiffMalformed, FilePatch, HunkMismatch, apply_hunks
-from mulligan.domain.tool import Argument, ArgumentType, ToolResult
+from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
 from mulligan.errors import ToolFailed
 from mulligan.ports import StepHost, ToolRequest
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.domain.placement import PROJECT_HOME
+from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.errors import PathEscapes, PathReserved
 
 MOST_SYMLINKS = 40  # as the kernel has it

@@ -14,9 +14,9 @@ from mulligan.adapters.tools.launcher_process import Event, LauncherProcess
 from mulligan.adapters.tools.printed import Recorded
 from mulligan.adapters.tools.survivors import end_marked
 from mulligan.boundaries import act
-from mulligan.domain.bounds import Bounds
-from mulligan.domain.ids import CallId, PlanId
-from mulligan.domain.json_value import Json
+from mulligan.domain.resources.bounds import Bounds
+from mulligan.domain.text.ids import CallId, PlanId
+from mulligan.domain.text.json_value import Json
 from mulligan.errors import SystemFailed, ToolFailed, ToolTimedOut
 
 

@@ -13,10 +13,10 @@ from mulligan.adapters.tools.processes import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.adapters.tools.worker_call import WorkerCalls
 from mulligan.adapters.tools.worker_process import Workers
-from mulligan.domain.ids import PlanId
-from mulligan.domain.json_value import Json
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.tool import ToolDeclaration, tool_unknown
+from mulligan.domain.plans.tool import ToolDeclaration, tool_unknown
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import Json
 from mulligan.errors import ToolsInvalid
 from mulligan.ports import StepHost, Tool, ToolRequest
 

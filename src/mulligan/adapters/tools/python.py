@@ -3,8 +3,8 @@
 from mulligan.adapters.tools.arguments import mapping, text
 from mulligan.adapters.tools.declaring import EVERY_RESOURCE, declare
 from mulligan.adapters.tools.worker_call import WorkerCalls
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.tool import Argument, ArgumentType, ToolResult
+from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.ports import StepHost, ToolRequest
 
 

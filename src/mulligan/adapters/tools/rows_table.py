@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from mulligan.domain.counting import counted
-from mulligan.domain.json_value import Json
-from mulligan.domain.spelling import harmless
+from mulligan.domain.text.inert_text import harmless
+from mulligan.domain.text.json_value import Json
+from mulligan.domain.text.plural import counted
 
 _MOST_ROWS = 20
 _WIDEST = 40  # characters of a value

@@ -15,8 +15,8 @@ from mulligan.adapters.tools.paths import open_sandbox
 from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Excerpted
 from mulligan.adapters.tools.processes import Command, Launchers, Outcome
 from mulligan.adapters.tools.scratch import Scratch
-from mulligan.domain.json_value import JsonObject
-from mulligan.domain.tool import Argument, ArgumentType, ToolResult
+from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import ToolFailed
 from mulligan.ports import StepHost, ToolRequest
 

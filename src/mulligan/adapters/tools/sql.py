@@ -16,8 +16,8 @@ from mulligan.adapters.tools.processes import Command, Launchers, Outcome
 from mulligan.adapters.tools.rows_table import rows_table
 from mulligan.adapters.tools.scratch import Scratch
 from mulligan.adapters.tools.statements import Statement, from_list, from_script
-from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.tool import Argument, ArgumentType, ToolResult
+from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
+from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import ToolFailed
 from mulligan.ports import StepHost, ToolRequest
 

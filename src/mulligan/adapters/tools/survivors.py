@@ -25,8 +25,8 @@ from mulligan.adapters.tools.process_table import (
     session_of,
     uses,
 )
-from mulligan.domain.ids import PlanId
-from mulligan.domain.resource import Sandbox, Strategy
+from mulligan.domain.resources.resource import Sandbox, Strategy
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ProcessSurvives
 
 LAUNCHER_MARK = "MULLIGAN_LAUNCHER"

@@ -7,9 +7,9 @@ from pathlib import Path
 from mulligan.adapters.tools.processes import Launchers
 from mulligan.adapters.tools.survivors import end_left_of
 from mulligan.adapters.tools.worker_process import Workers
-from mulligan.domain.ids import PlanId
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.tool import ToolDeclaration, tool_unknown
+from mulligan.domain.plans.tool import ToolDeclaration, tool_unknown
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import PlanId
 from mulligan.ports import Tool
 
 

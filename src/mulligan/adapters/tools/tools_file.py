@@ -17,7 +17,7 @@ from typing import cast
 from msgspec import Struct
 
 from mulligan.boundaries import act
-from mulligan.domain.json_value import Json, JsonObject, canonical_json
+from mulligan.domain.text.json_value import Json, JsonObject, canonical_json
 from mulligan.errors import SystemFailed, ToolsInvalid, ToolsUnsafe
 
 NAME = "tools.py"

@@ -20,10 +20,10 @@ from mulligan.adapters.tools.processes import (
 from mulligan.adapters.tools.survivors import end_marked
 from mulligan.adapters.tools.worker_process import WorkerProcess, Workers
 from mulligan.boundaries import act
-from mulligan.domain.decision import Choice
-from mulligan.domain.ids import PlanId
-from mulligan.domain.json_value import Json, JsonObject
-from mulligan.domain.tool import ToolResult
+from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.tool import ToolResult
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import ToolFailed, ToolTimedOut
 from mulligan.ports import StepHost, ToolRequest
 

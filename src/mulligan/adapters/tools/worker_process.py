@@ -12,8 +12,8 @@ from mulligan.adapters.tools.environment import CALL_MARK
 from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS, LauncherProcess, write_all
 from mulligan.adapters.tools.printed import Shown
 from mulligan.adapters.tools.processes import Command, Launchers
-from mulligan.domain.ids import PlanId
-from mulligan.domain.json_value import JsonObject
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
 
 # What each program needs, and is loaded before it.
 _LOADED = {

@@ -18,7 +18,7 @@ from mulligan.adapters.sandboxes.git.readiness import identity
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.staging import Index, Staged
 from mulligan.adapters.sandboxes.git.trees import ObjectMissing, Trees, folders_above
-from mulligan.domain.tree_difference import TreeDifference, TreeEntry
+from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 from mulligan.errors import CheckoutUnready, NotBuiltYet, SystemFailed
 from mulligan.ports import ApplyOrder, SnapshotStore
 

@@ -18,7 +18,7 @@ from mulligan.adapters.sandboxes.git.private import borrow, write
 from mulligan.adapters.sandboxes.git.ref_locks import HEAD, PACKED, SHALLOW, noting
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.boundaries import act
-from mulligan.domain.ids import CheckpointId
+from mulligan.domain.text.ids import CheckpointId
 
 BASE = "refs/mulligan/base"  # the commit of what the sandbox started from
 CHECKPOINTS = "refs/checkpoints"

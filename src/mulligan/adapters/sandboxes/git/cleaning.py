@@ -15,7 +15,7 @@ from mulligan.adapters.sandboxes.git.packs import Objects
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.tracked import Judgement, Tracking, can_be_listed
 from mulligan.adapters.sandboxes.git.trees import Leaf, folders_above
-from mulligan.domain.tree_difference import EntryType, StoredContent, TreeEntry
+from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeEntry
 from mulligan.ports import StoredTrees
 
 RULES = (b".gitignore", b".gitattributes")

@@ -13,11 +13,11 @@ from mulligan.adapters.sandboxes.git.packs import Objects
 from mulligan.adapters.sandboxes.git.standing import Kind, head_of, standing
 from mulligan.adapters.sandboxes.git.tracked import Tracking
 from mulligan.adapters.sandboxes.git.trees import GITLINK, Leaf, ObjectMissing, Trees
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import CheckpointId
+from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
 from mulligan.ports import SnapshotStore
 
 _LARGE = 8 << 20  # files that git reads by itself, piece by piece

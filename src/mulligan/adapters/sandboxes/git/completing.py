@@ -17,8 +17,8 @@ from mulligan.adapters.sandboxes.git.own_objects import not_own
 from mulligan.adapters.sandboxes.git.reach import Reach
 from mulligan.adapters.sandboxes.git.repository import alternates_of
 from mulligan.adapters.sandboxes.git.roots import Named, named_now, newly_named
-from mulligan.domain.snapshot import Root
-from mulligan.domain.tree_difference import TreeDifference, TreeEntry
+from mulligan.domain.checkpoints.snapshot import Root
+from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 from mulligan.ports import StoredTrees
 
 _NESTED = ("modules/", "inner/")

@@ -8,8 +8,8 @@ from mulligan.adapters.sandboxes.git.items import Changes, Item, of_git, went_an
 from mulligan.adapters.sandboxes.git.leaves import CannotMerge, merge_lines
 from mulligan.adapters.sandboxes.git.staging import Staged
 from mulligan.adapters.sandboxes.git.trees import Leaf, Trees, folders_above
-from mulligan.domain.renames import find_renames
-from mulligan.domain.tree_difference import TreeDifference, TreeEntry, beyond_patch
+from mulligan.domain.trees.renames import find_renames
+from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry, beyond_patch
 from mulligan.ports import ApplyOrder, SnapshotStore
 
 _GIT_DIRECTORIES = frozenset({".git", "git~1"})

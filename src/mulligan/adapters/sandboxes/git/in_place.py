@@ -41,13 +41,13 @@ from mulligan.adapters.sandboxes.git.standings import Standings, commits_lacking
 from mulligan.adapters.sandboxes.git.starting import commit_start, make_anew
 from mulligan.adapters.sandboxes.in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId
-from mulligan.domain.placement import folder_name
-from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.store_report import Capture, Damage, PathChange, Survey
-from mulligan.domain.tree_difference import changed_by_others
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, Damage, PathChange, Survey
+from mulligan.domain.resources.placement import folder_name
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import CheckpointId
+from mulligan.domain.trees.tree_difference import changed_by_others
 from mulligan.errors import ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable
 from mulligan.ports import (
     ApplyOrder,

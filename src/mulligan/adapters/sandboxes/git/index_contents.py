@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from mulligan.adapters.sandboxes.git.index import listing_of
 from mulligan.adapters.sandboxes.git.reach import described
-from mulligan.domain.tree_difference import StoredContent, TreeEntry
+from mulligan.domain.trees.tree_difference import StoredContent, TreeEntry
 from mulligan.ports import StoredTrees
 
 _REMEMBERED = 4

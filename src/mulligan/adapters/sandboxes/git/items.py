@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.leaves import CannotMerge, merge_leaves
 from mulligan.adapters.sandboxes.git.trees import Leaf
-from mulligan.domain.tree_difference import TreeDifference, TreeEntry
+from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 
 Changes = dict[bytes, Leaf | None]
 Lookup = Callable[[bytes], Leaf | None]

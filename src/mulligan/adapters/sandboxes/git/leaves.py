@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from mulligan.adapters.sandboxes.git.trees import Leaf
-from mulligan.domain.line_diff import is_binary
-from mulligan.domain.text_merge import merge_texts
+from mulligan.domain.trees.line_diff import is_binary
+from mulligan.domain.trees.text_merge import merge_texts
 
 _FILES = frozenset({b"100644", b"100755"})
 

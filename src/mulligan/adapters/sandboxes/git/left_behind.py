@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.domain.resource import Strategy
-from mulligan.domain.tree_difference import TreeDifference, TreeEntry
+from mulligan.domain.resources.resource import Strategy
+from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 from mulligan.ports import ApplyOrder, StoredTrees
 
 _KINDS = {"refs/heads/": "branch", "refs/tags/": "tag"}

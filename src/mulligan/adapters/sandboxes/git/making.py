@@ -14,7 +14,7 @@ from mulligan.adapters.sandboxes.git.index import IndexFile
 from mulligan.adapters.sandboxes.git.pins import copy_pins, pin
 from mulligan.adapters.sandboxes.git.private import PrivateCopies, inner_repositories, write
 from mulligan.adapters.sandboxes.git.repository import Repository
-from mulligan.domain.store_report import Survey
+from mulligan.domain.checkpoints.store_report import Survey
 from mulligan.ports import SandboxOrder
 
 # What a clean start has not: a merge, rebase, bisection or cherry-pick that is half done.

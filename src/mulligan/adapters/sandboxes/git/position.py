@@ -13,7 +13,7 @@ from mulligan.adapters.sandboxes.git.ref_locks import HEAD, PACKED, noting
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.staged import keep_staged
 from mulligan.boundaries import act
-from mulligan.domain.ids import PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ChangedMeanwhile, RestoreFailed
 
 BRANCHES = "branches"  # where all of them stood: the one that HEAD is moved away from goes back as well

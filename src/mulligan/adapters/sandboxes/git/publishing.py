@@ -10,9 +10,9 @@ from mulligan.adapters.sandboxes.git.rebuilding import Rebuilding
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.trees import ObjectMissing
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.domain.ids import CheckpointId
-from mulligan.domain.placement import folder_name
-from mulligan.domain.resource import Sandbox
+from mulligan.domain.resources.placement import folder_name
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import CheckpointId
 from mulligan.ports import Publication, SnapshotStore
 
 

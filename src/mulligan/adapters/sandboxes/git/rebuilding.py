@@ -16,10 +16,10 @@ from mulligan.adapters.sandboxes.git.repositories import pins_of
 from mulligan.adapters.sandboxes.git.repository import Repository
 from mulligan.adapters.sandboxes.git.starting import commit_start, make_anew
 from mulligan.boundaries import act
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Snapshot
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import CheckpointId
 from mulligan.ports import Publication, SnapshotStore, Unobserved, WorkingTree
 
 

@@ -13,9 +13,9 @@ from mulligan.adapters.sandboxes.git.index_lock import clear_abandoned
 from mulligan.adapters.sandboxes.git.pins import common_dir_of, prefixes_in, unpin
 from mulligan.adapters.sandboxes.git.private import git_dirs_under, named_git_dir
 from mulligan.adapters.sandboxes.git.ref_locks import clear_locks, described, locks_in, removal_of
-from mulligan.domain.ids import CheckpointId, PlanId
-from mulligan.domain.placement import folder_name
-from mulligan.domain.resource import Sandbox
+from mulligan.domain.resources.placement import folder_name
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.ports import LeftLock, Pinned
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.domain.tree_difference import TreeDifference, TreeEntry
+from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 
 _LOGS = "logs/"
 _STASHES = "logs/refs/stash"  # all stashes but the newest are in this log only

@@ -21,11 +21,11 @@ from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories,
 from mulligan.adapters.sandboxes.git.repository import Repository, Unsuited, open_repository
 from mulligan.adapters.sandboxes.git.whole import WholeCaptures
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.domain.checkpoint import Checkpoint
-from mulligan.domain.ids import CheckpointId
-from mulligan.domain.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.snapshot import Snapshot
-from mulligan.domain.store_report import Capture, ChangeAction, Damage, PathChange, Survey, Unheld
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, Damage, PathChange, Survey, Unheld
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import Observer, Publication, SandboxOrder, SnapshotStore, WorkingTree
 

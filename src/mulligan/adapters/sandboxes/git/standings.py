@@ -13,9 +13,9 @@ from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.index_entries import entries_in, same_entries, take_back
 from mulligan.adapters.sandboxes.git.position import stamp, standing_in
 from mulligan.adapters.sandboxes.git.repository import Repository
-from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.store_report import Damage
-from mulligan.domain.tree_difference import TreeDifference, TreeEntry
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.checkpoints.store_report import Damage
+from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 from mulligan.ports import SnapshotStore, Unobserved, WorkingTree
 
 _TOLD = ("HEAD", "branch")

@@ -10,9 +10,9 @@ from mulligan.adapters.sandboxes.git.bare import BareRepository
 from mulligan.adapters.sandboxes.git.command import Git
 from mulligan.adapters.sandboxes.git.completing import Completed, Completing
 from mulligan.adapters.sandboxes.git.index_contents import IndexContents
-from mulligan.domain.resource import Sandbox
-from mulligan.domain.snapshot import Root, Snapshot
-from mulligan.domain.store_report import Capture, Damage, Unheld
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, Damage, Unheld
+from mulligan.domain.resources.resource import Sandbox
 from mulligan.ports import Observer, SnapshotStore, Unobserved, WorkingTree
 
 

@@ -1,0 +1,136 @@
+"""Checkpoints: snapshots with why, when and where in the plan they were taken, and the groups they come in."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.text.ids import CheckpointId, DecisionId, GroupId, PlanId
+from mulligan.domain.text.json_value import Json, JsonObject, canonical_json
+
+
+class CheckpointType(StrEnum):
+    """Why a group was taken: a trigger, or one of the moments that always take one."""
+
+    BEFORE_STEP = "before_step"
+    AFTER_STEP = "after_step"
+    ON_TOOL_WRITE = "on_tool_write"
+    ON_TOOL_WRITE_COMPLETE = "on_tool_write_complete"
+    ON_SUBPLAN_SPAWN = "on_subplan_spawn"
+    AFTER_SUBPLAN = "after_subplan"
+    ON_ERROR = "on_error"
+    PRE_EXECUTE = "pre_execute"
+    POST_EXECUTE = "post_execute"
+    DECISION = "decision"
+    MANUAL = "manual"
+    PRE_ROLLBACK = "pre_rollback"
+    PRE_APPLY = "pre_apply"
+
+
+class PlanState(Struct, frozen=True, kw_only=True):
+    """The plan's own memory at one moment: comes back with the files."""
+
+    step_index: int  # how many steps were complete: the index of the step that runs next
+    outputs: Mapping[str, Json]  # by step name
+    memory: JsonObject  # StepContext.state
+    decisions: tuple[JsonObject, ...]  # contents of the live decisions, in order
+    merged: tuple[str, ...] = ()  # child plans of the step that runs next whose results are in the files
+    steps: tuple[str, ...] = ()  # of a session: the steps that were complete, in order
+
+    def to_json(self) -> JsonObject:
+        """The state as the document that is kept and hashed."""
+        document: JsonObject = {
+            "step_index": self.step_index,
+            "outputs": dict(self.outputs),
+            "state": self.memory,
+            "decisions": list(self.decisions),
+        }
+        if self.merged:
+            document["merged"] = list(self.merged)
+        if self.steps:
+            document["steps"] = list(self.steps)
+        return document
+
+
+EMPTY_STATE = PlanState(step_index=0, outputs={}, memory={}, decisions=())
+
+
+def state_hash(state: PlanState, snapshots: Iterable[tuple[str, Snapshot]]) -> str:
+    """Hash the plan's state and the snapshots of its resources: equal states, equal hashes, anywhere."""
+    import hashlib  # here: it loads OpenSSL, and whoever only reads hashes nothing
+
+    document: JsonObject = {"plan": state.to_json(), "resources": {name: s.id for name, s in snapshots}}
+    return hashlib.sha256(canonical_json(document).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Reason(Struct, frozen=True, kw_only=True):
+    """Why a group is taken, and what it stands for."""
+
+    type: CheckpointType
+    label: str | None
+    between_steps: bool  # resume and retries may go back to it
+    decision_id: DecisionId | None
+    metadata: JsonObject  # reason, tool, phase, and what the caller added
+
+
+class Checkpoint(Struct, frozen=True, kw_only=True):
+    """A snapshot of one resource."""
+
+    checkpoint_id: CheckpointId
+    resource: str
+    snapshot: Snapshot
+    sandbox_ref: str  # for a git checkout a commit, else the snapshot id
+    filesystem_path: str  # of the sandbox
+    size_bytes: int  # added to the store
+    modified: bool  # against the group before
+
+
+class GroupOutline(Struct, frozen=True, kw_only=True):
+    """What a history tells of a group; its state, which holds all that steps gave back, is left where it is."""
+
+    group_id: GroupId
+    seq: int
+    type: CheckpointType
+    label: str | None
+    step_index: int  # how many steps were complete
+    parent_group_id: GroupId | None
+    superseded: bool
+    checkpoints: tuple[Checkpoint, ...]  # one per resource, in the plan's order
+    created_at: datetime  # aware, UTC
+
+
+class CheckpointGroup(Struct, frozen=True, kw_only=True):
+    """All checkpoints taken at one moment; restored together or not at all."""
+
+    group_id: GroupId
+    plan_id: PlanId
+    seq: int
+    line: int
+    attempt: int
+    reason: Reason
+    parent_group_id: GroupId | None  # the group last recorded or restored when this one was taken
+    superseded: bool
+    state: PlanState
+    state_hash: str
+    checkpoints: tuple[Checkpoint, ...]  # one per resource, in the plan's order
+    created_at: datetime  # aware, UTC
+
+    @property
+    def step_index(self) -> int:
+        """How many steps were complete."""
+        return self.state.step_index
+
+    @property
+    def first_checkpoint_id(self) -> CheckpointId:
+        """The checkpoint of the plan's first resource: what `last_checkpoint_id` names."""
+        return self.checkpoints[0].checkpoint_id
+
+    def checkpoint_of(self, resource: str) -> Checkpoint:
+        """The checkpoint of that resource."""
+        return next(c for c in self.checkpoints if c.resource == resource)
+
+    def snapshot_of(self, resource: str) -> Snapshot:
+        """What the group holds of that resource."""
+        return self.checkpoint_of(resource).snapshot

@@ -1,0 +1,80 @@
+"""Retention: which groups of a plan stay, and why."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from mulligan.domain.text.ids import GroupId
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """A group that stays, and why."""
+
+    group_id: GroupId
+    reason: str
+
+
+class RetentionPlan(Struct, frozen=True, kw_only=True):
+    """What a prune keeps and what it removes, oldest first."""
+
+    keep: tuple[Kept, ...]
+    prune: tuple[GroupId, ...]
+
+
+class GroupSummary(Struct, frozen=True, kw_only=True):
+    """As much of a group as retention needs to know."""
+
+    group_id: GroupId
+    attempt: int
+    superseded: bool
+    labelled: bool
+    between_steps: bool
+
+
+def plan_retention(
+    groups: Sequence[GroupSummary], *, limit: int, needed: frozenset[GroupId]
+) -> RetentionPlan:
+    """Divide a plan's groups, oldest first, into those to keep (with the reason) and to prune.
+
+    `needed` are the groups that something unfinished stands on. When even what must stay is more than the
+    limit, it stays: the limit bounds waste, it never costs a way back.
+    """
+    always = reasons_to_stay(groups, needed=needed)
+    reluctant = {g.group_id: "labelled" for g in groups if g.labelled}
+    last_of_attempt = {g.attempt: g.group_id for g in groups}
+    for group_id in last_of_attempt.values():
+        reluctant.setdefault(group_id, "the last of its attempt")
+
+    def cost(group: GroupSummary) -> tuple[bool, bool]:
+        # What goes first: unlabelled before labelled, left-behind before live; age decides the rest.
+        return (group.group_id in reluctant, not group.superseded)
+
+    excess = max(0, len(groups) - limit)
+    candidates = sorted((g for g in groups if g.group_id not in always), key=cost)  # stable: oldest first
+    pruned = {g.group_id for g in candidates[:excess]}
+    return RetentionPlan(
+        keep=tuple(
+            Kept(
+                group_id=g.group_id,
+                reason=always.get(g.group_id) or reluctant.get(g.group_id) or "within the limit",
+            )
+            for g in groups
+            if g.group_id not in pruned
+        ),
+        prune=tuple(g.group_id for g in groups if g.group_id in pruned),
+    )
+
+
+def reasons_to_stay(groups: Sequence[GroupSummary], *, needed: frozenset[GroupId]) -> dict[GroupId, str]:
+    """The groups of a plan, given oldest first, that must stay whatever the limit, each with the reason."""
+    reasons: dict[GroupId, str] = {}
+    if groups:
+        reasons[groups[0].group_id] = "the first"
+        reasons.setdefault(groups[-1].group_id, "the most recent")
+    resting_place = next((g for g in reversed(groups) if g.between_steps and not g.superseded), None)
+    if resting_place:
+        reasons.setdefault(resting_place.group_id, "the newest live one between two steps")
+    for group in groups:
+        if group.group_id in needed:
+            reasons.setdefault(group.group_id, "an unfinished operation stands on it")
+    return reasons

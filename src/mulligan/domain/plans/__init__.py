@@ -1,0 +1,1 @@
+"""Plans and their parts: steps, decisions, tools, child plans, triggers, events and intents."""

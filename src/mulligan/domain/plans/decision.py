@@ -1,0 +1,52 @@
+"""Decisions: the choices recorded while a plan runs."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+
+from mulligan.domain.text.ids import DecisionId, PlanId
+from mulligan.domain.text.json_value import JsonObject
+
+
+class DecisionType(StrEnum):
+    """Who chose."""
+
+    CHOICE = "choice"
+    USER_INTERVENTION = "user_intervention"
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    """What was asked and what was chosen, before it is recorded."""
+
+    question: str
+    chosen: str
+    alternatives: tuple[str, ...]
+    rationale: str | None
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """A recorded choice. Decisions form a tree: those of one step hang on its first, which opened the matter."""
+
+    decision_id: DecisionId
+    plan_id: PlanId
+    seq: int
+    line: int
+    parent_decision_id: DecisionId | None
+    type: DecisionType
+    step_index: int
+    step_name: str
+    choice: Choice
+    superseded: bool
+    created_at: datetime
+
+    def content(self) -> JsonObject:
+        """What was decided, without ids and times: part of the plan's state."""
+        return {
+            "type": self.type.value,
+            "step": self.step_name,
+            "question": self.choice.question,
+            "chosen": self.choice.chosen,
+            "alternatives": list(self.choice.alternatives),
+            "rationale": self.choice.rationale,
+        }

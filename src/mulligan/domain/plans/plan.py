@@ -1,0 +1,196 @@
+"""Plans: a named list of steps over some resources, with a phase and a state."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.domain.checkpoints.checkpoint import PlanState
+from mulligan.domain.plans.step import Step
+from mulligan.domain.resources.resource import Resource
+from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
+from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.errors import TransitionIllegal
+
+
+class Phase(StrEnum):
+    """Which part of its life a plan is in."""
+
+    STRATEGIZE = "strategize"
+    EXECUTE = "execute"
+    APPLY = "apply"
+
+
+class State(StrEnum):
+    """How far a plan is within its phase."""
+
+    QUEUED = "queued"
+    PROCESSING = "processing"
+    COMPLETE = "complete"
+    ERRORED = "errored"
+    CANCELLED = "cancelled"
+    CONSTRAINED = "constrained"
+    APPLIED = "applied"
+
+
+class OnFailure(StrEnum):
+    """What a failed step leaves in the sandboxes."""
+
+    LAST_CHECKPOINT = "last_checkpoint"
+    FIRST_CHECKPOINT = "first_checkpoint"
+    KEEP = "keep"
+
+
+class RollbackPolicy(Struct, frozen=True, kw_only=True):
+    """Whether and how a plan can go back."""
+
+    enabled: bool = True
+    require_checkpoints: bool = True
+    on_failure: OnFailure = OnFailure.LAST_CHECKPOINT
+
+
+class PlanDefinition(Struct, frozen=True, kw_only=True):
+    """What a plan file says, checked."""
+
+    name: str
+    description: str
+    resources: tuple[Resource, ...]  # at least one; the first is the steps' default
+    config: Mapping[str, Json]  # settings of this plan, by canonical key
+    rollback_policy: RollbackPolicy
+    variables: Mapping[str, str]
+    steps: tuple[Step, ...]
+    session: bool = (
+        False  # its steps are a program's own: they are in no file, and only that program has them
+    )
+
+    def resource(self, name: str | None) -> Resource:
+        """The resource of that name; None is the plan's first."""
+        if name is None:
+            return self.resources[0]
+        return next(r for r in self.resources if r.name == name)
+
+
+_E, _A = Phase.EXECUTE, Phase.APPLY
+_STOPPED = ((_E, State.QUEUED), (_E, State.ERRORED), (_E, State.CANCELLED))
+
+# Every legal change of phase and state. Whatever is not here is a bug or a guard that was left out.
+LEGAL: Mapping[tuple[Phase, State], tuple[tuple[Phase, State], ...]] = {
+    (Phase.STRATEGIZE, State.COMPLETE): ((_E, State.QUEUED), (_E, State.CANCELLED)),
+    (_E, State.QUEUED): ((_E, State.PROCESSING), *_STOPPED),
+    (_E, State.PROCESSING): (
+        (_E, State.COMPLETE),
+        (_E, State.CONSTRAINED),
+        (_E, State.PROCESSING),
+        *_STOPPED,
+    ),
+    (_E, State.ERRORED): ((_E, State.PROCESSING), *_STOPPED),
+    (_E, State.CONSTRAINED): ((_E, State.PROCESSING), *_STOPPED),
+    (_E, State.COMPLETE): (
+        (_E, State.QUEUED),
+        (_E, State.CANCELLED),
+        (_A, State.PROCESSING),
+    ),
+    (_A, State.PROCESSING): (
+        (_A, State.APPLIED),
+        (_A, State.CONSTRAINED),
+        (_E, State.COMPLETE),
+        (_E, State.CANCELLED),
+    ),
+    (_A, State.CONSTRAINED): ((_A, State.PROCESSING), (_E, State.QUEUED), (_E, State.CANCELLED)),
+    (_A, State.APPLIED): ((_A, State.CANCELLED),),  # by unapply
+    (_A, State.CANCELLED): (),
+    (_E, State.CANCELLED): (),
+}
+
+
+class PlanFailure(Struct, frozen=True, kw_only=True):
+    """Why a plan stopped."""
+
+    message: str
+    step: str | None
+    tool: str | None
+    checkpoint: str | None  # id of the checkpoint of what the step left behind
+
+    def to_json(self) -> JsonObject:
+        """The same as a document."""
+        return {"message": self.message, "step": self.step, "tool": self.tool, "checkpoint": self.checkpoint}
+
+
+class Conflict(Struct, frozen=True, kw_only=True):
+    """A path that two sides changed, and why that does not go together."""
+
+    resource: str
+    path: str
+    reason: str
+
+    def to_json(self) -> JsonObject:
+        """The same as a document."""
+        return {"resource": self.resource, "path": self.path, "reason": self.reason}
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """A recorded plan: its definition, and where it stands."""
+
+    plan_id: PlanId
+    parent_plan_id: PlanId | None
+    definition: PlanDefinition
+    phase: Phase
+    state: State
+    attempt: int  # one more with each correction
+    progress: (
+        PlanState  # as recorded with the newest group, or with the newest step where there are no groups
+    )
+    line: int  # the current line of history
+    current_group_id: GroupId | None  # the group last recorded or restored
+    last_checkpoint_id: CheckpointId | None
+    failure: PlanFailure | None
+    messages: tuple[str, ...]  # what the user must know of this plan, such as what its sandboxes cannot hold
+    fence: int  # raised by every claim
+    created_at: datetime
+    updated_at: datetime
+    conflicts: tuple[Conflict, ...] = ()  # that hold it up, while it is constrained
+
+    @property
+    def name(self) -> str:
+        """The name the plan file gives."""
+        return self.definition.name
+
+    def moved_to(self, phase: Phase, state: State, at: datetime) -> "Plan":
+        """The plan in that phase and state, where the table of legal transitions has it."""
+        if (phase, state) not in LEGAL[(self.phase, self.state)]:
+            raise TransitionIllegal(
+                plan_id=self.plan_id, source=f"{self.phase}/{self.state}", target=f"{phase}/{state}"
+            )
+        conflicts = self.conflicts if state is State.CONSTRAINED else ()
+        return replace(self, phase=phase, state=state, updated_at=at, conflicts=conflicts)
+
+    def step_name(self, index: int) -> str:
+        """What a step is called; of a session one that is complete."""
+        return self.progress.steps[index] if self.definition.session else self.definition.steps[index].name
+
+    @property
+    def way_on(self) -> str:
+        """How to go on with the plan when it has stopped, in words."""
+        if self.definition.session:
+            return f"start its program again, with `project.session(resume={self.plan_id!r})`"
+        return f"run on with `mulligan plan resume {self.plan_id}`"
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether no step is left to run."""
+        return self.phase is Phase.APPLY or (self.phase, self.state) == (Phase.EXECUTE, State.COMPLETE)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing can be done with the plan any more."""
+        return self.state in (State.APPLIED, State.CANCELLED)
+
+
+class ResumedFrom(Struct, frozen=True, kw_only=True):
+    """Where a stopped plan went on, and where what it had left behind is kept."""
+
+    checkpoint_id: CheckpointId
+    step_index: int
+    discarded: CheckpointId | None  # of the pre_rollback group; None: nothing was discarded

@@ -1,0 +1,1 @@
+"""Text: ids, names, plurals, JSON, and text from outside that is safe to print."""

@@ -1,0 +1,66 @@
+"""What an apply did, or is about to do, to the real resources: all that taking it back needs."""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.resources.placement import is_spare_name
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import GroupId
+from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
+
+_OPENED_UP = 0o700  # what a restore gives a folder while it works in it
+
+
+class RealChange(Struct, frozen=True, kw_only=True):
+    """What becomes of one real resource."""
+
+    act: IntentKind  # apply or unapply
+    real: Sandbox  # the resource, as what is worked on in place
+    before: Snapshot
+    written: Snapshot
+    group_id: GroupId | None  # the pre_apply group; None: the plan takes none
+    commit: str | None  # git-checkout only
+
+
+class Snapshots(Struct, frozen=True):
+    """A state of several resources that is no group of a plan."""
+
+    by_resource: Mapping[str, Snapshot]
+
+    def snapshot_of(self, resource: str) -> Snapshot:
+        """What that resource is."""
+        return self.by_resource[resource]
+
+
+def left_halfway(
+    from_before: Iterable[TreeDifference], from_written: Iterable[TreeDifference]
+) -> dict[str, TreeEntry | None]:
+    """What a restore that was cut off left neither as before nor as written, and what it is to count as.
+
+    Both differences lead to the tree as it is. A name that was given for a moment counts as nothing, a file that
+    has other names than it should as the file, a folder that was open for work as the folder.
+    """
+    before, written = ({d.path: d for d in each} for each in (from_before, from_written))
+    found: dict[str, TreeEntry | None] = {}
+    for path in before.keys() & written.keys():
+        present, was, became = before[path].new, before[path].old, written[path].old
+        if present is None:
+            if was is not None and became is not None and was.type is not became.type:
+                found[path] = was  # what is of another kind goes before the new one comes
+        elif is_spare_name(path.rpartition("/")[2]) and was is None:
+            found[path] = None
+        else:
+            wanted = [each for each in (became, was) if each is not None and _is_halfway(present, each)]
+            if wanted:
+                found[path] = wanted[0]
+    return found
+
+
+def _is_halfway(present: TreeEntry, wanted: TreeEntry) -> bool:
+    if present.is_folder and wanted.is_folder:
+        return present.mode in (_OPENED_UP, wanted.mode | _OPENED_UP, wanted.mode)
+    return replace(present, shared_with=b"") == replace(wanted, shared_with=b"")

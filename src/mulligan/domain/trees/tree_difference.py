@@ -1,0 +1,130 @@
+"""What differs between two stored trees, path by path, and what of it a patch cannot carry."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.domain.checkpoints.snapshot import ObjectId
+from mulligan.domain.resources.placement import is_spare_name
+
+# What git makes of its two modes of files under the usual umasks, 022 and 002.
+_ORDINARY_FILES = frozenset({0o644, 0o664, 0o755, 0o775})
+_ORDINARY_FOLDERS = frozenset({0o755, 0o775})
+
+
+class EntryType(StrEnum):
+    """What stands under a name."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    SYMLINK = "symlink"
+
+
+class StoredContent(Struct, frozen=True):
+    """The bytes of one file in the store; equal ones are equal values."""
+
+    id: ObjectId
+    size: int
+
+
+class Beside(Struct, frozen=True, eq=False):
+    """What is kept of an entry beside its identity: no difference, but it comes back when it is written."""
+
+    mtime_ns: int = 0
+    sparse: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        """Be like any other."""
+        return isinstance(other, Beside)
+
+    def __hash__(self) -> int:
+        """Be like any other."""
+        return 0
+
+
+class TreeEntry(Struct, frozen=True, kw_only=True):
+    """What a stored tree has under one path."""
+
+    type: EntryType
+    mode: int  # the lower twelve bits
+    content: StoredContent | None  # of a file
+    target: bytes  # of a symlink
+    shared_with: bytes  # of a file with several names: the first of their paths, which names the set
+    attributes: tuple[tuple[bytes, bytes], ...]  # user.* names and values
+    empty: bool  # of a folder: it holds nothing
+    beside: Beside = Beside()
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether this is a folder."""
+        return self.type is EntryType.FOLDER
+
+    @property
+    def git_mode(self) -> bytes:
+        """The mode as git knows it: two of files and one of symlinks."""
+        if self.type is EntryType.SYMLINK:
+            return b"120000"
+        return b"100755" if self.mode & 0o100 else b"100644"
+
+
+class TreeDifference(Struct, frozen=True):
+    """One path under which two trees have something else; None: there is nothing."""
+
+    path: str  # relative to the tree, "." for the tree itself; bytes that are not UTF-8 as surrogates
+    old: TreeEntry | None
+    new: TreeEntry | None
+
+    @property
+    def of_files(self) -> bool:
+        """Whether a file or symlink stands on either side."""
+        return any(side is not None and not side.is_folder for side in (self.old, self.new))
+
+
+def changed_by_others(
+    to_target: Iterable[TreeDifference], to_before: Iterable[TreeDifference]
+) -> tuple[str, ...]:
+    """What stands in a tree that a return on its way from one state to another was cut off in, and is of neither.
+
+    Both differences are from the tree as it is. A folder half made or half emptied is the return's own doing, and
+    so are a name that it gave for a moment and a file that lost or gained another name.
+    """
+    here = {d.path for d in to_target if _holds_something_else(d)}
+    return tuple(d.path for d in to_before if d.path in here and _holds_something_else(d))
+
+
+def _holds_something_else(difference: TreeDifference) -> bool:
+    """Whether a file or symlink stands there that is none of the other side, whatever names it shares."""
+    old, new = difference.old, difference.new
+    if old is None or old.is_folder or is_spare_name(difference.path.rpartition("/")[2]):
+        return False
+    return new is None or replace(old, shared_with=b"") != replace(new, shared_with=b"")
+
+
+def beyond_patch(old: TreeEntry | None, new: TreeEntry | None) -> tuple[str, ...]:
+    """What of a difference, apart from contents, no patch in git's format carries; in words."""
+    if new is None:
+        return ("empty folder",) if old is not None and old.empty else ()
+    found: list[str] = []
+    if new.empty and (old is None or not old.empty):
+        found.append("empty folder")
+    was = old if old is not None and old.type is new.type else None
+    if mode := _mode_beyond_patch(was, new):
+        found.append(mode)
+    if (was.attributes if was else ()) != new.attributes:
+        found.append("attributes")
+    if (was.shared_with if was else b"") != new.shared_with:
+        found.append("hard links")
+    return tuple(found)
+
+
+def _mode_beyond_patch(was: TreeEntry | None, new: TreeEntry) -> str:
+    """The change of mode that git cannot tell; empty where it can."""
+    if new.type is EntryType.SYMLINK or (was is not None and was.mode == new.mode):
+        return ""
+    ordinary = _ORDINARY_FOLDERS if new.is_folder else _ORDINARY_FILES
+    if was is None:
+        return "" if new.mode in ordinary else f"mode {new.mode:04o}"
+    told = not new.is_folder and was.git_mode != new.git_mode and new.mode in ordinary
+    return "" if told else f"mode {was.mode:04o} to {new.mode:04o}"
