@@ -6,8 +6,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from mulligan.application.apply_preparing import Application
-from mulligan.application.queries import PlanStatus
+from mulligan.application.apply.apply_preparation import Application
+from mulligan.application.queries.plan_queries import PlanStatus
 from mulligan.bootstrap.project import Project
 from tests.faults.projects import project_in
 

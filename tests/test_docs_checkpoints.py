@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mulligan.application.checkpoint_queries import CheckpointView
+from mulligan.application.queries.checkpoint_queries import CheckpointView
 from mulligan.config.registry import SETTINGS
 from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from mulligan import errors
     from mulligan.adapters.tools.registration import tool
     from mulligan.adapters.tools.step_context import StepContext
-    from mulligan.application.apply_preparing import Application
-    from mulligan.application.checkpoint_library import ExportedFolder, Verification
-    from mulligan.application.checkpoint_queries import CheckpointView
-    from mulligan.application.corrected import Corrected
-    from mulligan.application.doctor_service import Diagnosis
-    from mulligan.application.listing import Listing
-    from mulligan.application.plan_executor import Execution
-    from mulligan.application.plan_resume_service import ResumePreview
-    from mulligan.application.progress_queries import PlanProgress
-    from mulligan.application.prune_service import Pruning
-    from mulligan.application.queries import PlanLine, PlanStatus
-    from mulligan.application.rollback_service import Rollback
-    from mulligan.application.sweep_service import SweepReport
+    from mulligan.application.apply.apply_preparation import Application
+    from mulligan.application.checkpoints.checkpoint_library import ExportedFolder, Verification
+    from mulligan.application.checkpoints.project_sweep import SweepReport
+    from mulligan.application.checkpoints.prune_service import Pruning
+    from mulligan.application.corrections.correction_result import Corrected
+    from mulligan.application.plans.plan_resume import ResumePreview
+    from mulligan.application.queries.checkpoint_queries import CheckpointView
+    from mulligan.application.queries.listing import Listing
+    from mulligan.application.queries.plan_queries import PlanLine, PlanStatus
+    from mulligan.application.queries.progress_queries import PlanProgress
+    from mulligan.application.rollback.rollback_service import Rollback
+    from mulligan.application.runs.plan_executor import Execution
+    from mulligan.application.sandboxes.doctor import Diagnosis
     from mulligan.bootstrap.checkpoints import Checkpoints
     from mulligan.bootstrap.configuration import Configuration
     from mulligan.bootstrap.entrance import init, open
@@ -82,34 +82,34 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Application": "mulligan.application.apply_preparing",
-    "CheckpointView": "mulligan.application.checkpoint_queries",
+    "Application": "mulligan.application.apply.apply_preparation",
+    "CheckpointView": "mulligan.application.queries.checkpoint_queries",
     "Checkpoints": "mulligan.bootstrap.checkpoints",
     "Configuration": "mulligan.bootstrap.configuration",
-    "Corrected": "mulligan.application.corrected",
-    "Diagnosis": "mulligan.application.doctor_service",
+    "Corrected": "mulligan.application.corrections.correction_result",
+    "Diagnosis": "mulligan.application.sandboxes.doctor",
     "Diff": "mulligan.domain.trees.diff",
     "Event": "mulligan.domain.plans.event",
-    "Execution": "mulligan.application.plan_executor",
-    "ExportedFolder": "mulligan.application.checkpoint_library",
-    "Listing": "mulligan.application.listing",
+    "Execution": "mulligan.application.runs.plan_executor",
+    "ExportedFolder": "mulligan.application.checkpoints.checkpoint_library",
+    "Listing": "mulligan.application.queries.listing",
     "MulliganError": "mulligan.errors",
-    "PlanLine": "mulligan.application.queries",
-    "PlanProgress": "mulligan.application.progress_queries",
-    "PlanStatus": "mulligan.application.queries",
+    "PlanLine": "mulligan.application.queries.plan_queries",
+    "PlanProgress": "mulligan.application.queries.progress_queries",
+    "PlanStatus": "mulligan.application.queries.plan_queries",
     "Project": "mulligan.bootstrap.project",
-    "Pruning": "mulligan.application.prune_service",
+    "Pruning": "mulligan.application.checkpoints.prune_service",
     "Resource": "mulligan.domain.resources.resource",
-    "ResumePreview": "mulligan.application.plan_resume_service",
-    "Rollback": "mulligan.application.rollback_service",
+    "ResumePreview": "mulligan.application.plans.plan_resume",
+    "Rollback": "mulligan.application.rollback.rollback_service",
     "Session": "mulligan.bootstrap.session",
     "State": "mulligan.domain.plans.plan",
     "StepContext": "mulligan.adapters.tools.step_context",
-    "SweepReport": "mulligan.application.sweep_service",
+    "SweepReport": "mulligan.application.checkpoints.project_sweep",
     "Timeline": "mulligan.domain.views.timeline",
     "Tools": "mulligan.bootstrap.tools",
     "TreeNode": "mulligan.domain.views.history_tree",
-    "Verification": "mulligan.application.checkpoint_library",
+    "Verification": "mulligan.application.checkpoints.checkpoint_library",
     "directory": "mulligan.bootstrap.resources",
     "git": "mulligan.bootstrap.resources",
     "init": "mulligan.bootstrap.entrance",

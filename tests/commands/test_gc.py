@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.application import sweep_service
+from mulligan.application.checkpoints import project_sweep as sweep_service
 from tests.commands.program import STEP_BYTES, answer_of, ask, data_of, project_with_plan, start, store_size
 
 

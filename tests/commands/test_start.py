@@ -35,10 +35,10 @@ NEEDLESS_FOR_STATUS = (
     "mulligan.adapters.snapshots.scan",
     "mulligan.adapters.snapshots.store",
     "mulligan.adapters.tools",
-    "mulligan.application.checkpoint_queries",
-    "mulligan.application.checkpoint_service",
-    "mulligan.application.plan_executor",
-    "mulligan.application.run",
+    "mulligan.application.queries.checkpoint_queries",
+    "mulligan.application.checkpoints.checkpoint_service",
+    "mulligan.application.runs.plan_executor",
+    "mulligan.application.runs.run",
     "mulligan.bootstrap.checkpoints",
     "mulligan.cli.live",
     "mulligan.domain.plans.event",
@@ -54,7 +54,7 @@ NEEDLESS_FOR_STATUS = (
 # Whoever presses Tab waits for it; the project is not even opened.
 NEEDLESS_FOR_SHELLS = (
     "mulligan.adapters.db.database",
-    "mulligan.application.queries",
+    "mulligan.application.queries.plan_queries",
     "mulligan.bootstrap.foundation",
     "mulligan.bootstrap.project",
     "mulligan.cli.checkpoint_commands",
@@ -82,7 +82,7 @@ def _loaded_by(folder: Path, *words: str, **variables: str) -> set[str]:
 def test_a_look_at_a_plan_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
     project_with_plan(tmp_path, steps=2, limit=10)
     loaded = _loaded_by(tmp_path, "plan", "status", "--format", "json")
-    assert "mulligan.application.queries" in loaded
+    assert "mulligan.application.queries.plan_queries" in loaded
     assert not loaded.intersection(NEEDLESS_FOR_STATUS)
 
 

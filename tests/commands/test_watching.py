@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.application.progress_queries import NewCheckpoint, PlanProgress
+from mulligan.application.queries.progress_queries import NewCheckpoint, PlanProgress
 from mulligan.cli.main import run
 from mulligan.cli.watching import frame
 from mulligan.domain.checkpoints.checkpoint import CheckpointType

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.folders import LocalPlanFolders
 from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
-from mulligan.application.sandbox_renewal import SandboxRenewal
+from mulligan.application.sandboxes.sandbox_renewal import SandboxRenewal
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.application.queries import PlanStatus
+from mulligan.application.queries.plan_queries import PlanStatus
 from mulligan.domain.plans.event import Event
 from mulligan.domain.plans.plan import State
 from mulligan.errors import DatabaseUnusable, LocationTaken

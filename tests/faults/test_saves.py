@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.application.apply_preparing import Application
+from mulligan.application.apply.apply_preparation import Application
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.errors import ApplyConflicted, ChangedMeanwhile, MulliganError, RestoreIncomplete
 from tests.applied import complete, files_in, write

@@ -20,7 +20,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
-from mulligan.application.checkpoint_queries import CheckpointView
+from mulligan.application.queries.checkpoint_queries import CheckpointView
 from mulligan.bootstrap.project import Project
 from mulligan.bootstrap.services import Services
 from mulligan.domain.checkpoints.checkpoint import CheckpointType

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mulligan.application.tree_diff import DiffOptions, diff_trees
+from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.trees.diff import FileDiff, FileStatus, TreeDiff
 from mulligan.domain.trees.line_diff import LARGEST_TEXT
 from tests.long_run import LONGER

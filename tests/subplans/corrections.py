@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mulligan.application.corrected import Corrected
-from mulligan.application.queries import PlanStatus
+from mulligan.application.corrections.correction_result import Corrected
+from mulligan.application.queries.plan_queries import PlanStatus
 from mulligan.domain.plans.event import Event
 from mulligan.domain.views.history_tree import NodeType, TreeNode
 from tests.subplans.families import Family, Steps, note, shell

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from mulligan.application.queries import PlanStatus
+from mulligan.application.queries.plan_queries import PlanStatus
 from mulligan.domain.history.correction import CorrectionMode
 from mulligan.domain.plans.decision import DecisionType
 from mulligan.domain.plans.event import Event, EventType

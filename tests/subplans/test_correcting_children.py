@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mulligan.application.corrected import Corrected
-from mulligan.application.queries import PlanStatus
+from mulligan.application.corrections.correction_result import Corrected
+from mulligan.application.queries.plan_queries import PlanStatus
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import State
 from mulligan.errors import (

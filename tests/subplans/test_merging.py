@@ -8,7 +8,7 @@ from types import NoneType
 
 import pytest
 
-from mulligan.application.merge_service import Merged, MergeRules, MergeService
+from mulligan.application.apply.snapshot_merge import Merged, MergeRules, MergeService
 from mulligan.domain.checkpoints.snapshot import Root
 from mulligan.domain.plans.plan import State
 from mulligan.errors import (

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.application.checkpoint_queries import CheckpointView, views_of
+from mulligan.application.queries.checkpoint_queries import CheckpointView, views_of
 
 if TYPE_CHECKING:
-    from mulligan.application.checkpoint_library import ExportedFolder, Verification
-    from mulligan.application.listing import Listing
-    from mulligan.application.prune_service import Pruning
+    from mulligan.application.checkpoints.checkpoint_library import ExportedFolder, Verification
+    from mulligan.application.checkpoints.prune_service import Pruning
+    from mulligan.application.queries.listing import Listing
     from mulligan.bootstrap.services import Services
     from mulligan.domain.trees.diff import Diff
     from mulligan.ports import Observer

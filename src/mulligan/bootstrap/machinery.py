@@ -9,25 +9,25 @@ from mulligan.bootstrap.foundation import Foundation
 
 if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
-    from mulligan.application.apply_preparing import ApplyPreparing
-    from mulligan.application.checkpoint_manager import CheckpointManager
-    from mulligan.application.checkpoint_service import CheckpointService
-    from mulligan.application.child_plans import ChildPlans
-    from mulligan.application.confinement_service import ConfinementService
-    from mulligan.application.ended_sandboxes import EndedSandboxes
-    from mulligan.application.failure_service import FailureService
-    from mulligan.application.merge_service import MergeService
-    from mulligan.application.plan_claims import PlanClaims
-    from mulligan.application.plan_resume_service import PlanResumeService
-    from mulligan.application.real_change_service import RealChangeService
-    from mulligan.application.recorder import Recorder
-    from mulligan.application.return_service import ReturnService
-    from mulligan.application.run_stages import RunStages
-    from mulligan.application.sandbox_renewal import SandboxRenewal
-    from mulligan.application.sandbox_service import SandboxService
-    from mulligan.application.sweep_service import SweepService
-    from mulligan.application.undo_service import UndoService
-    from mulligan.application.way_back_service import WayBackService
+    from mulligan.application.apply.apply_preparation import ApplyPreparing
+    from mulligan.application.apply.real_change_service import RealChangeService
+    from mulligan.application.apply.snapshot_merge import MergeService
+    from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+    from mulligan.application.checkpoints.checkpoint_service import CheckpointService
+    from mulligan.application.checkpoints.project_sweep import SweepService
+    from mulligan.application.plans.plan_claims import PlanClaims
+    from mulligan.application.plans.plan_resume import PlanResumeService
+    from mulligan.application.rollback.outside_effects import UndoService
+    from mulligan.application.rollback.return_service import ReturnService
+    from mulligan.application.rollback.way_back import WayBackService
+    from mulligan.application.runs.confinement_rules import ConfinementService
+    from mulligan.application.runs.recorder import Recorder
+    from mulligan.application.runs.run_stages import RunStages
+    from mulligan.application.runs.step_failure import FailureService
+    from mulligan.application.sandboxes.ended_sandboxes import EndedSandboxes
+    from mulligan.application.sandboxes.sandbox_renewal import SandboxRenewal
+    from mulligan.application.sandboxes.sandbox_service import SandboxService
+    from mulligan.application.subplans.child_plans import ChildPlans
 
 
 class Machinery(Foundation):
@@ -35,7 +35,7 @@ class Machinery(Foundation):
 
     @cached_property
     def _children(self) -> ChildPlans:
-        from mulligan.application.child_plans import ChildPlans
+        from mulligan.application.subplans.child_plans import ChildPlans
 
         return ChildPlans(kinds=self._kinds, locks=self._locks, recorder=self._recorder)
 
@@ -43,7 +43,7 @@ class Machinery(Foundation):
     def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
         from mulligan.adapters.sandboxes.folders import LocalPlanFolders
-        from mulligan.application.sweep_service import SweepService
+        from mulligan.application.checkpoints.project_sweep import SweepService
 
         return SweepService(
             database=self.database,
@@ -67,7 +67,7 @@ class Machinery(Foundation):
     @cached_property
     def _ended(self) -> EndedSandboxes:
         from mulligan.adapters.sandboxes.folders import LocalPlanFolders
-        from mulligan.application.ended_sandboxes import EndedSandboxes
+        from mulligan.application.sandboxes.ended_sandboxes import EndedSandboxes
 
         return EndedSandboxes(
             home=self.home / "sandboxes",
@@ -81,25 +81,25 @@ class Machinery(Foundation):
 
     @cached_property
     def _confinement(self) -> ConfinementService:
-        from mulligan.application.confinement_service import ConfinementService
+        from mulligan.application.runs.confinement_rules import ConfinementService
 
         return ConfinementService(confinement=self.confinement)
 
     @cached_property
     def _recorder(self) -> Recorder:
-        from mulligan.application.recorder import Recorder
+        from mulligan.application.runs.recorder import Recorder
 
         return Recorder(database=self.database, clock=self._clock)
 
     @cached_property
     def _manager(self) -> CheckpointManager:
-        from mulligan.application.checkpoint_manager import CheckpointManager
+        from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 
         return CheckpointManager(kinds=self._kinds, store=self._store)
 
     @cached_property
     def _checkpoints(self) -> CheckpointService:
-        from mulligan.application.checkpoint_service import CheckpointService
+        from mulligan.application.checkpoints.checkpoint_service import CheckpointService
 
         return CheckpointService(
             database=self.database,
@@ -112,7 +112,7 @@ class Machinery(Foundation):
 
     @cached_property
     def _ways(self) -> WayBackService:
-        from mulligan.application.way_back_service import WayBackService
+        from mulligan.application.rollback.way_back import WayBackService
 
         return WayBackService(
             store=self._store, kinds=self._kinds, manager=self._manager, merges=lambda: self._merges
@@ -120,8 +120,8 @@ class Machinery(Foundation):
 
     @cached_property
     def _returns(self) -> ReturnService:
-        from mulligan.application.correction_records import CorrectionRecords
-        from mulligan.application.return_service import ReturnService
+        from mulligan.application.corrections.correction_records import CorrectionRecords
+        from mulligan.application.rollback.return_service import ReturnService
 
         return ReturnService(
             database=self.database,
@@ -141,19 +141,19 @@ class Machinery(Foundation):
 
     @cached_property
     def _merges(self) -> MergeService:
-        from mulligan.application.merge_service import MergeService
+        from mulligan.application.apply.snapshot_merge import MergeService
 
         return MergeService(store=self._store, clock=self._clock)
 
     @cached_property
     def _preparing(self) -> ApplyPreparing:
-        from mulligan.application.apply_preparing import ApplyPreparing
+        from mulligan.application.apply.apply_preparation import ApplyPreparing
 
         return ApplyPreparing(store=self._store, kinds=self._kinds, merges=self._merges, clock=self._clock)
 
     @cached_property
     def _real_changes(self) -> RealChangeService:
-        from mulligan.application.real_change_service import RealChangeService
+        from mulligan.application.apply.real_change_service import RealChangeService
 
         return RealChangeService(
             database=self.database,
@@ -168,7 +168,7 @@ class Machinery(Foundation):
 
     @cached_property
     def _undos(self) -> UndoService:
-        from mulligan.application.undo_service import UndoService
+        from mulligan.application.rollback.outside_effects import UndoService
 
         return UndoService(
             database=self.database,
@@ -180,7 +180,7 @@ class Machinery(Foundation):
 
     @cached_property
     def _sandboxes(self) -> SandboxService:
-        from mulligan.application.sandbox_service import SandboxService
+        from mulligan.application.sandboxes.sandbox_service import SandboxService
 
         return SandboxService(
             project=self.folder,
@@ -198,7 +198,7 @@ class Machinery(Foundation):
     @cached_property
     def claims(self) -> PlanClaims:
         """Opens plans to be worked on."""
-        from mulligan.application.plan_claims import PlanClaims
+        from mulligan.application.plans.plan_claims import PlanClaims
 
         return PlanClaims(
             database=self.database,
@@ -216,7 +216,7 @@ class Machinery(Foundation):
     @cached_property
     def _renewal(self) -> SandboxRenewal:
         from mulligan.adapters.sandboxes.folders import LocalPlanFolders
-        from mulligan.application.sandbox_renewal import SandboxRenewal
+        from mulligan.application.sandboxes.sandbox_renewal import SandboxRenewal
 
         folders = LocalPlanFolders(home=self.home / "sandboxes")
         return SandboxRenewal(kinds=self._kinds, store=self._store, folders=folders)
@@ -224,7 +224,7 @@ class Machinery(Foundation):
     @cached_property
     def resumes(self) -> PlanResumeService:
         """Says and does what a stopped plan needs before it runs on."""
-        from mulligan.application.plan_resume_service import PlanResumeService
+        from mulligan.application.plans.plan_resume import PlanResumeService
 
         return PlanResumeService(
             database=self.database, claims=self.claims, manager=self._manager, returns=self._returns
@@ -232,7 +232,7 @@ class Machinery(Foundation):
 
     @cached_property
     def _stages(self) -> RunStages:
-        from mulligan.application.run_stages import RunStages
+        from mulligan.application.runs.run_stages import RunStages
 
         return RunStages(
             database=self.database,
@@ -245,7 +245,7 @@ class Machinery(Foundation):
 
     @cached_property
     def _failures(self) -> FailureService:
-        from mulligan.application.failure_service import FailureService
+        from mulligan.application.runs.step_failure import FailureService
 
         return FailureService(
             database=self.database,

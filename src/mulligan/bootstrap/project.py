@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from mulligan.errors import NothingToChoose, UsageWrong
 
 if TYPE_CHECKING:
-    from mulligan.application.apply_preparing import Application
-    from mulligan.application.corrected import Corrected
-    from mulligan.application.doctor_service import Diagnosis
-    from mulligan.application.listing import Listing
-    from mulligan.application.plan_executor import Execution
-    from mulligan.application.plan_resume_service import ResumePreview
-    from mulligan.application.progress_queries import PlanProgress
-    from mulligan.application.queries import PlanLine, PlanStatus
-    from mulligan.application.rollback_service import Rollback
-    from mulligan.application.sweep_service import SweepReport
+    from mulligan.application.apply.apply_preparation import Application
+    from mulligan.application.checkpoints.project_sweep import SweepReport
+    from mulligan.application.corrections.correction_result import Corrected
+    from mulligan.application.plans.plan_resume import ResumePreview
+    from mulligan.application.queries.listing import Listing
+    from mulligan.application.queries.plan_queries import PlanLine, PlanStatus
+    from mulligan.application.queries.progress_queries import PlanProgress
+    from mulligan.application.rollback.rollback_service import Rollback
+    from mulligan.application.runs.plan_executor import Execution
+    from mulligan.application.sandboxes.doctor import Diagnosis
     from mulligan.bootstrap.checkpoints import Checkpoints
     from mulligan.bootstrap.configuration import Configuration
     from mulligan.bootstrap.services import Services
@@ -251,7 +251,7 @@ class Project:
             return self._append(decision, guidance, choose, mended, execute=execute, dry_run=dry_run)
         if mode != "revert":
             raise UsageWrong(reason=f"the mode is {mode!r}", hint="give `revert` or `append`")
-        from mulligan.application.correction_service import Wish
+        from mulligan.application.corrections.revert import Wish
 
         wish = Wish(
             decision=decision,
@@ -276,7 +276,7 @@ class Project:
         execute: bool,
         dry_run: bool,
     ) -> tuple[PlanStatus, Corrected]:
-        from mulligan.application.append_service import AppendWish
+        from mulligan.application.corrections.append import AppendWish
 
         if choose is not None:
             raise NothingToChoose(
@@ -333,7 +333,7 @@ class Project:
         include: Sequence[str] = (),
     ) -> tuple[PlanStatus, Application]:
         """Merge a plan's sandboxes into the real resources, all or none; with what stood in the way."""
-        from mulligan.application.plan_apply_service import ApplyWishes
+        from mulligan.application.apply.plan_apply import ApplyWishes
 
         plan_id, applies = self._plan_id(plan), self._services.applies
         wishes = ApplyWishes(commit=commit, message=message, included=frozenset(include))

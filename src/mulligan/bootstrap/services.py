@@ -9,30 +9,30 @@ from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mulligan.application.queries import Queries
+from mulligan.application.queries.plan_queries import Queries
 from mulligan.bootstrap.machinery import Machinery
 
 if TYPE_CHECKING:
     from mulligan.adapters.engine.threads import Stopping
-    from mulligan.application.append_service import AppendService
-    from mulligan.application.checkpoint_library import CheckpointLibrary
-    from mulligan.application.checkpoint_queries import CheckpointQueries
-    from mulligan.application.correction_service import CorrectionService
-    from mulligan.application.diff_service import DiffService
-    from mulligan.application.doctor_service import DoctorService
-    from mulligan.application.execute_phase import ExecutePhase
-    from mulligan.application.plan_apply_service import PlanApplyService
-    from mulligan.application.plan_executor import PlanExecutor
-    from mulligan.application.plan_service import PlanService
-    from mulligan.application.plan_unapply_service import PlanUnapplyService
-    from mulligan.application.progress_queries import ProgressQueries
-    from mulligan.application.prune_service import PruneService
-    from mulligan.application.report_service import ReportService
-    from mulligan.application.resolve_service import ResolveService
-    from mulligan.application.rollback_service import RollbackService
-    from mulligan.application.session_service import SessionService
-    from mulligan.application.step_back_service import StepBackService
-    from mulligan.application.subplan_service import SubplanService
+    from mulligan.application.apply.plan_apply import PlanApplyService
+    from mulligan.application.apply.plan_unapply import PlanUnapplyService
+    from mulligan.application.checkpoints.checkpoint_library import CheckpointLibrary
+    from mulligan.application.checkpoints.prune_service import PruneService
+    from mulligan.application.corrections.append import AppendService
+    from mulligan.application.corrections.revert import CorrectionService
+    from mulligan.application.plans.plan_service import PlanService
+    from mulligan.application.queries.checkpoint_diff import DiffService
+    from mulligan.application.queries.checkpoint_queries import CheckpointQueries
+    from mulligan.application.queries.plan_report import ReportService
+    from mulligan.application.queries.progress_queries import ProgressQueries
+    from mulligan.application.rollback.rollback_service import RollbackService
+    from mulligan.application.rollback.step_back import StepBackService
+    from mulligan.application.runs.execute_phase import ExecutePhase
+    from mulligan.application.runs.plan_executor import PlanExecutor
+    from mulligan.application.runs.sessions import SessionService
+    from mulligan.application.sandboxes.doctor import DoctorService
+    from mulligan.application.subplans.conflict_resolution import ResolveService
+    from mulligan.application.subplans.subplan_service import SubplanService
     from mulligan.domain.plans.plan import PlanDefinition
     from mulligan.domain.plans.step import Subplans
     from mulligan.domain.text.ids import PlanId
@@ -51,21 +51,21 @@ class Services(Machinery):
     @cached_property
     def progress(self) -> ProgressQueries:
         """What is looked at again and again while someone works on a plan."""
-        from mulligan.application.progress_queries import ProgressQueries
+        from mulligan.application.queries.progress_queries import ProgressQueries
 
         return ProgressQueries(database=self.database, locks=self._locks)
 
     @cached_property
     def checkpoint_queries(self) -> CheckpointQueries:
         """What screens show of checkpoints."""
-        from mulligan.application.checkpoint_queries import CheckpointQueries
+        from mulligan.application.queries.checkpoint_queries import CheckpointQueries
 
         return CheckpointQueries(database=self.database)
 
     @cached_property
     def plans(self) -> PlanService:
         """The beginning and early end of plans."""
-        from mulligan.application.plan_service import PlanService
+        from mulligan.application.plans.plan_service import PlanService
 
         return PlanService(
             database=self.database,
@@ -82,8 +82,8 @@ class Services(Machinery):
 
     @cached_property
     def _phase(self) -> ExecutePhase:
-        from mulligan.application.execute_phase import ExecutePhase
-        from mulligan.application.tool_call_service import ToolCallService
+        from mulligan.application.runs.execute_phase import ExecutePhase
+        from mulligan.application.runs.tool_calls import ToolCallService
 
         return ExecutePhase(
             checkpoints=self._checkpoints,
@@ -105,8 +105,8 @@ class Services(Machinery):
     @cached_property
     def executor(self) -> PlanExecutor:
         """Runs plans."""
-        from mulligan.application.plan_executor import PlanExecutor
-        from mulligan.application.plan_mending import PlanMending
+        from mulligan.application.plans.plan_edits import PlanMending
+        from mulligan.application.runs.plan_executor import PlanExecutor
         from mulligan.bootstrap.world import Unasked
 
         return PlanExecutor(
@@ -130,7 +130,7 @@ class Services(Machinery):
     @cached_property
     def sessions(self) -> SessionService:
         """Opens sessions."""
-        from mulligan.application.session_service import SessionService
+        from mulligan.application.runs.sessions import SessionService
 
         return SessionService(
             database=self.database,
@@ -156,7 +156,7 @@ class Services(Machinery):
     @cached_property
     def rollbacks(self) -> RollbackService:
         """Goes back and forward."""
-        from mulligan.application.rollback_service import RollbackService
+        from mulligan.application.rollback.rollback_service import RollbackService
 
         return RollbackService(
             database=self.database,
@@ -170,7 +170,7 @@ class Services(Machinery):
     @cached_property
     def steps_back(self) -> StepBackService:
         """Finds what one step back is."""
-        from mulligan.application.step_back_service import StepBackService
+        from mulligan.application.rollback.step_back import StepBackService
 
         return StepBackService(database=self.database)
 
@@ -178,8 +178,8 @@ class Services(Machinery):
     def subplans(self) -> SubplanService:
         """Runs and merges child plans."""
         from mulligan.adapters.engine.threads import ThreadEngine
-        from mulligan.application.child_merging import ChildMerging
-        from mulligan.application.subplan_service import SubplanService
+        from mulligan.application.subplans.child_merge import ChildMerging
+        from mulligan.application.subplans.subplan_service import SubplanService
         from mulligan.bootstrap.world import Unasked
 
         return SubplanService(
@@ -217,7 +217,7 @@ class Services(Machinery):
 
     def _run_child(self, plan_id: PlanId, retries: int, observer: Observer, stop: Stopping) -> Ended:
         """Run a child plan with adapters of its own, as a process of its own would have them."""
-        from mulligan.application.child_runs import ChildRuns
+        from mulligan.application.subplans.child_runs import ChildRuns
 
         own = self.apart(stop)
         try:
@@ -229,7 +229,7 @@ class Services(Machinery):
     @cached_property
     def resolves(self) -> ResolveService:
         """Takes over what someone mended."""
-        from mulligan.application.resolve_service import ResolveService
+        from mulligan.application.subplans.conflict_resolution import ResolveService
 
         return ResolveService(
             claims=self.claims,
@@ -243,7 +243,7 @@ class Services(Machinery):
     @cached_property
     def applies(self) -> PlanApplyService:
         """Brings results into the real resources."""
-        from mulligan.application.plan_apply_service import PlanApplyService
+        from mulligan.application.apply.plan_apply import PlanApplyService
 
         return PlanApplyService(
             database=self.database,
@@ -261,7 +261,7 @@ class Services(Machinery):
     @cached_property
     def unapplies(self) -> PlanUnapplyService:
         """Takes results out of the real resources again."""
-        from mulligan.application.plan_unapply_service import PlanUnapplyService
+        from mulligan.application.apply.plan_unapply import PlanUnapplyService
 
         return PlanUnapplyService(
             database=self.database,
@@ -276,7 +276,7 @@ class Services(Machinery):
     @cached_property
     def corrections(self) -> CorrectionService:
         """Corrects decisions."""
-        from mulligan.application.correction_service import CorrectionService
+        from mulligan.application.corrections.revert import CorrectionService
 
         return CorrectionService(
             database=self.database,
@@ -294,8 +294,8 @@ class Services(Machinery):
     @cached_property
     def appends(self) -> AppendService:
         """Appends work to decisions."""
-        from mulligan.application.append_service import AppendService
-        from mulligan.application.correction_records import CorrectionRecords
+        from mulligan.application.corrections.append import AppendService
+        from mulligan.application.corrections.correction_records import CorrectionRecords
 
         return AppendService(
             database=self.database,
@@ -316,7 +316,7 @@ class Services(Machinery):
     def library(self) -> CheckpointLibrary:
         """Checkpoints in the hands of a user."""
         from mulligan.adapters.sandboxes.removal import remove_new_tree
-        from mulligan.application.checkpoint_library import CheckpointLibrary
+        from mulligan.application.checkpoints.checkpoint_library import CheckpointLibrary
 
         return CheckpointLibrary(
             database=self.database,
@@ -330,7 +330,7 @@ class Services(Machinery):
     @cached_property
     def prunes(self) -> PruneService:
         """Prunes and deletes checkpoints by hand."""
-        from mulligan.application.prune_service import PruneService
+        from mulligan.application.checkpoints.prune_service import PruneService
 
         return PruneService(
             database=self.database,
@@ -344,9 +344,9 @@ class Services(Machinery):
     @cached_property
     def doctor(self) -> DoctorService:
         """Looks the project over."""
-        from mulligan.application.doctor_service import DoctorService
-        from mulligan.application.pin_service import PinService
-        from mulligan.application.sandbox_repairs import SandboxRepairs
+        from mulligan.application.sandboxes.doctor import DoctorService
+        from mulligan.application.sandboxes.pin_service import PinService
+        from mulligan.application.sandboxes.sandbox_repairs import SandboxRepairs
 
         return DoctorService(
             database=self.database,
@@ -375,7 +375,7 @@ class Services(Machinery):
     @cached_property
     def reports(self) -> ReportService:
         """Tells the whole story of a plan."""
-        from mulligan.application.report_service import ReportService
+        from mulligan.application.queries.plan_report import ReportService
 
         return ReportService(
             database=self.database, trees=self._trees, queries=self.queries, clock=self._clock
@@ -384,6 +384,6 @@ class Services(Machinery):
     @cached_property
     def diffs(self) -> DiffService:
         """Compares checkpoints."""
-        from mulligan.application.diff_service import DiffService
+        from mulligan.application.queries.checkpoint_diff import DiffService
 
         return DiffService(database=self.database, trees=self._trees)

@@ -10,14 +10,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mulligan.adapters.tools.step_context import checked_choice, require_texts
-from mulligan.application.session_run import kept
+from mulligan.application.runs.session_run import kept
 from mulligan.boundaries import Check, guarded_by, guards
 from mulligan.domain.plans.decision import Choice
 from mulligan.errors import SessionClosed, StateNotJson
 
 if TYPE_CHECKING:
-    from mulligan.application.rollback_service import Rollback
-    from mulligan.application.session_run import SessionRun
+    from mulligan.application.rollback.rollback_service import Rollback
+    from mulligan.application.runs.session_run import SessionRun
     from mulligan.bootstrap.services import Services
     from mulligan.domain.plans.plan import PlanDefinition, ResumedFrom
     from mulligan.domain.text.ids import PlanId

@@ -12,8 +12,8 @@ from mulligan.domain.text.plural import counted
 from mulligan.domain.trees.diff import FileStatus
 
 if TYPE_CHECKING:
-    from mulligan.application.apply_preparing import Application, AppliedResource
-    from mulligan.application.queries import PlanStatus
+    from mulligan.application.apply.apply_preparation import Application, AppliedResource
+    from mulligan.application.queries.plan_queries import PlanStatus
     from mulligan.cli.invocation import Invocation
 
 _OF_DATABASES = {FileStatus.ADDED: "made", FileStatus.DELETED: "removed"}

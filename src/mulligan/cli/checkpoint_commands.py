@@ -20,8 +20,8 @@ from mulligan.domain.text.plural import counted
 from mulligan.errors import SnapshotDamaged
 
 if TYPE_CHECKING:
-    from mulligan.application.checkpoint_queries import CheckpointView
-    from mulligan.application.prune_service import Pruning
+    from mulligan.application.checkpoints.prune_service import Pruning
+    from mulligan.application.queries.checkpoint_queries import CheckpointView
     from mulligan.cli.invocation import Invocation
 
 _READS = (0, 1, 2, 3)

@@ -11,8 +11,8 @@ from mulligan.cli.answer import Answer, Line, Table
 from mulligan.cli.changes_table import changes_line, changes_table
 
 if TYPE_CHECKING:
-    from mulligan.application.corrected import Appended, Corrected
-    from mulligan.application.queries import PlanStatus
+    from mulligan.application.corrections.correction_result import Appended, Corrected
+    from mulligan.application.queries.plan_queries import PlanStatus
     from mulligan.errors import MulliganError
 
 StatusAnswer = Callable[["PlanStatus", "MulliganError | None", Sequence[str]], Answer]

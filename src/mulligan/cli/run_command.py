@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from msgspec import Struct
 
-    from mulligan.application.queries import PlanStatus
+    from mulligan.application.queries.plan_queries import PlanStatus
     from mulligan.bootstrap.project import Project
     from mulligan.cli.invocation import Invocation
 

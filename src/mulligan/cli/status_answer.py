@@ -12,7 +12,7 @@ from mulligan.domain.plans.plan import Phase, State
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from mulligan.application.queries import PlanStatus
+    from mulligan.application.queries.plan_queries import PlanStatus
     from mulligan.errors import MulliganError
 
 

@@ -22,7 +22,7 @@ from mulligan.domain.plans.step import StepStatus
 from mulligan.errors import Interrupted
 
 if TYPE_CHECKING:
-    from mulligan.application.progress_queries import PlanProgress
+    from mulligan.application.queries.progress_queries import PlanProgress
     from mulligan.bootstrap.project import Project
     from mulligan.cli.invocation import Invocation
     from mulligan.domain.plans.event import Event

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from mulligan.application.merge_service import Merged, MergeRules, MergeService, OnOverlap
+from mulligan.application.apply.snapshot_merge import Merged, MergeRules, MergeService, OnOverlap
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.trees.text_merge import Labels
 from tests.applied import Files, files_in, write

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from mulligan.application.report_changes import PageRoom, ReportChanges
+from mulligan.application.queries.report_changes import PageRoom, ReportChanges
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root
 from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
 from mulligan.errors import SnapshotDamaged

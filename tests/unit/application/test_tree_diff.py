@@ -2,7 +2,7 @@
 
 import pytest
 
-from mulligan.application.tree_diff import DiffOptions, diff_trees
+from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.checkpoints.snapshot import ObjectId
 from mulligan.domain.trees import renames
 from mulligan.domain.trees.diff import TreeDiff

@@ -1,0 +1,223 @@
+"""Computes what the real resources are to become, and stores it: not a byte of them is touched."""
+
+import posixpath
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.application.apply.snapshot_merge import Merged, MergeRules, MergeService, OnOverlap
+from mulligan.application.queries.progress import one_by_one
+from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
+from mulligan.application.runs.run import Run
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.plan import Conflict
+from mulligan.domain.resources.resource import ResourceType, Sandbox
+from mulligan.domain.text.ids import GroupId, PlanId
+from mulligan.domain.trees.diff import FileDiff, FolderDiff
+from mulligan.domain.trees.line_diff import LARGEST_TEXT
+from mulligan.domain.trees.real_change import RealChange
+from mulligan.domain.trees.text_merge import Labels
+from mulligan.errors import ApplyConflicted, MulliganError, UsageWrong
+from mulligan.ports import ApplyOrder, Clock, Composed, SandboxKinds, SnapshotStore
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What is to be brought into one real resource."""
+
+    act: IntentKind
+    sandbox: Sandbox
+    real: Sandbox
+    base: Snapshot
+    theirs: Snapshot
+    ours: Snapshot  # the real thing now
+    names: Labels  # of the sides, for people
+    message: str | None  # of a commit; None: none
+    included: frozenset[str] | None  # paths in git directories that are taken all the same; None: all
+
+
+class AppliedResource(Struct, frozen=True, kw_only=True):
+    """What became of one real resource, or would. The fields are named as in the JSON output."""
+
+    resource: str
+    type: ResourceType
+    files: int
+    insertions: int
+    deletions: int
+    commit: str | None
+    uncommitted: tuple[str, ...]
+
+
+class Prepared(Struct, frozen=True, kw_only=True):
+    """What is to be done to all real resources."""
+
+    changes: tuple[RealChange, ...]
+    applied: tuple[AppliedResource, ...]
+    files: tuple[FileDiff, ...]
+    folders: tuple[FolderDiff, ...]
+    conflicts: tuple[Conflict, ...]
+    notes: tuple[str, ...]
+
+
+class Application(Struct, frozen=True, kw_only=True):
+    """What an apply, or taking one back, did to the real resources or would do; or what kept it from that."""
+
+    plan_id: PlanId
+    dry_run: bool
+    applied: tuple[AppliedResource, ...]
+    files: tuple[FileDiff, ...]
+    folders: tuple[FolderDiff, ...]
+    conflicts: tuple[Conflict, ...]
+    sandbox_cleanup: str  # removed or kept
+    error: MulliganError | None
+    messages: tuple[str, ...]
+
+
+class ApplyPreparing:
+    """Merges and composes, resource by resource."""
+
+    def __init__(
+        self, *, store: SnapshotStore, kinds: SandboxKinds, merges: MergeService, clock: Clock
+    ) -> None:
+        """Use these collaborators."""
+        self._store = store
+        self._kinds = kinds
+        self._merges = merges
+        self._clock = clock
+
+    def prepare(self, run: Run, wanted: Sequence[Wanted], group_id: GroupId | None) -> Prepared:
+        """Compute everything; whoever calls holds the store until rows name what was stored."""
+        merged = [self._merge(each) for each in one_by_one(wanted, "resources merged", run.observer)]
+        _refuse_unmatched(wanted, merged)
+        conflicts = [
+            Conflict(resource=each.real.resource, path=conflict.path, reason=conflict.reason)
+            for each, result in zip(wanted, merged, strict=True)
+            for conflict in result.conflicts
+        ]
+        changes: list[RealChange] = []
+        applied: list[AppliedResource] = []
+        files: list[FileDiff] = []
+        folders: list[FolderDiff] = []
+        notes: list[str] = []
+        pairs = list(zip(wanted, merged, strict=True))
+        for each, result in one_by_one(pairs, "resources prepared", run.observer):
+            notes += [
+                f"{each.real.resource}: {path} is not applied: it is in a git directory; "
+                f"`--include {path}` takes it"
+                for path in _outermost(result.withheld)
+            ]
+            if conflicts:
+                continue  # nothing will be written
+            composed = self._compose(each, result)
+            notes += [f"{each.real.resource}: {note}" for note in composed.notes]
+            options = DiffOptions(
+                resource=each.real.resource, prefix="", binary=False, largest_text=LARGEST_TEXT
+            )
+            pair = each.ours.roots[0], composed.snapshot.roots[0]
+            diff = diff_trees(self._store.difference(*pair), self._store.read, options)
+            files += diff.files
+            folders += diff.folders
+            applied.append(_told(each, composed, diff.files))
+            changes.append(
+                RealChange(
+                    act=each.act,
+                    real=each.real,
+                    before=each.ours,
+                    written=composed.snapshot,
+                    group_id=group_id,
+                    commit=composed.commit,
+                )
+            )
+        return Prepared(
+            changes=tuple(changes),
+            applied=tuple(applied),
+            files=tuple(files),
+            folders=tuple(folders),
+            conflicts=tuple(conflicts),
+            notes=tuple(notes),
+        )
+
+    def _merge(self, wanted: Wanted) -> Merged:
+        base, ours, theirs = (s.roots[0] for s in (wanted.base, wanted.ours, wanted.theirs))
+        if wanted.real.type is not ResourceType.SQLITE:
+            rules = MergeRules(names=wanted.names, on_overlap=OnOverlap.STOP, included=wanted.included)
+            return self._merges.merge(base, ours, theirs, rules)
+        kind = self._kinds.of(wanted.real)
+
+        def same(one: Root, other: Root) -> bool:
+            return kind.same(wanted.real, Snapshot((one,)), Snapshot((other,)))
+
+        return self._merges.choose(base, ours, theirs, posixpath.basename(wanted.real.path), same)
+
+    def _compose(self, wanted: Wanted, merged: Merged) -> Composed:
+        order = ApplyOrder(
+            sandbox=wanted.sandbox,
+            real=wanted.real,
+            base=wanted.base,
+            theirs=wanted.theirs,
+            ours=wanted.ours,
+            files=merged.files,
+            changed=merged.changed,
+            message=wanted.message,
+            included=wanted.included or frozenset(),
+            at=self._clock.now(),
+        )
+        return self._kinds.of(wanted.real).compose(order)
+
+
+def application_of(run: Run, prepared: Prepared, *, dry_run: bool, cleanup: str, hint: str) -> Application:
+    """The answer. `hint` says what to do about conflicts."""
+    conflicts = prepared.conflicts
+    named = ", ".join(f"{c.resource}: {c.path} ({c.reason})" for c in conflicts)
+    plan_id = run.plan.plan_id
+    return Application(
+        plan_id=plan_id,
+        dry_run=dry_run,
+        # A commit is named when it is there: another moment makes another one of it.
+        applied=tuple(replace(each, commit=None) for each in prepared.applied)
+        if dry_run
+        else prepared.applied,
+        files=prepared.files,
+        folders=prepared.folders,
+        conflicts=conflicts,
+        sandbox_cleanup=cleanup,
+        error=ApplyConflicted(plan_id=plan_id, count=len(conflicts), paths=named, hint=hint)
+        if conflicts
+        else None,
+        messages=(*run.told, *prepared.notes),
+    )
+
+
+def _refuse_unmatched(wanted: Sequence[Wanted], merged: Sequence[Merged]) -> None:
+    """Refuse an --include that names nothing: it would be taken for done."""
+    if any(each.real.type is ResourceType.GIT_CHECKOUT for each in wanted):
+        return  # its own git directory is not among the files
+    changed = [difference.path for result in merged for difference in result.changed]
+    for path in sorted({path for each in wanted for path in each.included or ()}):
+        if not any(found == path or found.startswith(f"{path}/") for found in changed):
+            raise UsageWrong(
+                reason=f"--include {path}: the plan changed nothing there",
+                hint="name a path relative to its resource; `mulligan plan diff` shows what changed",
+            )
+
+
+def _told(wanted: Wanted, composed: Composed, files: Sequence[FileDiff]) -> AppliedResource:
+    return AppliedResource(
+        resource=wanted.real.resource,
+        type=wanted.real.type,
+        files=len(files),
+        insertions=sum(file.insertions or 0 for file in files),
+        deletions=sum(file.deletions or 0 for file in files),
+        commit=composed.commit,
+        uncommitted=composed.uncommitted,
+    )
+
+
+def _outermost(paths: Sequence[str]) -> list[str]:
+    """Paths without those inside another of them."""
+    found: list[str] = []
+    for path in sorted(paths):
+        if not any(path.startswith(f"{each}/") for each in found):
+            found.append(path)
+    return found

@@ -1,0 +1,319 @@
+"""Applies a plan: merges its sandboxes into the real resources, all at once or not at all."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.application.apply.apply_preparation import (
+    Application,
+    ApplyPreparing,
+    Prepared,
+    Wanted,
+    application_of,
+)
+from mulligan.application.apply.real_change_service import RealChangeService, over
+from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.plans.guards import refuse_ended
+from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.rollback.way_back import remedy_of
+from mulligan.application.runs.run import Entry, Run
+from mulligan.application.sandboxes.sandbox_service import SandboxService
+from mulligan.config import Cleanup
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.plan import Conflict, Phase, Plan, State
+from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.trees.real_change import RealChange
+from mulligan.domain.trees.text_merge import Labels
+from mulligan.errors import (
+    ChangedMeanwhile,
+    Interrupted,
+    LocationChanged,
+    MulliganError,
+    PlanNotReady,
+    PlanTakenOver,
+    ResourceUnsuitable,
+    RestoreFailed,
+    RestoreIncomplete,
+    SystemFailed,
+    UsageWrong,
+)
+from mulligan.ports import Clock, Database, Observer, SandboxKinds, SnapshotStore, Transaction
+
+_READY = ((Phase.EXECUTE, State.COMPLETE), (Phase.APPLY, State.CONSTRAINED))
+_SIDES = Labels(ours="others", theirs="the plan")
+
+
+class ApplyWishes(Struct, frozen=True, kw_only=True):
+    """How a plan is to be applied."""
+
+    commit: bool
+    message: str | None  # of the commit; None: the plan's own words
+    included: frozenset[str]  # paths in git directories that are taken over all the same
+
+
+class PlanApplyService:
+    """Brings the result of a plan into the real resources."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+        claims: PlanClaims,
+        manager: CheckpointManager,
+        checkpoints: CheckpointService,
+        preparing: ApplyPreparing,
+        real_changes: RealChangeService,
+        sandboxes: SandboxService,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+        self._kinds = kinds
+        self._claims = claims
+        self._manager = manager
+        self._checkpoints = checkpoints
+        self._preparing = preparing
+        self._real_changes = real_changes
+        self._sandboxes = sandboxes
+        self._clock = clock
+
+    def preview(self, plan_id: PlanId, wishes: ApplyWishes, observer: Observer) -> Application:
+        """What applying would do; nothing real and no row is changed."""
+        with self._claims.look(plan_id, observer) as run:
+            cut_off = self._cut_off(run)
+            if not cut_off:
+                _refuse_unready(run.plan)
+            reals = self._reals(run, wishes)
+            if cut_off:
+                run.told.append("an apply that was cut off would be taken back first")
+            with self._store.hold():
+                ours = {real.resource: self._present(run, real, cut_off) for real in reals}
+                prepared = self._preparing.prepare(run, self._wanted(run, reals, ours, wishes), None)
+            return _answer(run, prepared, dry_run=True, removed=_cleans_up(run))
+
+    def apply(self, plan_id: PlanId, wishes: ApplyWishes, observer: Observer) -> Application:
+        """Merge all sandboxes into the real resources, or none. A conflict is an answer, not an exception."""
+        with self._claims.open(plan_id, observer) as run:
+            _refuse_unready(run.plan)
+            reals = self._reals(run, wishes)
+            intent = self._real_changes.begin(run, IntentKind.APPLY, reals)
+            # The real things are looked at three times: kept, looked at again before a byte changes, and restored.
+            with self._manager.watch(over(run, reals)):
+                prepared = self._carry_out(run, intent, reals, wishes)
+            if prepared.conflicts:
+                return _answer(run, prepared, dry_run=False, removed=False)
+            removed = self._clean_up(run)
+            return _answer(run, prepared, dry_run=False, removed=removed)
+
+    def _carry_out(self, run: Run, intent: Intent, reals: Sequence[Sandbox], wishes: ApplyWishes) -> Prepared:
+        """Merge, then write; whatever goes wrong puts everything back."""
+        plan_id = run.plan.plan_id
+        try:
+            with self._store.hold():
+                prepared = self._prepare(run, reals, wishes)
+                if prepared.conflicts:
+                    self._constrain(run, intent, prepared.conflicts)
+                    return prepared
+                self._real_changes.ready(run, prepared.changes)
+            self._real_changes.carry_out(run, intent, prepared.changes)
+            self._settle(run, intent, prepared)
+        except (PlanTakenOver, RestoreIncomplete):
+            raise
+        except KeyboardInterrupt:
+            self._real_changes.take_back(run, intent)
+            raise Interrupted(plan_id=plan_id, hint=_again(plan_id)) from None
+        except Exception as exc:
+            self._real_changes.take_back(run, intent)
+            raise as_it_was(exc) from exc
+        return prepared
+
+    def _reals(self, run: Run, wishes: ApplyWishes) -> list[Sandbox]:
+        """The real things behind the plan's copies, each still what a sandbox was made of."""
+        self._manager.require(run.sandboxes)
+        reals: list[Sandbox] = []
+        for sandbox in copies(run.sandboxes):
+            resource = replace(run.plan.definition.resource(sandbox.resource), from_revision=None)
+            location = Path(sandbox.location)
+            try:
+                self._kinds.of(sandbox).check(resource, location)
+            except ResourceUnsuitable as exc:
+                raise LocationChanged(
+                    resource=sandbox.resource, path=sandbox.location, reason=exc.facts["reason"]
+                ) from exc
+            real = replace(sandbox, strategy=Strategy.IN_PLACE, path=str(location.resolve()))
+            self._kinds.of(real).refuse_apply(real, commit=wishes.commit)
+            self._sandboxes.refuse_neighbours(Path(real.path))
+            reals.append(real)
+        if wishes.message is not None and not any(r.type is ResourceType.GIT_CHECKOUT for r in reals):
+            raise UsageWrong(
+                reason="--message is for a commit, and no resource of the plan is a git checkout that gets one",
+                hint="leave it out",
+            )
+        return reals
+
+    def _cut_off(self, run: Run) -> list[RealChange]:
+        with self._database.reading() as db:
+            return [c for c in db.real_changes.list(run.plan.plan_id) if run.plan.state is State.PROCESSING]
+
+    def _present(self, run: Run, real: Sandbox, cut_off: Sequence[RealChange]) -> Snapshot:
+        """What a real thing is, or will be once what was cut off is taken back."""
+        for change in cut_off:
+            if change.real.resource == real.resource:
+                return self._real_changes.way_back(run, change)
+        return self._kinds.of(real).capture(real, run.observer).snapshot
+
+    def _prepare(self, run: Run, reals: Sequence[Sandbox], wishes: ApplyWishes) -> Prepared:
+        """Keep what the real things are, and compute what they are to become."""
+        group = self._keep(run, reals)
+        if group is None:
+            ours = {real.resource: self._present(run, real, ()) for real in reals}
+        else:
+            ours = {real.resource: group.snapshot_of(real.resource) for real in reals}
+        wanted = self._wanted(run, reals, ours, wishes)
+        return self._preparing.prepare(run, wanted, group.group_id if group else None)
+
+    def _keep(self, run: Run, reals: Sequence[Sandbox]) -> CheckpointGroup | None:
+        """Take the pre_apply group, unless the plan takes none at all."""
+        if not run.plan.definition.rollback_policy.enabled:
+            return None
+        by_name = {real.resource: real for real in reals}
+        real = over(run, [by_name.get(sandbox.resource, sandbox) for sandbox in run.sandboxes])
+        reason = reason_for(CheckpointType.PRE_APPLY, {"phase": "apply"}, between_steps=False)
+        group = self._checkpoints.create_checkpoint(real, reason, ())
+        run.plan = real.plan
+        run.pruned += real.pruned
+        return group
+
+    def _wanted(
+        self, run: Run, reals: Sequence[Sandbox], ours: dict[str, Snapshot], wishes: ApplyWishes
+    ) -> list[Wanted]:
+        """What the plan made of each copy. What is there counts, whether or not a checkpoint has it."""
+        by_name = {real.resource: real for real in reals}
+        return [
+            Wanted(
+                act=IntentKind.APPLY,
+                sandbox=sandbox,
+                real=by_name[sandbox.resource],
+                base=sandbox.base,
+                theirs=self._kinds.of(sandbox).capture(sandbox, run.observer).snapshot,
+                ours=ours[sandbox.resource],
+                names=_SIDES,
+                message=_message(run.plan, wishes),
+                included=wishes.included,
+            )
+            for sandbox in copies(run.sandboxes)
+        ]
+
+    def _constrain(self, run: Run, intent: Intent, conflicts: tuple[Conflict, ...]) -> None:
+        now = self._clock.now()
+        plan = replace(run.plan.moved_to(Phase.APPLY, State.CONSTRAINED, now), conflicts=conflicts)
+        data: JsonObject = {"state": "constrained", "conflicts": [c.to_json() for c in conflicts]}
+        entry = Entry(type=EventType.PLAN_STATE, data=data, at=now)
+        self._real_changes.settle(run, intent, plan, entry, _nothing_else)
+
+    def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> None:
+        now = self._clock.now()
+        plan = run.plan.moved_to(Phase.APPLY, State.APPLIED, now)
+        entry = Entry(type=EventType.APPLIED, data=logged(prepared), at=now)
+
+        def forget(db: Transaction) -> None:
+            if _cleans_up(run):
+                self._sandboxes.forget(db, run)
+
+        self._real_changes.settle(run, intent, plan, entry, forget)
+
+    def _clean_up(self, run: Run) -> bool:
+        """Remove working copies that no row names any more; what stops that does not undo the apply."""
+        if not _cleans_up(run):
+            return False
+        try:
+            self._sandboxes.remove(run)
+        except MulliganError as exc:
+            run.told.append(f"a sandbox is not removed yet: {exc.text}; `mulligan gc` removes it")
+        return True
+
+
+def copies(sandboxes: Sequence[Sandbox]) -> list[Sandbox]:
+    """The sandboxes that are not the real thing itself: of those nothing is left to merge."""
+    return [sandbox for sandbox in sandboxes if sandbox.strategy is not Strategy.IN_PLACE]
+
+
+def as_it_was(failure: Exception) -> Exception:
+    """Return a failure after which everything was put back, with that said."""
+    if isinstance(failure, ChangedMeanwhile):
+        hint = "what they wrote is kept, and every other path is as it was before; run the command again"
+        return ChangedMeanwhile(hint=hint, **failure.facts)
+    if isinstance(failure, (RestoreFailed, SystemFailed)):
+        return type(failure)(
+            hint=f"every real resource is as it was before; {remedy_of(failure)}", **failure.facts
+        )
+    return failure
+
+
+def logged(prepared: Prepared) -> JsonObject:
+    """What the log says of it."""
+    return {
+        "resources": [
+            {"resource": each.resource, "files": each.files, "commit": each.commit}
+            for each in prepared.applied
+        ]
+    }
+
+
+def _nothing_else(db: Transaction) -> None:
+    """Nothing else changes."""
+
+
+def _cleans_up(run: Run) -> bool:
+    return run.settings.cleanup in (Cleanup.ON_APPLY, Cleanup.ON_TERMINAL)
+
+
+def _message(plan: Plan, wishes: ApplyWishes) -> str | None:
+    if not wishes.commit:
+        return None
+    if wishes.message is not None:
+        return wishes.message
+    return f"{plan.name}\n\n{plan.definition.description}".strip()
+
+
+def _again(plan_id: PlanId) -> str:
+    return f"nothing is applied; try again with `mulligan plan apply {plan_id}`"
+
+
+def _refuse_unready(plan: Plan) -> None:
+    refuse_ended(plan)
+    if plan.parent_plan_id is not None:
+        raise PlanNotReady(
+            plan_id=plan.plan_id,
+            phase=plan.phase,
+            state=plan.state,
+            reason="it is a child plan, whose result goes into its parent",
+            hint=f"apply the parent: `mulligan plan apply {plan.parent_plan_id}`",
+        )
+    if (plan.phase, plan.state) not in _READY:
+        raise PlanNotReady(
+            plan_id=plan.plan_id,
+            phase=plan.phase,
+            state=plan.state,
+            reason="only a plan that is complete can be applied",
+            hint=f"run it to its end with `mulligan plan execute {plan.plan_id}`",
+        )
+
+
+def _answer(run: Run, prepared: Prepared, *, dry_run: bool, removed: bool) -> Application:
+    if not prepared.changes and not prepared.conflicts:
+        run.told.append("the plan worked in place: nothing is left to merge, and applying only ends it")
+    cleanup = "removed" if removed and not prepared.conflicts else "kept"
+    hint = "no real resource was changed; mend these in the real resource or in the sandbox, then apply again"
+    return application_of(run, prepared, dry_run=dry_run, cleanup=cleanup, hint=hint)

@@ -1,0 +1,184 @@
+"""Takes an apply back: the same merge the other way round, so that work of others since then stays."""
+
+from collections.abc import Sequence
+
+from mulligan.application.apply.apply_preparation import (
+    Application,
+    ApplyPreparing,
+    Prepared,
+    Wanted,
+    application_of,
+)
+from mulligan.application.apply.plan_apply import as_it_was, logged
+from mulligan.application.apply.real_change_service import RealChangeService
+from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.runs.run import Entry, Run
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.trees.real_change import RealChange
+from mulligan.domain.trees.text_merge import Labels
+from mulligan.errors import (
+    Interrupted,
+    LocationChanged,
+    NothingApplied,
+    PlanCancelled,
+    PlanTakenOver,
+    RestoreIncomplete,
+)
+from mulligan.ports import Clock, Database, Observer, SandboxKinds, SnapshotStore, Transaction
+
+_SIDES = Labels(ours="others since", theirs="taking it back")
+
+
+class PlanUnapplyService:
+    """Takes the result of a plan out of the real resources again."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+        claims: PlanClaims,
+        preparing: ApplyPreparing,
+        real_changes: RealChangeService,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+        self._kinds = kinds
+        self._claims = claims
+        self._preparing = preparing
+        self._real_changes = real_changes
+        self._clock = clock
+
+    def preview(self, plan_id: PlanId, observer: Observer) -> Application:
+        """What taking it back would do; nothing real and no row is changed."""
+        with self._claims.look(plan_id, observer) as run:
+            applied, cut_off = self._applied(run)
+            if cut_off:
+                run.told.append("an unapply that was cut off would be taken back first")
+            with self._store.hold():
+                prepared = self._prepare(run, applied, cut_off)
+            return _answer(run, prepared, dry_run=True)
+
+    def unapply(self, plan_id: PlanId, observer: Observer) -> Application:
+        """Take it out of all real resources, or of none. A conflict is an answer, not an exception."""
+        with self._claims.open(plan_id, observer) as run:
+            applied, _ = self._applied(run)
+            intent = self._real_changes.begin(run, IntentKind.UNAPPLY, [change.real for change in applied])
+            try:
+                with self._store.hold():
+                    prepared = self._prepare(run, applied, ())
+                    if not prepared.conflicts:
+                        self._real_changes.ready(run, prepared.changes)
+                if prepared.conflicts:
+                    self._real_changes.take_back(run, intent)
+                    self._let_go(run, applied)
+                    return _answer(run, prepared, dry_run=False)
+                self._real_changes.carry_out(run, intent, prepared.changes)
+                self._settle(run, intent, prepared)
+            except (PlanTakenOver, RestoreIncomplete):
+                raise
+            except KeyboardInterrupt:
+                self._real_changes.take_back(run, intent)
+                hint = f"nothing is taken back; try again with `mulligan plan unapply {plan_id}`"
+                raise Interrupted(plan_id=plan_id, hint=hint) from None
+            except Exception as exc:
+                self._real_changes.take_back(run, intent)
+                raise as_it_was(exc) from exc
+            self._let_go(run, applied)
+            return _answer(run, prepared, dry_run=False)
+
+    def _applied(self, run: Run) -> tuple[list[RealChange], list[RealChange]]:
+        """What was applied; and what of taking it back was cut off."""
+        plan = run.plan
+        _refuse_unapplied(plan)
+        with self._database.reading() as db:
+            changes = db.real_changes.list(plan.plan_id)
+        applied = [change for change in changes if change.act is IntentKind.APPLY]
+        if not applied:
+            raise NothingApplied(
+                plan_id=plan.plan_id,
+                reason="it worked in place, so that applying it merged nothing",
+                hint="its checkpoints hold what was there: `mulligan checkpoint restore ID --to DIR`",
+            )
+        for change in applied:
+            if not self._kinds.of(change.real).exists(change.real):
+                raise LocationChanged(
+                    resource=change.real.resource, path=change.real.path, reason="it is not there any more"
+                )
+        return applied, [change for change in changes if change.act is IntentKind.UNAPPLY]
+
+    def _prepare(self, run: Run, applied: Sequence[RealChange], cut_off: Sequence[RealChange]) -> Prepared:
+        halfway = {change.real.resource: change for change in cut_off}
+        wanted: list[Wanted] = []
+        for change in applied:
+            real = change.real
+            kind = self._kinds.of(real)
+            kind.refuse_apply(real, commit=change.commit is not None)
+            if real.resource in halfway:
+                ours = self._real_changes.way_back(run, halfway[real.resource])
+            else:
+                ours = kind.capture(real, run.observer).snapshot
+            wanted.append(
+                Wanted(
+                    act=IntentKind.UNAPPLY,
+                    sandbox=real,
+                    real=real,
+                    base=change.written,
+                    theirs=change.before,
+                    ours=ours,
+                    names=_SIDES,
+                    message=_message(run.plan) if change.commit is not None else None,
+                    included=None,
+                )
+            )
+        return self._preparing.prepare(run, wanted, None)
+
+    def _let_go(self, run: Run, applied: Sequence[RealChange]) -> None:
+        """Remove what looking at a real resource keeps beside it, unless a sandbox of it uses that too."""
+        with_sandbox = {sandbox.resource for sandbox in run.sandboxes}
+        for change in applied:
+            if change.real.resource not in with_sandbox:
+                self._kinds.of(change.real).remove(change.real)
+
+    def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> None:
+        now = self._clock.now()
+        plan = run.plan.moved_to(Phase.APPLY, State.CANCELLED, now)
+        entry = Entry(type=EventType.UNAPPLIED, data=logged(prepared), at=now)
+
+        def forget(db: Transaction) -> None:
+            for act in (IntentKind.APPLY, IntentKind.UNAPPLY):
+                db.real_changes.remove(plan.plan_id, act)
+
+        self._real_changes.settle(run, intent, plan, entry, forget)
+
+
+def _message(plan: Plan) -> str:
+    return f'Revert "{plan.name}"\n\nThis takes back what plan {plan.plan_id} did.'
+
+
+def _refuse_unapplied(plan: Plan) -> None:
+    if plan.phase is Phase.APPLY and plan.state is State.CANCELLED:
+        raise NothingApplied(
+            plan_id=plan.plan_id,
+            reason="it is apply/cancelled, and nothing of it is in the real resources any more",
+            hint=PlanCancelled.hint,
+        )
+    if plan.state is State.CANCELLED:
+        raise PlanCancelled(plan_id=plan.plan_id)
+    if (plan.phase, plan.state) != (Phase.APPLY, State.APPLIED):
+        raise NothingApplied(
+            plan_id=plan.plan_id,
+            reason=f"it is {plan.phase}/{plan.state}, and nothing of it is in the real resources",
+            hint=f"`mulligan plan rollback {plan.plan_id} CHECKPOINT_ID` takes back what is in its sandboxes",
+        )
+
+
+def _answer(run: Run, prepared: Prepared, *, dry_run: bool) -> Application:
+    hint = "no real resource was changed; undo or move away what is named, then run the command again"
+    return application_of(run, prepared, dry_run=dry_run, cleanup="kept", hint=hint)

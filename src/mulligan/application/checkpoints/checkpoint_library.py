@@ -1,0 +1,201 @@
+"""What users do with checkpoints by hand: take one, check them, get their files."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.runs.run import Run
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, CheckpointType
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Damage
+from mulligan.domain.plans.plan import State
+from mulligan.domain.plans.tool import CallStatus
+from mulligan.domain.resources.resource import Strategy
+from mulligan.domain.text.ids import CheckpointId, PlanId
+from mulligan.domain.text.names import label_problem
+from mulligan.errors import PlanNotReady, RestoreFailed, TargetExists, UsageWrong
+from mulligan.ports import Database, FoundCheckpoint, Observer, SandboxKinds, SnapshotStore
+
+
+class DamagedCheckpoint(Struct, frozen=True, kw_only=True):
+    """A checkpoint that cannot be restored, and why."""
+
+    checkpoint_id: CheckpointId
+    plan_id: PlanId
+    resource: str
+    problems: tuple[str, ...]
+
+
+class Verification(Struct, frozen=True, kw_only=True):
+    """What a look at the stored bytes found."""
+
+    checked: int
+    quick: bool
+    damaged: tuple[DamagedCheckpoint, ...]
+
+
+class ExportedFolder(Struct, frozen=True, kw_only=True):
+    """A checkpoint's files in a new folder."""
+
+    checkpoint_id: CheckpointId
+    resource: str
+    path: str
+
+
+class Taken(Struct, frozen=True, kw_only=True):
+    """A group that was taken by hand, and what the user must know."""
+
+    group: CheckpointGroup
+    messages: tuple[str, ...]
+
+
+class CheckpointLibrary:
+    """Checkpoints in the hands of a user."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        claims: PlanClaims,
+        checkpoints: CheckpointService,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+        discard: Callable[[Path], None],
+    ) -> None:
+        """Use these collaborators; `discard` removes a folder that an export could not complete."""
+        self._database = database
+        self._claims = claims
+        self._checkpoints = checkpoints
+        self._store = store
+        self._kinds = kinds
+        self._discard = discard
+
+    def create(self, plan_id: PlanId, label: str, observer: Observer) -> Taken:
+        """Take a labelled group of a plan that nobody works on."""
+        problem = label_problem(label)
+        if problem:
+            raise UsageWrong(reason=f"the label {label!r} {problem}", hint="choose another label")
+        with self._claims.open(plan_id, observer) as run:
+            refuse_ended(run.plan)
+            refuse_without_checkpoints(run.plan)
+            _refuse_without_sandboxes(run)
+            reason = reason_for(CheckpointType.MANUAL, {}, between_steps=not self._interrupted(run))
+            group = self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
+            with self._database.reading() as db:
+                alone = db.checkpoints.count_labelled(plan_id, label) == 1
+            if not alone:
+                run.told.append(f"{label!r} is the label of another checkpoint too: name each by its id")
+            return Taken(group=group, messages=tuple(run.told))
+
+    def verify(self, found: FoundCheckpoint | None, *, quick: bool, observer: Observer) -> Verification:
+        """Read and hash the stored bytes of one checkpoint or of all; `quick`: presence and structure only."""
+        with self._store.hold():  # what is pruned meanwhile is not swept before it was looked at
+            groups = [self._still_there(found)] if found else self._all_groups()
+            wanted = [
+                (group, checkpoint)
+                for group in groups
+                for checkpoint in group.checkpoints
+                if found is None or found.checkpoint in (None, checkpoint)
+            ]
+            snapshots = [checkpoint.snapshot for _, checkpoint in wanted]
+            hurt = {**self._store.verify(snapshots, quick=quick, observer=observer)}
+            whole = [(group, checkpoint) for group, checkpoint in wanted if checkpoint.snapshot not in hurt]
+            hurt |= self._lacking(whole)
+        damaged = tuple(
+            DamagedCheckpoint(
+                checkpoint_id=checkpoint.checkpoint_id,
+                plan_id=group.plan_id,
+                resource=checkpoint.resource,
+                problems=tuple(f"{d.object}: {d.reason}" for d in hurt[checkpoint.snapshot]),
+            )
+            for group, checkpoint in wanted
+            if checkpoint.snapshot in hurt
+        )
+        return Verification(checked=len(wanted), quick=quick, damaged=damaged)
+
+    def export(self, found: FoundCheckpoint, target: Path, observer: Observer) -> Sequence[ExportedFolder]:
+        """Write a checkpoint's files into a new folder; of a group, one folder per resource; all or none."""
+        if target.exists() or target.is_symlink():
+            raise TargetExists(path=str(target))
+        with self._database.reading() as db:
+            plan = db.plans.get(found.group.plan_id)
+        if found.checkpoint is not None:
+            places: Mapping[Path, Checkpoint] = {target: found.checkpoint}
+        else:
+            places = {target / c.resource: c for c in found.group.checkpoints}
+        with self._none_if_cut_off(target), self._store.hold():
+            self._still_there(found)
+            for place, checkpoint in places.items():
+                kind = self._kinds.choose(plan.definition.resource(checkpoint.resource), Strategy.AUTO)
+                kind.export(checkpoint.snapshot, place, observer)
+        return [
+            ExportedFolder(checkpoint_id=c.checkpoint_id, resource=c.resource, path=str(place))
+            for place, c in places.items()
+        ]
+
+    @contextmanager
+    def _none_if_cut_off(self, target: Path) -> Generator[None]:
+        """Leave no half of what is written into a folder that was not there; the same command can be run again."""
+        try:
+            yield
+        except TargetExists:
+            raise  # someone else's, made in this moment
+        except BaseException as exc:
+            self._discard(target)
+            if isinstance(exc, RestoreFailed):
+                hint = f"nothing was left at {target}; mend the cause, then try again"
+                raise RestoreFailed(hint=hint, **exc.facts) from exc
+            raise
+
+    def _interrupted(self, run: Run) -> bool:
+        """Whether the sandboxes may hold what a step that never came to its end left behind."""
+        plan_id = run.plan.plan_id
+        with self._database.reading() as db:
+            resting_place = db.checkpoints.newest_between_steps(plan_id)
+            calls = db.tool_calls.list(plan_id)
+        since = resting_place.seq if resting_place else 0
+        return run.plan.state is State.PROCESSING or any(
+            c.status is CallStatus.INTERRUPTED and not c.superseded and c.seq > since for c in calls
+        )
+
+    def _lacking(
+        self, wanted: Sequence[tuple[CheckpointGroup, Checkpoint]]
+    ) -> dict[Snapshot, tuple[Damage, ...]]:
+        """What snapshots need besides the store, as long as their plans have sandboxes that can go back."""
+        found: dict[Snapshot, tuple[Damage, ...]] = {}
+        with self._database.reading() as db:
+            sandboxes = [s for p in {group.plan_id for group, _ in wanted} for s in db.sandboxes.list(p)]
+        for sandbox in sandboxes:
+            snapshots = dict.fromkeys(
+                checkpoint.snapshot
+                for group, checkpoint in wanted
+                if (group.plan_id, checkpoint.resource) == (sandbox.plan_id, sandbox.resource)
+            )
+            found |= self._kinds.of(sandbox).lacking(sandbox, snapshots)
+        return found
+
+    def _still_there(self, found: FoundCheckpoint) -> CheckpointGroup:
+        """The group as it is recorded now; it may have been pruned since it was found."""
+        with self._database.reading() as db:
+            return db.checkpoints.get(found.group.group_id)
+
+    def _all_groups(self) -> list[CheckpointGroup]:
+        with self._database.reading() as db:
+            return [g for p in db.plans.list(None) for g in db.checkpoints.list(p.plan_id, superseded=True)]
+
+
+def _refuse_without_sandboxes(run: Run) -> None:
+    if not run.sandboxes:
+        raise PlanNotReady(
+            plan_id=run.plan.plan_id,
+            phase=run.plan.phase.value,
+            state=run.plan.state.value,
+            reason="it has no sandboxes",
+            hint=f"execute it first: `mulligan plan execute {run.plan.plan_id}`",
+        )

@@ -1,0 +1,148 @@
+"""Captures or restores all resources of a group, all or none."""
+
+import posixpath
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import datetime
+from typing import Protocol
+
+from mulligan.application.queries.progress import one_by_one
+from mulligan.application.runs.run import Run
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange
+from mulligan.domain.resources.placement import lie_together, sidecars
+from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import CheckpointId
+from mulligan.errors import SandboxMissing
+from mulligan.ports import SandboxKinds, SnapshotStore
+
+Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
+
+
+class Stored(Protocol):
+    """A stored state of all resources: a group, or what is to become of them."""
+
+    def snapshot_of(self, resource: str) -> Snapshot:
+        """What it holds of that resource."""
+        ...
+
+
+class CheckpointManager:
+    """The bytes of a group: every sandbox of a plan at one moment."""
+
+    def __init__(self, *, kinds: SandboxKinds, store: SnapshotStore) -> None:
+        """Reach the sandboxes through these kinds, and their snapshots in this store."""
+        self._kinds = kinds
+        self._store = store
+
+    @contextmanager
+    def watch(self, run: Run) -> Generator[None]:
+        """While it is open, capturing, comparing and restoring the run's sandboxes cost what changed."""
+        with ExitStack() as watches:
+            for sandbox in run.sandboxes:
+                watches.enter_context(self._watched(run, sandbox))
+            yield
+
+    def _watched(self, run: Run, sandbox: Sandbox) -> AbstractContextManager[None]:
+        return self._kinds.of(sandbox).watch(sandbox, others_at_work=run.others_at_work)
+
+    def capture(self, run: Run) -> tuple[Capture, ...]:
+        """Store every sandbox durably, in the plan's order; nothing is read where nothing can have changed."""
+        if run.still is None or run.others_at_work:
+            self.require(run.sandboxes)
+            sandboxes = one_by_one(run.sandboxes, "sandboxes captured", run.observer)
+            run.still = tuple(self._kinds.of(s).capture(s, run.observer) for s in sandboxes)
+        return run.still
+
+    def publish(
+        self,
+        sandbox: Sandbox,
+        checkpoint_id: CheckpointId,
+        snapshot: Snapshot,
+        after: Checkpoint | None,
+        at: datetime,
+    ) -> str:
+        """Give a checkpoint the name that other programs know it by."""
+        return self._kinds.of(sandbox).publish(sandbox, checkpoint_id, snapshot, after, at)
+
+    def compare(self, run: Run, group: Stored) -> Changes:
+        """What a restore would do to each sandbox; everything it needs is read and verified, nothing touched."""
+        self.require(run.sandboxes)
+        changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
+        leaving: set[str] = set()
+        in_order = sorted(run.sandboxes, key=lambda s: s.type is not ResourceType.SQLITE)
+        for sandbox in one_by_one(in_order, "resources compared", run.observer):
+            snapshot = group.snapshot_of(sandbox.resource)
+            inside = frozenset(
+                posixpath.relpath(path, sandbox.path) for path in leaving if lie_together(path, sandbox.path)
+            )
+            found = self._kinds.of(sandbox).compare(sandbox, snapshot, inside)
+            changes[sandbox.resource] = found
+            if sandbox.type is ResourceType.SQLITE and _goes(found):
+                leaving |= {sandbox.path, *sidecars(sandbox.path)}
+        return changes
+
+    def restore(self, run: Run, group: Stored, known: Stored) -> Changes:
+        """Make every sandbox exactly what the group holds. Cut off anywhere, running it again completes it.
+
+        Of real resources only what is `known` is replaced, because it is kept: ChangedMeanwhile at anything else.
+        """
+        self.require(run.sandboxes)
+        run.still = None
+        changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
+        for sandbox in one_by_one(self._in_order(run.sandboxes, group), "resources restored", run.observer):
+            snapshot = group.snapshot_of(sandbox.resource)
+            kept = known.snapshot_of(sandbox.resource) if sandbox.strategy is Strategy.IN_PLACE else None
+            changes[sandbox.resource] = self._kinds.of(sandbox).restore(sandbox, snapshot, run.observer, kept)
+        return changes
+
+    def _in_order(self, sandboxes: Sequence[Sandbox], group: Stored) -> list[Sandbox]:
+        """Databases that go, then folders, then the other databases.
+
+        A folder cannot go while a database of another resource stands in it, and a database cannot come
+        before the folder around it.
+        """
+        databases = [s for s in sandboxes if s.type is ResourceType.SQLITE]
+        folders = [s for s in sandboxes if s.type is not ResourceType.SQLITE]
+        nested = any(s.excluded for s in folders)
+        going = [s for s in databases if nested and self._goes(s, group)]
+        return [*going, *folders, *(s for s in databases if s not in going)]
+
+    def _goes(self, database: Sandbox, group: Stored) -> bool:
+        snapshot = group.snapshot_of(database.resource)
+        return _goes(self._kinds.of(database).compare(database, snapshot))
+
+    def changed_since(self, run: Run, before: tuple[Capture, ...]) -> tuple[str, ...]:
+        """The paths in which the sandboxes differ from what they held before."""
+        found: list[str] = []
+        with self._store.hold():
+            pairs = zip(run.sandboxes, before, self.capture(run), strict=True)
+            for sandbox, old, new in pairs:
+                differences = self._store.difference(old.snapshot.roots[0], new.snapshot.roots[0])
+                found += [f"{sandbox.resource}: {difference.path}" for difference in differences]
+        return tuple(found)
+
+    def recover(self, run: Run) -> tuple[str, ...]:
+        """Put back what a killed process had taken out of real things and was not its own; return where it is now."""
+        return tuple(path for sandbox in run.sandboxes for path in self._kinds.of(sandbox).recover(sandbox))
+
+    def changed_by_others(self, run: Run, target: Stored, before: Stored) -> tuple[str, ...]:
+        """What others put into a real thing while a return from one group to another lay cut off."""
+        found: list[str] = []
+        for sandbox in run.sandboxes:
+            if sandbox.strategy is Strategy.IN_PLACE:
+                to, back = (group.snapshot_of(sandbox.resource) for group in (target, before))
+                found += self._kinds.of(sandbox).changed_by_others(sandbox, to, back, run.observer)
+        return tuple(found)
+
+    def require(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Refuse to work on sandboxes that are not there."""
+        for sandbox in sandboxes:
+            if not self._kinds.of(sandbox).exists(sandbox):
+                raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
+
+
+def _goes(changes: Sequence[PathChange]) -> bool:
+    """Whether a database is removed, and nothing put in its place."""
+    return bool(changes) and all(change.action is ChangeAction.REMOVED for change in changes)

@@ -1,0 +1,248 @@
+"""Takes checkpoint groups: bytes first, rows second, retention as part of it."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.queries.progress import one_by_one
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry, Record, Run
+from mulligan.boundaries import act
+from mulligan.domain.checkpoints.checkpoint import (
+    Checkpoint,
+    CheckpointGroup,
+    CheckpointType,
+    Reason,
+    state_hash,
+)
+from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention
+from mulligan.domain.checkpoints.store_report import Capture
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.errors import CheckpointFailed, MulliganError, PlanTakenOver
+from mulligan.ports import Clock, Database, Ids, SnapshotStore, Transaction
+
+
+class CheckpointService:
+    """Takes the groups of a run."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        manager: CheckpointManager,
+        recorder: Recorder,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+        self._manager = manager
+        self._recorder = recorder
+        self._ids = ids
+        self._clock = clock
+
+    def create_checkpoint(self, run: Run, reason: Reason, then: Sequence[Record]) -> CheckpointGroup:
+        """Snapshot every resource, then record the group with all that is pending and what comes right after it.
+
+        A plan never goes on without a checkpoint that was due: any failure stops it.
+        """
+        try:
+            # Held until the rows are committed: the sweep must not delete an old object this capture reused.
+            with self._store.hold():
+                captures = self._manager.capture(run)
+                checkpoints = self._checkpoints(run, captures)
+                unheld = _untold(run, captures)
+                with act("group.record"), self._database.writing_as(run.claim) as db:
+                    events = self._recorder.write(db, run.plan, run.pending)
+                    group, about = self.add_group(db, run, run.progressed(), reason, checkpoints)
+                    plan = replace(at_group(run.progressed(), group), messages=(*run.plan.messages, *unheld))
+                    db.plans.save(plan)
+                    told = [self._told(text) for text in unheld]
+                    events += self._recorder.write(db, plan, [*about, *told, *then])
+        except PlanTakenOver:
+            raise
+        except MulliganError as exc:
+            run.still = None  # no row names what was captured: it may be swept
+            raise CheckpointFailed(
+                plan_id=run.plan.plan_id,
+                checkpoint_type=reason.type.value,
+                reason=exc.text,
+                hint=exc.next_step,
+            ) from exc
+        run.recorded(plan, group)
+        self._recorder.show(run, events)
+        return group
+
+    def auto_create_if_configured(
+        self,
+        run: Run,
+        trigger: Trigger,
+        metadata: JsonObject,
+        *,
+        between_steps: bool,
+    ) -> CheckpointGroup | None:
+        """Take the trigger's group where the plan's settings ask for it; None where they do not."""
+        if not run.plan.definition.rollback_policy.enabled or trigger not in run.settings.triggers:
+            return None
+        return self.create_checkpoint(
+            run, reason_for(CheckpointType(trigger), metadata, between_steps=between_steps), ()
+        )
+
+    def add_group(
+        self, db: Transaction, run: Run, plan: Plan, reason: Reason, checkpoints: Sequence[Checkpoint]
+    ) -> tuple[CheckpointGroup, list[Record]]:
+        """Record a group of the plan's state inside a transaction, and prune; gives what is to be told of it."""
+        group = CheckpointGroup(
+            group_id=GroupId(self._ids.new()),
+            plan_id=plan.plan_id,
+            seq=next(db.plans.next_seqs(plan.plan_id, 1)),
+            line=plan.line,
+            attempt=plan.attempt,
+            reason=reason,
+            parent_group_id=plan.current_group_id,
+            superseded=False,
+            state=plan.progress,
+            state_hash=state_hash(plan.progress, [(c.resource, c.snapshot) for c in checkpoints]),
+            checkpoints=tuple(checkpoints),
+            created_at=self._clock.now(),
+        )
+        db.checkpoints.add(group)
+        return group, [self._entry(group), *self._retain(db, run)]
+
+    def present(self, run: Run) -> list[Checkpoint]:
+        """What the sandboxes hold now, as checkpoints that no row names yet: the store is held until one does."""
+        return self._checkpoints(run, self._manager.capture(run))
+
+    def checkpoints_again(self, run: Run, group: CheckpointGroup) -> list[Checkpoint]:
+        """What a group holds that was just restored, as checkpoints of their own: nothing is captured."""
+        return [self._again(sandbox, group.checkpoint_of(sandbox.resource)) for sandbox in run.sandboxes]
+
+    def _again(self, sandbox: Sandbox, checkpoint: Checkpoint) -> Checkpoint:
+        new, now = CheckpointId(self._ids.new()), self._clock.now()
+        return replace(
+            checkpoint,
+            checkpoint_id=new,
+            sandbox_ref=self._manager.publish(sandbox, new, checkpoint.snapshot, checkpoint, now),
+            size_bytes=0,
+            modified=False,
+        )
+
+    def _checkpoints(self, run: Run, captures: Sequence[Capture]) -> list[Checkpoint]:
+        pairs = list(zip(run.sandboxes, captures, strict=True))
+        return [self._checkpoint(run, s, c) for s, c in one_by_one(pairs, "checkpoints made", run.observer)]
+
+    def _checkpoint(self, run: Run, sandbox: Sandbox, capture: Capture) -> Checkpoint:
+        checkpoint_id, before = CheckpointId(self._ids.new()), run.latest.get(sandbox.resource)
+        modified = before is None or not capture.snapshot.same_as(before.snapshot)
+        return Checkpoint(
+            checkpoint_id=checkpoint_id,
+            resource=sandbox.resource,
+            snapshot=capture.snapshot,
+            sandbox_ref=self._manager.publish(
+                sandbox, checkpoint_id, capture.snapshot, before, self._clock.now()
+            ),
+            filesystem_path=sandbox.path,
+            size_bytes=capture.size_bytes + run.added_bytes.get(sandbox.resource, 0) if modified else 0,
+            modified=modified,
+        )
+
+    def _retain(self, db: Transaction, run: Run) -> list[Record]:
+        plan_id = run.plan.plan_id
+        excess = db.checkpoints.count(plan_id, superseded=True) - run.settings.max_checkpoints
+        if excess <= 0:
+            return []
+        needed = groups_needed(db, plan_id)
+        groups = db.checkpoints.expendable(plan_id, run.plan.attempt, excess + len(needed))
+        verdict = plan_retention(groups, limit=len(groups) - excess, needed=needed)
+        if not verdict.prune:
+            return []
+        db.checkpoints.remove(verdict.prune)
+        run.pruned += len(verdict.prune)
+        return [
+            Entry(type=EventType.PRUNED, data={"groups": list(verdict.prune)}, at=self._clock.now()),
+        ]
+
+    def _told(self, text: str) -> Entry:
+        return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+
+    def _entry(self, group: CheckpointGroup) -> Entry:
+        return Entry(
+            type=EventType.CHECKPOINT,
+            data={
+                "group_id": group.group_id,
+                "checkpoint_id": group.first_checkpoint_id,
+                "checkpoint_type": group.reason.type.value,
+                "label": group.reason.label,
+                "step_index": group.step_index,
+            },
+            at=group.created_at,
+        )
+
+
+def groups_needed(db: Transaction, plan_id: PlanId) -> frozenset[GroupId]:
+    """The groups that something unfinished stands on, or the way back from what was applied."""
+    targets = [i.data["target"] for i in db.intents.list(plan_id) if "target" in i.data]
+    applied = [change.group_id for change in db.real_changes.list(plan_id)]
+    return frozenset(GroupId(str(group)) for group in (*targets, *applied) if group is not None)
+
+
+def pruned_by_another(db: Transaction, run: Run, *, needed: GroupId) -> frozenset[GroupId]:
+    """The groups that retention lets go when an unlabelled one is taken while something stands on `needed`."""
+    another = GroupSummary(
+        group_id=GroupId(""),
+        attempt=run.plan.attempt,
+        superseded=False,
+        labelled=False,
+        between_steps=False,
+    )
+    verdict = plan_retention(
+        [*db.checkpoints.summaries(run.plan.plan_id), another],
+        limit=run.settings.max_checkpoints,
+        needed=groups_needed(db, run.plan.plan_id) | {needed},
+    )
+    return frozenset(verdict.prune)
+
+
+def what_is_not_held(resource: str, capture: Capture) -> tuple[str, ...]:
+    """What stands in a resource's folder but not in its snapshot, each in words."""
+    return tuple(f"{resource}: cannot hold {unheld.path} ({unheld.reason})" for unheld in capture.unheld)
+
+
+def _untold(run: Run, captures: Sequence[Capture]) -> list[str]:
+    """What a group leaves out that the plan's user was not told of yet: nothing is dropped silently."""
+    pairs = zip(run.sandboxes, captures, strict=True)
+    found = [text for sandbox, capture in pairs for text in what_is_not_held(sandbox.resource, capture)]
+    return [text for text in found if text not in run.plan.messages]
+
+
+def reason_for(type: CheckpointType, metadata: JsonObject, *, between_steps: bool) -> Reason:
+    """Why a group is taken that has neither label nor decision."""
+    return Reason(
+        type=type,
+        label=None,
+        between_steps=between_steps,
+        decision_id=None,
+        metadata={"reason": type.value, "phase": "execute", **metadata},
+    )
+
+
+def at_group(plan: Plan, group: CheckpointGroup) -> Plan:
+    """The plan with the group as the one last recorded."""
+    if group.reason.type is CheckpointType.PRE_APPLY:
+        return replace(
+            plan, updated_at=group.created_at
+        )  # of the real resources: the plan never stands there
+    return replace(
+        plan,
+        current_group_id=group.group_id,
+        last_checkpoint_id=group.first_checkpoint_id,
+        updated_at=group.created_at,
+    )

@@ -1,0 +1,269 @@
+"""Frees what nothing refers to any more: bytes of pruned groups, and what killed processes left behind.
+
+Rows go first, in the transaction of whoever prunes. The bytes go afterwards: when a plan has been worked on and
+the store has grown by a fifth since the last sweep, while it runs when the store has doubled, and by hand.
+So a checkpoint never waits for a sweep of its own, and what is on disk stays in proportion to what is kept.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+from msgspec import Struct
+
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry, Run
+from mulligan.application.sandboxes.ended_sandboxes import EndedSandboxes
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Swept
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.plural import counted
+from mulligan.errors import DatabaseForeign, DatabaseUnusable, MulliganError, PlanBusy, PlanTakenOver
+from mulligan.ports import (
+    Clock,
+    Database,
+    Observer,
+    PlanFolders,
+    PlanLocks,
+    SandboxKinds,
+    SnapshotStore,
+)
+
+_AFTER_WORK = (1.2, 256 << 10)  # growth since the last sweep, as a factor and in bytes at least
+_WHILE_RUNNING = (2.0, 64 << 20)
+
+
+class SweepReport(Struct, frozen=True, kw_only=True):
+    """What a sweep of a project freed, or would free."""
+
+    dry_run: bool
+    objects_removed: int
+    objects_kept: int
+    packs_removed: int
+    packs_rewritten: int
+    packs_kept: int
+    packs_unreadable: int
+    bytes_freed: int  # by all of it
+    bytes_kept: int  # in packs
+    sandboxes_removed: tuple[str, ...]  # folders that no plan has, or has any more, as sandbox or for commits
+    work_folders_removed: int  # of processes that died
+    stat_caches_removed: int  # of trees that are no more
+    scratch_folders_removed: (
+        int  # what was handed to tool calls and what they left there, of processes that died
+    )
+
+
+class SweepService:
+    """Sweeps the store of a project."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+        folders: PlanFolders,
+        repositories: PlanFolders,
+        scratch: PlanFolders,
+        locks: PlanLocks,
+        ended: EndedSandboxes,
+        recorder: Recorder,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+        self._kinds = kinds
+        self._folders = folders
+        self._repositories = repositories
+        self._scratch = scratch
+        self._locks = locks
+        self._ended = ended
+        self._recorder = recorder
+        self._clock = clock
+
+    def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
+        """Free all that nothing refers to, while plans run; a dry run only counts."""
+        self._refuse_foreign_database()
+        over = self._ended.forget_unwanted(dry_run=dry_run)
+        plans = {sandbox.plan_id for sandbox in over}
+        orphans = self._remove_unnamed(plans, dry_run=dry_run)  # folder -> bytes
+        scratch = self._remove(self._scratch, self._scratch.list, dry_run=dry_run)
+        sandboxes = self._sandboxes_but(plans)
+        if not dry_run:
+            self._retire_idle(sandboxes)
+        trees = [tree for sandbox in sandboxes for tree in self._kinds.of(sandbox).trees(sandbox)]
+        left = self._store.clear_leftovers(trees, dry_run=dry_run)
+        if not dry_run:
+            self._ended.remove(over)  # what is neither a folder of theirs nor counted: notes, lost pins
+        live = (lambda: self._live(plans)) if dry_run else self._settled_live
+        swept = self._store.sweep(live, dry_run=dry_run, observer=observer)
+        return SweepReport(
+            dry_run=dry_run,
+            objects_removed=swept.objects_removed,
+            objects_kept=swept.objects_kept,
+            packs_removed=swept.packs_removed,
+            packs_rewritten=swept.packs_rewritten,
+            packs_kept=swept.packs_kept,
+            packs_unreadable=swept.packs_unreadable,
+            bytes_freed=swept.bytes_freed + left.size_bytes + sum(orphans.values()) + sum(scratch.values()),
+            bytes_kept=swept.bytes_kept,
+            sandboxes_removed=tuple(map(str, orphans)),
+            work_folders_removed=left.work_folders,
+            stat_caches_removed=left.stat_caches,
+            scratch_folders_removed=len(scratch),
+        )
+
+    def clear_leftovers(self) -> list[str]:
+        """Remove what killed processes left behind, and say what it was; the store is not swept."""
+        self._refuse_foreign_database()
+        folders = self._remove_unnamed((), dry_run=False)
+        told = [f"the folder {folder}, which no plan has" for folder in folders]
+        scratch = self._remove(self._scratch, self._scratch.list, dry_run=False)
+        told += [f"the folder {folder}, which a tool call that was cut off left" for folder in scratch]
+        sandboxes = self._sandboxes_but(())
+        trees = [tree for sandbox in sandboxes for tree in self._kinds.of(sandbox).trees(sandbox)]
+        left = self._store.clear_leftovers(trees, dry_run=False)
+        if left.work_folders or left.stat_caches:
+            pieces = counted(left.work_folders + left.stat_caches, "piece")
+            told.append(f"{pieces} of unfinished work in the store")
+        return told
+
+    def after_work(self, run: Run) -> None:
+        """Clear what tools left in their scratch folders; sweep if the plan pruned groups and that may pay."""
+        for folder in self._scratch.list(run.plan.plan_id):
+            self._scratch.remove(folder)
+        if run.pruned and self._store.has_grown(*_AFTER_WORK):
+            self.free_pruned(run)
+
+    def while_running(self, run: Run) -> None:
+        """Sweep between two steps, if pruned groups have left the store twice as large as it was."""
+        if run.pruned and self._store.has_grown(*_WHILE_RUNNING):
+            self.free_pruned(run)
+
+    def free_pruned(self, run: Run) -> Swept | None:
+        """Free the bytes of groups that this run pruned. What stops it is told, and does not stop the plan."""
+        try:
+            self._refuse_foreign_database()
+            self._retire(run.sandboxes)
+            swept = self._store.sweep(self._settled_live, dry_run=False, observer=run.observer)
+        except PlanTakenOver:
+            raise
+        except MulliganError as exc:
+            text = f"the bytes of pruned checkpoints are not freed yet: {exc.text}"
+            self._tell(run, text)
+            return None
+        run.pruned = 0
+        return swept
+
+    def _tell(self, run: Run, text: str) -> None:
+        """Put it into the plan's log, or into the answer where the log can take nothing either: a full disk."""
+        entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+        try:
+            self._recorder.record(run, run.plan, [entry])
+        except DatabaseUnusable:
+            run.told.append(text)
+
+    def _retire_idle(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Take back what was published of pruned checkpoints, each plan's while nobody works on it."""
+        for sandbox in sandboxes:
+            with suppress(PlanBusy), self._locks.hold(sandbox.plan_id):
+                self._retire([sandbox])
+
+    def _retire(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Take back what was published of checkpoints that are no more; their plan is held by this process.
+
+        A checkpoint is published before its row is written: with anyone else at work it would be taken back.
+        """
+        self._database.settle()
+        for sandbox in sandboxes:
+            with self._database.reading() as db:
+                kept = db.checkpoints.ids(sandbox.plan_id)
+            self._kinds.of(sandbox).retire(sandbox, kept)
+
+    def _settled_live(self) -> set[Snapshot]:
+        """All snapshots that a row names, or can ever come to name."""
+        self._database.settle()
+        return self._live(())
+
+    def _live(self, over: Collection[PlanId]) -> set[Snapshot]:
+        """All snapshots that a row names now, but for those of the sandboxes of these plans."""
+        with self._database.reading() as db:
+            bases = [sandbox.base for sandbox in db.sandboxes.all() if sandbox.plan_id not in over]
+            bases += db.children.bases()
+            return {*db.checkpoints.snapshots(), *bases, *db.real_changes.snapshots()}
+
+    def _sandboxes_but(self, over: Collection[PlanId]) -> list[Sandbox]:
+        with self._database.reading() as db:
+            return [sandbox for sandbox in db.sandboxes.all() if sandbox.plan_id not in over]
+
+    def _refuse_foreign_database(self) -> None:
+        """Refuse to delete by the rows of another database than the one these snapshots are recorded in."""
+        worked_on = self._locks.plans()
+        with self._database.reading() as db:
+            known = {plan.plan_id for plan in db.plans.list(None)}
+        for plan_id in worked_on:
+            if plan_id not in known:
+                raise DatabaseForeign(plan_id=plan_id)
+
+    def _remove(
+        self, folders: PlanFolders, unused: Callable[[PlanId], Sequence[Path]], *, dry_run: bool
+    ) -> dict[Path, int]:
+        """Remove folders of plans, each while nobody works on its plan, and trash; gives them with their bytes."""
+        with self._database.reading() as db:
+            known = {plan.plan_id for plan in db.plans.list(None)}
+        removed = self._clear_trash(folders, dry_run=dry_run)
+        for plan_id in [each for each in folders.plans() if each in known and unused(each)]:
+            try:
+                with self._locks.hold(plan_id):
+                    if not dry_run:
+                        self._database.settle()
+                    for folder in unused(plan_id):
+                        removed[folder] = folders.size_of(folder)
+                        if not dry_run:
+                            folders.remove(folder)
+            except PlanBusy:
+                continue  # it may be about to record them, or hand them to a tool
+        return removed
+
+    @staticmethod
+    def _clear_trash(folders: PlanFolders, *, dry_run: bool) -> dict[Path, int]:
+        """Remove what removals that were cut off left; gives it with its bytes."""
+        trash = {folder: folders.size_of(folder) for folder in folders.trash()}
+        if trash and not dry_run:
+            folders.clear_trash()
+        return trash
+
+    def _remove_unnamed(self, over: Collection[PlanId], *, dry_run: bool) -> dict[Path, int]:
+        """Remove sandboxes, and repositories of their checkpoints, that no row names; of some plans all of them."""
+
+        def unnamed(plan_id: PlanId) -> list[Path]:
+            folders = self._folders.list(
+                plan_id
+            )  # before the rows: a folder that a row names by then is none
+            return _without(folders, plan_id, [s.path for s in self._named(plan_id, over)])
+
+        def unnamed_repositories(plan_id: PlanId) -> list[Path]:  # a sandbox in place has no other folder
+            folders = self._repositories.list(plan_id)
+            return _without(folders, plan_id, [s.git_dir for s in self._named(plan_id, over) if s.git_dir])
+
+        folders = self._remove(self._folders, unnamed, dry_run=dry_run)
+        return folders | self._remove(self._repositories, unnamed_repositories, dry_run=dry_run)
+
+    def _named(self, plan_id: PlanId, over: Collection[PlanId]) -> Sequence[Sandbox]:
+        if plan_id in over:
+            return ()
+        with self._database.reading() as db:
+            return db.sandboxes.list(plan_id)
+
+
+def _without(folders: Sequence[Path], plan_id: PlanId, named: Sequence[str]) -> list[Path]:
+    """Those of a plan's folders that no path leads into, wherever the project was when it was recorded.
+
+    A project that was moved can be moved back: what it has is not swept because of where it stands.
+    """
+    names = {name for path in named for above, name in pairwise(Path(path).parts) if above == plan_id}
+    return [folder for folder in folders if folder.name not in names]

@@ -1,0 +1,163 @@
+"""Prunes and deletes checkpoints by hand, by the same rule that retention follows."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from mulligan.application.checkpoints.checkpoint_service import groups_needed
+from mulligan.application.checkpoints.project_sweep import SweepService
+from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.plans.settings_source import SettingsSource
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry, Run
+from mulligan.boundaries import act
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+from mulligan.domain.checkpoints.retention import RetentionPlan, plan_retention, reasons_to_stay
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
+from mulligan.errors import CheckpointNeeded
+from mulligan.ports import Clock, Database, Observer, Transaction
+
+
+class KeptGroup(Struct, frozen=True, kw_only=True):
+    """A group that stays, and why."""
+
+    group_id: GroupId
+    checkpoint_id: CheckpointId
+    label: str | None
+    reason: str
+
+
+class PrunedGroup(Struct, frozen=True, kw_only=True):
+    """A group that goes."""
+
+    group_id: GroupId
+    checkpoint_id: CheckpointId
+    label: str | None
+
+
+class Pruning(Struct, frozen=True, kw_only=True):
+    """What was pruned, or would be."""
+
+    plan_id: PlanId
+    dry_run: bool
+    limit: int | None  # None: one was deleted by name
+    kept: tuple[KeptGroup, ...]
+    pruned: tuple[PrunedGroup, ...]
+    bytes_freed: int | None  # None: not known, because nothing was freed yet
+
+
+class PruneService:
+    """Removes groups of a plan that nobody works on: rows first, then the bytes that nothing refers to."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        claims: PlanClaims,
+        sweeps: SweepService,
+        settings: SettingsSource,
+        recorder: Recorder,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._claims = claims
+        self._sweeps = sweeps
+        self._settings = settings
+        self._recorder = recorder
+        self._clock = clock
+
+    def preview(self, plan_id: PlanId, keep: int | None) -> Pruning:
+        """What a prune would keep, with the reasons, and remove; changes nothing."""
+        with self._database.reading() as db:
+            plan = db.plans.get(plan_id)
+            limit = self._limit(plan, keep)
+            verdict, groups = _judge(db, plan, limit), db.checkpoints.list(plan_id, superseded=True)
+        return _answer(plan_id, groups, verdict, limit, dry_run=True, bytes_freed=None)
+
+    def prune(self, plan_id: PlanId, keep: int | None, observer: Observer) -> Pruning:
+        """Keep as many groups as the limit says, and what must stay."""
+        with self._claims.open(plan_id, observer) as run:
+            limit = self._limit(run.plan, keep)
+            with self._database.reading() as db:
+                verdict, groups = _judge(db, run.plan, limit), db.checkpoints.list(plan_id, superseded=True)
+            freed = self._remove(run, verdict.prune)
+        return _answer(plan_id, groups, verdict, limit, dry_run=False, bytes_freed=freed)
+
+    def delete(self, group: CheckpointGroup, observer: Observer) -> Pruning:
+        """Delete one group; refused with the reason for one that must stay."""
+        plan_id = group.plan_id
+        with self._claims.open(plan_id, observer) as run:
+            with self._database.reading() as db:
+                db.checkpoints.get(group.group_id)  # it may have been pruned meanwhile
+                groups = db.checkpoints.list(plan_id, superseded=True)
+                reasons = reasons_to_stay(db.checkpoints.summaries(plan_id), needed=_needed(db, run.plan))
+            if group.group_id in reasons:
+                raise CheckpointNeeded(
+                    checkpoint_id=group.first_checkpoint_id, plan_id=plan_id, reason=reasons[group.group_id]
+                )
+            freed = self._remove(run, [group.group_id])
+        verdict = RetentionPlan(keep=(), prune=(group.group_id,))
+        return _answer(plan_id, groups, verdict, None, dry_run=False, bytes_freed=freed)
+
+    def _remove(self, run: Run, group_ids: Sequence[GroupId]) -> int | None:
+        if not group_ids:
+            return 0
+        entry = Entry(type=EventType.PRUNED, data={"groups": list(group_ids)}, at=self._clock.now())
+        with act("prune.record"), self._database.writing_as(run.claim) as db:
+            db.checkpoints.remove(group_ids)
+            events = self._recorder.write(db, run.plan, [entry])
+        self._recorder.show(run, events)
+        run.pruned += len(group_ids)
+        swept = self._sweeps.free_pruned(run)
+        return swept.bytes_freed if swept else None
+
+    def _limit(self, plan: Plan, keep: int | None) -> int:
+        return keep if keep is not None else self._settings.for_plan(plan.definition.config).max_checkpoints
+
+
+def _judge(db: Transaction, plan: Plan, limit: int) -> RetentionPlan:
+    summaries = db.checkpoints.summaries(plan.plan_id)
+    return plan_retention(summaries, limit=limit, needed=_needed(db, plan))
+
+
+def _needed(db: Transaction, plan: Plan) -> frozenset[GroupId]:
+    current = frozenset({plan.current_group_id} if plan.current_group_id else ())
+    return groups_needed(db, plan.plan_id) | current
+
+
+def _answer(
+    plan_id: PlanId,
+    groups: Sequence[CheckpointGroup],
+    verdict: RetentionPlan,
+    limit: int | None,
+    *,
+    dry_run: bool,
+    bytes_freed: int | None,
+) -> Pruning:
+    by_id = {group.group_id: group for group in groups}
+    return Pruning(
+        plan_id=plan_id,
+        dry_run=dry_run,
+        limit=limit,
+        kept=tuple(
+            KeptGroup(
+                group_id=kept.group_id,
+                checkpoint_id=by_id[kept.group_id].first_checkpoint_id,
+                label=by_id[kept.group_id].reason.label,
+                reason=kept.reason,
+            )
+            for kept in verdict.keep
+        ),
+        pruned=tuple(
+            PrunedGroup(
+                group_id=group_id,
+                checkpoint_id=by_id[group_id].first_checkpoint_id,
+                label=by_id[group_id].reason.label,
+            )
+            for group_id in verdict.prune
+        ),
+        bytes_freed=bytes_freed,
+    )

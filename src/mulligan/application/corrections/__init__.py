@@ -1,0 +1,1 @@
+"""Corrections: `revert` takes a decision back and runs on, `append` adds work to it."""

@@ -1,0 +1,352 @@
+"""Appends work to a decision: nothing is undone, a child plan runs on what is there and is merged."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService
+from mulligan.application.corrections.correction_records import CorrectionRecords
+from mulligan.application.corrections.correction_result import Appended, Corrected, refuse_text, told_of
+from mulligan.application.plans.guards import refuse_conflicts, refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.plans.plan_edits import steps_at
+from mulligan.application.plans.plan_resume import PlanResumeService
+from mulligan.application.queries.plan_queries import correction_view
+from mulligan.application.rollback.impact import all_impact, decisions_left_behind
+from mulligan.application.runs.plan_executor import Execution, PlanExecutor
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry, Run
+from mulligan.application.sandboxes.sandbox_service import SandboxService
+from mulligan.application.subplans.child_plans import lineage
+from mulligan.boundaries import act
+from mulligan.domain.history.correction import (
+    Correction,
+    CorrectionMode,
+    addition,
+    again,
+    appended_step,
+    child_of,
+    with_step,
+)
+from mulligan.domain.history.lines import Line
+from mulligan.domain.plans.decision import Choice, Decision
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, State
+from mulligan.domain.plans.step import ChildPlan, Step
+from mulligan.domain.text.ids import CorrectionId, DecisionId, PlanId
+from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.text.plural import counted
+from mulligan.errors import DecisionSuperseded, NothingToAppend, PlanNotReady
+from mulligan.ports import Clock, Database, Ids, Observer, SnapshotStore, Transaction
+
+T = TypeVar("T")
+# Reads the plan file whose steps are appended; they may name these outputs of the plan.
+ReadAppended: TypeAlias = Callable[[PlanDefinition, Mapping[str, Json]], ChildPlan]
+
+
+class AppendWish(Struct, frozen=True, kw_only=True):
+    """What a user wants to be appended, and to what."""
+
+    decision: str  # its id, or a unique prefix
+    guidance: str
+    read: ReadAppended | None  # None: the step that recorded the decision once more
+    execute: bool  # whether the plan runs on
+
+
+class _Asked(Struct, frozen=True, kw_only=True):
+    """What the wish means in the plan that it is about."""
+
+    decision: Decision
+    guidance: str
+    child: ChildPlan
+
+
+class _Adding(Struct, frozen=True, kw_only=True):
+    """A step that is added, or was."""
+
+    correction: Correction
+    step: Step
+    child: ChildPlan
+    index: int  # of the step
+
+
+class AppendService:
+    """Adds a step with one child plan where a plan stands, and runs on."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        claims: PlanClaims,
+        manager: CheckpointManager,
+        checkpoints: CheckpointService,
+        records: CorrectionRecords,
+        resumes: PlanResumeService,
+        executor: PlanExecutor,
+        sandboxes: SandboxService,
+        recorder: Recorder,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+        self._claims = claims
+        self._manager = manager
+        self._checkpoints = checkpoints
+        self._records = records
+        self._resumes = resumes
+        self._executor = executor
+        self._sandboxes = sandboxes
+        self._recorder = recorder
+        self._ids = ids
+        self._clock = clock
+
+    def preview(self, wish: AppendWish, observer: Observer) -> Corrected:
+        """What would be added and run; guards are found here too, nothing is changed."""
+        with self._claims.look(self._plan_of(wish), observer) as run:
+            asked = self._asked(run, wish)
+            going = self._under_way(run, asked)
+            if going is not None:
+                self._check_going_on(run)
+                run.told.append("it was begun before, and would be gone on with")
+                return self._answer(run, going, None, dry_run=True)
+            adding = self._planned(run, asked)
+            run.told += self._start(run) if run.plan.is_executed else self._resumes.preview_of(run).messages
+            return self._answer(run, adding, None, dry_run=True)
+
+    def append(self, wish: AppendWish, observer: Observer) -> Corrected:
+        """Record the guidance and the step that is added, on what is there now, and run on.
+
+        The same wish once more goes on with what was cut off, instead of beginning anew.
+        """
+        with self._claims.open(self._plan_of(wish), observer) as run:
+            asked = self._asked(run, wish)
+            adding = self._under_way(run, asked)
+            if adding is None:
+                adding = self._planned(run, asked)
+                with self._manager.watch(run):
+                    if not run.plan.is_executed:
+                        self._resumes.restore(run)
+                    adding = self._record(run, asked.decision, adding)
+            else:
+                self._check_going_on(run)
+                run.told.append("it was begun before, and is gone on with")
+            execution = self._executor.run_on(run) if wish.execute else None
+            return self._answer(run, adding, execution, dry_run=False)
+
+    def _start(self, run: Run) -> list[str]:
+        """What is told of the state that the work would start from, where it is not that of the last checkpoint."""
+        with self._database.reading() as db:
+            last = db.checkpoints.newest_between_steps(run.plan.plan_id)
+        found = sum(map(len, self._manager.compare(run, last).values())) if last else 0
+        if not last or not found:
+            return []
+        since = f"changed since {last.first_checkpoint_id}"
+        return [f"it would start from what is there, with {counted(found, 'path')} {since}"]
+
+    # --- what is meant -------------------------------------------------------------------------------------
+
+    def _plan_of(self, wish: AppendWish) -> PlanId:
+        """The plan that gets the work: the one that decided, or the topmost above it, where all comes together."""
+        refuse_text("guidance", wish.guidance)
+        with self._database.reading() as db:
+            return lineage(db, db.decisions.resolve(wish.decision).plan_id)[0].plan_id
+
+    def _asked(self, run: Run, wish: AppendWish) -> _Asked:
+        refuse_ended(run.plan)
+        refuse_without_checkpoints(run.plan)
+        with self._database.reading() as db:
+            decision = db.decisions.resolve(wish.decision)
+            decider = db.plans.get(decision.plan_id)
+        refuse_ended(decider)
+        if decision.superseded:
+            raise DecisionSuperseded(decision_id=decision.decision_id, plan_id=decider.plan_id)
+        if run.plan.definition.session:
+            raise NothingToAppend(
+                decision_id=decision.decision_id,
+                reason="its plan is a session, whose steps are those of a program",
+                hint=f"`--mode revert` hands the guidance to the program; {run.plan.way_on}",
+            )
+        outputs = _beyond(decider.progress.outputs, run.outputs)  # none, unless a child decided
+        if wish.read is not None:
+            child = wish.read(run.plan.definition, {**run.outputs, **outputs})
+        else:
+            child = _once_more(decider, decision)
+            variables = _beyond(decider.definition.variables, run.plan.definition.variables)
+            child = replace(child, variables={**variables, **child.variables})
+        child = replace(child, outputs={**outputs, **child.outputs})
+        return _Asked(decision=decision, guidance=wish.guidance, child=child)
+
+    def _under_way(self, run: Run, asked: _Asked) -> _Adding | None:
+        """The same append, recorded before and not come to its end."""
+        plan = run.plan
+        if plan.is_executed:
+            return None
+        with self._database.reading() as db:
+            corrections = db.corrections.list(plan.plan_id)
+        wanted = (asked.decision.decision_id, asked.guidance, asked.child)
+        for index, step in enumerate(plan.definition.steps):
+            if not corrections or step.appended != corrections[-1].correction_id:
+                continue
+            latest = corrections[-1]
+            ended = index < plan.progress.step_index and plan.state is not State.PROCESSING
+            if not ended and (latest.decision_id, latest.guidance, child_of(step)) == wanted:
+                return _Adding(correction=latest, step=step, child=asked.child, index=index)
+        return None
+
+    def _check_going_on(self, run: Run) -> None:
+        refuse_conflicts(run.plan)
+        self._resumes.refuse_where_impossible(run)
+        self._executor.check(run, run.plan.definition, run.settings)
+
+    # --- what is to be done --------------------------------------------------------------------------------
+
+    def _planned(self, run: Run, asked: _Asked) -> _Adding:
+        """What is to be recorded, where nothing stands against it; every refusal is here or above."""
+        plan, decision = run.plan, asked.decision
+        if plan.phase is Phase.EXECUTE:
+            refuse_conflicts(plan)
+        self._resumes.refuse_where_impossible(run)
+        with self._database.reading() as db:
+            index = _place(db, plan, decision)
+            _refuse_children_under_way(db, plan, index)
+        correction_id = CorrectionId(self._ids.new())
+        step = appended_step(plan.definition, correction_id, decision.step_name, asked.child)
+        self._executor.check(run, with_step(plan.definition, index, step), run.settings)
+        self._sandboxes.refuse_unforked(run.sandboxes)
+        run.told += _idle(asked.child)
+        correction = Correction(
+            correction_id=correction_id,
+            plan_id=plan.plan_id,
+            mode=CorrectionMode.APPEND,
+            decision_id=decision.decision_id,
+            intervention_id=DecisionId(self._ids.new()),
+            guidance=asked.guidance,
+            chosen=None,
+            redefines=True,
+            attempt=plan.attempt + 1,
+            superseded_decisions=(),
+            cancelled_child_plans=(),
+            restored_checkpoint=None,
+            created_at=self._clock.now(),
+        )
+        return _Adding(correction=correction, step=step, child=asked.child, index=index)
+
+    def _record(self, run: Run, decision: Decision, adding: _Adding) -> _Adding:
+        """Keep what is there, then record it with the guidance, the step and the next attempt: bytes first.
+
+        A line of history of its own begins, so that a return to what lies before takes the step back too. All
+        that was live stays so.
+        """
+        plan_id, now = run.plan.plan_id, self._clock.now()
+        definition = with_step(run.plan.definition, adding.index, adding.step)
+        with self._store.hold():  # until rows name what was captured
+            checkpoints = self._checkpoints.present(run)
+            correction = replace(adding.correction, restored_checkpoint=checkpoints[0].checkpoint_id)
+            place: JsonObject = {"checkpoint_id": correction.restored_checkpoint, "step_index": adding.index}
+            data = {**told_of(correction), **place, "child": adding.child.name}
+            entry = Entry(type=EventType.CORRECTION, data=data, at=now)
+            with act("append.record"), self._database.writing_as(run.claim) as db:
+                plan = replace(
+                    run.plan.moved_to(Phase.EXECUTE, State.QUEUED, now), failure=None, definition=definition
+                )
+                events = self._recorder.write(db, plan, [*run.pending, entry])
+                plan = replace(plan, line=_begin_line(db, plan, events[-1].seq))
+                db.plans.redefine(plan)
+                db.steps.replace(plan_id, 0, steps_at(definition, db.steps.list(plan_id), adding.index))
+                guidance = addition(correction, decision, plan.line, adding.index, adding.step)
+                plan, group, told = self._records.write(db, run, plan, correction, guidance, checkpoints)
+                db.plans.save(plan)
+        run.stands_at(plan, group)
+        self._recorder.show(run, [*events, *told])
+        return replace(adding, correction=correction)
+
+    def _answer(self, run: Run, adding: _Adding, execution: Execution | None, *, dry_run: bool) -> Corrected:
+        with self._database.reading() as db:
+            children = db.children.list(run.plan.plan_id)
+        live = [c for c in children if c.plan.state is not State.CANCELLED]
+        spawned = [c.plan_id for c in live if c.spawn.step_index == adding.index]
+        return Corrected(
+            plan_id=run.plan.plan_id,
+            dry_run=dry_run,
+            correction=correction_view(adding.correction, dry_run=dry_run),
+            changes_reverted=(),
+            impact=all_impact(()),
+            superseded=(),
+            pre_rollback_checkpoint=None,
+            appended=Appended(
+                step=adding.step.name,
+                step_index=adding.index,
+                child_plan=adding.child.name,
+                child_plan_id=spawned[-1] if spawned else None,
+                steps=tuple(each.name for each in adding.child.steps),
+            ),
+            execution=execution,
+            messages=tuple(run.told),
+        )
+
+
+def _beyond(there: Mapping[str, T], here: Mapping[str, T]) -> dict[str, T]:
+    """What is known there and not here, or is something else here."""
+    return {name: value for name, value in there.items() if name not in here or here[name] != value}
+
+
+def _once_more(decider: Plan, decision: Decision) -> ChildPlan:
+    """The step that recorded the decision, as a child plan; of what was appended before, that."""
+    step = next((s for s in decider.definition.steps if s.name == decision.step_name), None)
+    if step is None:
+        raise NothingToAppend(
+            decision_id=decision.decision_id,
+            reason=f"the step {decision.step_name!r} that recorded it is not in the plan any more",
+        )
+    return child_of(step) or again(step)
+
+
+def _place(db: Transaction, plan: Plan, decision: Decision) -> int:
+    """Where a step is added: behind all that is complete. What was decided since is discarded when a plan goes on."""
+    start = None if plan.is_executed else db.checkpoints.newest_between_steps(plan.plan_id)
+    if start is None:
+        return len(plan.definition.steps)
+    if decision in decisions_left_behind(db, plan.plan_id, start):
+        raise PlanNotReady(
+            plan_id=plan.plan_id,
+            phase=plan.phase,
+            state=plan.state,
+            reason=f"the step {decision.step_name!r} that decided did not come to its end, and runs again",
+            hint=f"{plan.way_on} first, or take the decision back with --mode revert",
+        )
+    return start.step_index
+
+
+def _refuse_children_under_way(db: Transaction, plan: Plan, index: int) -> None:
+    """Refuse to put a step before one that has child plans already: they belong to its place."""
+    under_way = [c for c in db.children.list(plan.plan_id) if c.spawn.step_index >= index]
+    names = ", ".join(c.name for c in under_way if c.plan.state is not State.CANCELLED)
+    if names:
+        raise PlanNotReady(
+            plan_id=plan.plan_id,
+            phase=plan.phase,
+            state=plan.state,
+            reason=f"nothing can be appended while child plans are under way: {names}",
+            hint=f"{plan.way_on} first, or go back to before they were spawned with `mulligan plan rollback`",
+        )
+
+
+def _idle(child: ChildPlan) -> list[str]:
+    """What to say of work that can change nothing."""
+    if any(not isinstance(step.action, Choice) for step in child.steps):
+        return []
+    return [
+        "the step that is run once more only decides, and changes nothing: --plan FILE gives it work to do"
+    ]
+
+
+def _begin_line(db: Transaction, plan: Plan, seq: int) -> int:
+    number = max(line.line for line in db.history.lines(plan.plan_id)) + 1
+    db.history.start(plan.plan_id, Line(line=number, parent_line=plan.line, fork_seq=seq))
+    return number

@@ -1,0 +1,50 @@
+"""New plans as rows: of a plan file, and of a step that has child plans."""
+
+from datetime import datetime
+
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry
+from mulligan.domain.checkpoints.checkpoint import PlanState
+from mulligan.domain.history.lines import FIRST_LINE, Line
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, State
+from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.text.ids import PlanId
+from mulligan.ports import Transaction
+
+
+def new_plan(
+    plan_id: PlanId, definition: PlanDefinition, parent: PlanId | None, start: PlanState, at: datetime
+) -> Plan:
+    """A plan of which nothing has run."""
+    return Plan(
+        plan_id=plan_id,
+        parent_plan_id=parent,
+        definition=definition,
+        phase=Phase.STRATEGIZE,
+        state=State.COMPLETE,
+        attempt=1,
+        progress=start,
+        line=FIRST_LINE,
+        current_group_id=None,
+        last_checkpoint_id=None,
+        failure=None,
+        conflicts=(),
+        messages=(),
+        fence=0,
+        created_at=at,
+        updated_at=at,
+    )
+
+
+def add_plan(db: Transaction, recorder: Recorder, plan: Plan) -> None:
+    """Write its rows."""
+    steps = [
+        StepRecord(index=index, name=step.name, status=StepStatus.PENDING, duration_ms=None)
+        for index, step in enumerate(plan.definition.steps)
+    ]
+    created = Entry(type=EventType.PLAN_CREATED, data={"name": plan.name}, at=plan.created_at)
+    db.plans.add(plan)
+    db.steps.add(plan.plan_id, steps)
+    db.history.start(plan.plan_id, Line(line=FIRST_LINE, parent_line=None, fork_seq=0))
+    recorder.write(db, plan, [created])

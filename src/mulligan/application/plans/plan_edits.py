@@ -1,0 +1,94 @@
+"""Gives a plan that stopped a mended plan file: what is completed stays, what comes next is replaced."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from mulligan.application.plans.settings_source import SettingsSource
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry, Run
+from mulligan.boundaries import act
+from mulligan.domain.history.correction import with_appended
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Plan, PlanDefinition
+from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.errors import PlanFileDiffers
+from mulligan.ports import Clock, Database
+
+
+class PlanMending:
+    """Replaces the steps of a plan from the one that it will go on with."""
+
+    def __init__(
+        self, *, database: Database, settings: SettingsSource, recorder: Recorder, clock: Clock
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._settings = settings
+        self._recorder = recorder
+        self._clock = clock
+
+    def adopt(self, run: Run, mended: PlanDefinition) -> None:
+        """Take over a plan file whose completed steps are the recorded ones; refuse any other."""
+        with self._database.reading() as db:
+            start = db.checkpoints.newest_between_steps(run.plan.plan_id)
+        completed = start.step_index if start else run.plan.progress.step_index
+        mended = mended_plan(run.plan, mended, completed)
+        now = self._clock.now()
+        plan = replace(run.plan, definition=mended, updated_at=now)
+        entry = Entry(type=EventType.PLAN_MENDED, data={"from_step": completed}, at=now)
+        with act("plan.mend"), self._database.writing_as(run.claim) as db:
+            db.plans.redefine(plan)
+            db.steps.replace(plan.plan_id, 0, steps_at(mended, db.steps.list(plan.plan_id), completed))
+            events = self._recorder.write(db, plan, [*run.pending, entry])
+        run.plan, run.pending = plan, []
+        run.settings = self._settings.for_plan(mended.config)
+        self._recorder.show(run, events)
+
+
+def steps_at(definition: PlanDefinition, recorded: Sequence[StepRecord], completed: int) -> list[StepRecord]:
+    """The steps of a definition when so many are complete; what is on record of those stays."""
+    took = {(s.index, s.name): s.duration_ms for s in recorded if s.status is StepStatus.DONE}
+    return [
+        StepRecord(
+            index=index, name=step.name, status=StepStatus.DONE, duration_ms=took.get((index, step.name))
+        )
+        if index < completed
+        else StepRecord(index=index, name=step.name, status=StepStatus.PENDING, duration_ms=None)
+        for index, step in enumerate(definition.steps)
+    ]
+
+
+def mended_plan(plan: Plan, file: PlanDefinition, completed: int) -> PlanDefinition:
+    """What a plan becomes by a mended plan file: its steps, and those that corrections had added.
+
+    Refused where the file is not this plan's, or tells other steps than those that are completed.
+    """
+    plan_id, recorded = plan.plan_id, plan.definition
+    mended = with_appended(file, recorded)
+    if len({step.name for step in mended.steps}) < len(mended.steps):
+        raise PlanFileDiffers(
+            plan_id=plan_id,
+            reason="a step is called as one that a correction appended",
+            hint="give that step another name in the file",
+        )
+    if mended.name != recorded.name:
+        raise PlanFileDiffers(
+            plan_id=plan_id,
+            reason=f"the plan is called {recorded.name!r}, not {mended.name!r}",
+            hint=f"put `name: {recorded.name}` back in the file, or run it as a plan of its own with "
+            "`mulligan plan execute FILE`",
+        )
+    if mended.resources != recorded.resources:
+        raise PlanFileDiffers(
+            plan_id=plan_id,
+            reason="its resources are not those the plan works on",
+            hint="put its `resources:` back in the file, or run it as a plan of its own with "
+            "`mulligan plan execute FILE`",
+        )
+    for index, step in enumerate(recorded.steps[:completed]):
+        if index >= len(mended.steps) or mended.steps[index] != step:
+            raise PlanFileDiffers(
+                plan_id=plan_id, reason=f"step {index} ({step.name!r}) is completed and is not the same there"
+            )
+    return mended

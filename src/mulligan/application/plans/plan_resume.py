@@ -1,0 +1,148 @@
+"""Brings a plan that stopped back to its last good restore point before it runs on."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.checkpoints.checkpoint_service import reason_for
+from mulligan.application.plans.guards import refuse_conflicts, refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.rollback.return_service import Return, ReturnService
+from mulligan.application.runs.run import Run
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.plan import ResumedFrom, State
+from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.plans.tool import CallStatus
+from mulligan.domain.text.ids import GroupId, PlanId
+from mulligan.domain.text.plural import counted
+from mulligan.errors import PlanAlreadyComplete, RollbackDisabled
+from mulligan.ports import Database, Observer
+
+
+class ResumePreview(Struct, frozen=True, kw_only=True):
+    """Where a plan would go on, and what the user should know before."""
+
+    resumed_from: ResumedFrom | None
+    messages: tuple[str, ...]
+
+
+class PlanResumeService:
+    """Discards what an interrupted step left behind."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        claims: PlanClaims,
+        manager: CheckpointManager,
+        returns: ReturnService,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._claims = claims
+        self._manager = manager
+        self._returns = returns
+
+    def refuse_where_impossible(self, run: Run) -> None:
+        """Refuse, before anything is changed, to go on with a plan that was begun and has no way to."""
+        if run.sandboxes:
+            refuse_without_checkpoints(run.plan)
+            self._manager.require(run.sandboxes)
+
+    def preview(self, plan_id: PlanId, observer: Observer) -> ResumePreview:
+        """What a resume would do; changes nothing. What was cut off would be finished first."""
+        with self._claims.look(plan_id, observer) as run:
+            refuse_ended(run.plan)
+            if run.plan.is_executed:
+                raise PlanAlreadyComplete(plan_id=plan_id)
+            refuse_conflicts(run.plan)
+            self.refuse_where_impossible(run)
+            return self.preview_of(run)
+
+    def preview_of(self, run: Run) -> ResumePreview:
+        """The same for a plan that is looked at."""
+        plan_id = run.plan.plan_id
+        with self._database.reading() as db:
+            intents = db.intents.list(plan_id)
+            returns = [str(i.data["target"]) for i in intents if "target" in i.data]
+            target = (
+                db.checkpoints.get(GroupId(returns[-1]))
+                if returns
+                else db.checkpoints.newest_between_steps(plan_id)
+            )
+            steps = db.steps.list(plan_id)
+        if target is None or not run.sandboxes:
+            return ResumePreview(resumed_from=None, messages=("it would start with its first step",))
+        paths = sum(len(changes) for changes in self._manager.compare(run, target).values())
+        told = [f"it would go on from {target.first_checkpoint_id} at {_step_at(run, target)}"]
+        told += ["a return that was cut off would be finished first"] if returns else []
+        told += self._returns.undoing(run, target).announced
+        if paths:
+            told.append(f"what differs there now, {counted(paths, 'path')}, would be kept and discarded")
+        return ResumePreview(
+            resumed_from=ResumedFrom(
+                checkpoint_id=target.first_checkpoint_id, step_index=target.step_index, discarded=None
+            ),
+            messages=(*told, *_running_again(steps, target)),
+        )
+
+    def restore(self, run: Run) -> ResumedFrom:
+        """Stand exactly at the newest live group between two steps; what is there instead is kept first."""
+        with self._database.reading() as db:
+            target = db.checkpoints.newest_between_steps(run.plan.plan_id)
+            steps = db.steps.list(run.plan.plan_id)
+            calls = db.tool_calls.list(run.plan.plan_id)
+        if target is None:
+            raise RollbackDisabled(plan_id=run.plan.plan_id)
+        run.told += _running_again(steps, target)
+        # A step is no longer recorded as running where it was asked to stop, or its plan file mended.
+        running = any(step.status is StepStatus.RUNNING for step in steps) or any(
+            c.status is CallStatus.INTERRUPTED and not c.superseded and c.seq > target.seq for c in calls
+        )
+        ahead = run.plan.current_group_id != target.group_id or self._returns.undoing(run, target).is_needed
+        if not (running or ahead or self._differs(run, target)):
+            run.stands_at(run.plan, target)
+            return ResumedFrom(
+                checkpoint_id=target.first_checkpoint_id, step_index=target.step_index, discarded=None
+            )
+        return self._go_back(run, target)
+
+    def _differs(self, run: Run, target: CheckpointGroup) -> bool:
+        return any(self._manager.compare(run, target).values())
+
+    def _go_back(self, run: Run, target: CheckpointGroup) -> ResumedFrom:
+        wanted = Return(
+            kind=IntentKind.ROLLBACK,
+            target=target,
+            spare=None,
+            ends_children=False,
+            state=State.QUEUED,
+            failure=None,
+            log={"reason": "what was in no checkpoint between two steps was discarded"},
+            correction=None,
+            definition=None,
+            spared_children=(),
+        )
+        reason = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "resume"}, between_steps=False)
+        before = self._returns.go(run, wanted, reason).before
+        return ResumedFrom(
+            checkpoint_id=target.first_checkpoint_id,
+            step_index=target.step_index,
+            discarded=before.first_checkpoint_id if before else None,
+        )
+
+
+def _step_at(run: Run, target: CheckpointGroup) -> str:
+    steps = run.plan.definition.steps
+    index = target.step_index
+    if run.plan.definition.session:
+        return f"what its program does after {target.state.steps[-1]!r}" if index else "its first step"
+    return f"step {index} ({steps[index].name})" if index < len(steps) else "its end"
+
+
+def _running_again(steps: Sequence[StepRecord], target: CheckpointGroup) -> list[str]:
+    """The steps that were done and lie behind the checkpoint: without one between them they run again."""
+    again = [s.name for s in steps if s.index >= target.step_index and s.status is StepStatus.DONE]
+    return [f"steps that run again, because no checkpoint follows them: {', '.join(again)}"] if again else []

@@ -1,0 +1,193 @@
+"""Compares two checkpoints or groups: which files and folders differ, and how, as a patch."""
+
+from collections.abc import Sequence
+
+from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.history.correction import Correction, CorrectionMode
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.trees.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
+from mulligan.domain.trees.line_diff import LARGEST_TEXT
+from mulligan.errors import CheckpointForeign, CheckpointNotFound, CheckpointsUnlike, CorrectionNotFound
+from mulligan.ports import Database, FoundCheckpoint, StoredTrees, Transaction
+
+FIRST, LATEST = "first", "latest"
+_NAMED_IN_A_MESSAGE = 5
+
+
+class DiffService:
+    """Compares what is stored; the sandboxes and a running plan have no part in it."""
+
+    def __init__(self, *, database: Database, trees: StoredTrees) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._trees = trees
+
+    def between(self, old: str, new: str, *, binary: bool) -> Diff:
+        """Compare any two: ids of any plan, words and labels of the newest plan, labels that are unique."""
+        with self._trees.hold():  # what is found stays until it is read
+            with self._database.reading() as db:
+                sides = _find_anywhere(db, old), _find_anywhere(db, new)
+            return self._compare((old, new), sides, binary=binary)
+
+    def of_plan(self, plan_id: PlanId, old: str | None, new: str | None, *, binary: bool) -> Diff:
+        """Compare two of one plan; unless told its first live group and its newest."""
+        words = old or FIRST, new or LATEST
+        with self._trees.hold():
+            with self._database.reading() as db:
+                sides = _find_in_plan(db, words[0], plan_id), _find_in_plan(db, words[1], plan_id)
+            return self._compare(words, sides, binary=binary)
+
+    def of_correction(self, word: str, plan_id: PlanId | None, *, binary: bool) -> Diff:
+        """Compare the attempt that a correction ended with the one that it began, each as it was last.
+
+        Of work that was appended, what was there before it with what was there after it.
+        """
+        with self._trees.hold():
+            with self._database.reading() as db:
+                correction = db.corrections.resolve(word)
+                if plan_id not in (None, correction.plan_id):
+                    raise CorrectionNotFound(
+                        wanted=word, hint=f"it is one of plan {correction.plan_id}: leave PLAN_ID out"
+                    )
+                plan, attempt = db.plans.get(correction.plan_id), correction.attempt
+                if correction.mode is CorrectionMode.APPEND:
+                    sides = _around_appended(db, plan, correction)
+                else:
+                    sides = _end_of(db, plan, attempt - 1), _end_of(db, plan, attempt)
+            words = f"attempt {attempt - 1}", f"attempt {attempt}"
+            return self._compare(words, sides, binary=binary)
+
+    def _compare(
+        self, words: tuple[str, str], sides: tuple[FoundCheckpoint, FoundCheckpoint], *, binary: bool
+    ) -> Diff:
+        pairs, messages = _pairs(words, sides)
+        diffs: list[TreeDiff] = []
+        for old, new in pairs:
+            differences = self._trees.difference(old.snapshot.roots[0], new.snapshot.roots[0])
+            prefix = f"{old.resource}/" if len(pairs) > 1 else ""
+            options = DiffOptions(
+                resource=old.resource, prefix=prefix, binary=binary, largest_text=LARGEST_TEXT
+            )
+            diffs.append(diff_trees(differences, self._trees.read, options))
+        files = tuple(file for diff in diffs for file in diff.files)
+        folders = tuple(folder for diff in diffs for folder in diff.folders)
+        left_out = sum(diff.pairs_left_out for diff in diffs)
+        if left_out:
+            messages.append(
+                f"{left_out} pairs of added and deleted files were not compared for likeness: too many; "
+                "of those, files that were renamed and changed are shown as added and deleted"
+            )
+        return Diff(
+            old=_side(sides[0]),
+            new=_side(sides[1]),
+            files=files,
+            folders=folders,
+            patch=b"".join(diff.patch for diff in diffs),
+            messages=(*messages, *_beyond_patch(files, folders)),
+        )
+
+
+def _find_anywhere(db: Transaction, word: str) -> FoundCheckpoint:
+    newest = db.plans.resolve("latest").plan_id
+    if word in (FIRST, LATEST):
+        return _find_in_plan(db, word, newest)
+    try:
+        return db.checkpoints.resolve(word, newest)
+    except CheckpointNotFound:
+        return db.checkpoints.resolve(word, None)
+
+
+def _find_in_plan(db: Transaction, word: str, plan_id: PlanId) -> FoundCheckpoint:
+    found = db.checkpoints.resolve(word, plan_id)
+    if found.group.plan_id != plan_id:
+        raise CheckpointForeign(
+            checkpoint_id=word,
+            owner=found.group.plan_id,
+            plan_id=plan_id,
+            hint="`mulligan checkpoint diff A B` compares checkpoints of different plans",
+        )
+    return found
+
+
+def _end_of(db: Transaction, plan: Plan, attempt: int) -> FoundCheckpoint:
+    """Where an attempt was last, or where it is now."""
+    current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
+    if current is None or current.attempt != attempt:
+        current = db.checkpoints.last_of_attempt(plan.plan_id, attempt)
+    if current is None:
+        raise _pruned(f"the last of attempt {attempt}")
+    return FoundCheckpoint(group=current, checkpoint=None)
+
+
+def _pruned(wanted: str) -> CheckpointNotFound:
+    hint = "it was pruned: name two checkpoints that are left with --from and --to"
+    return CheckpointNotFound(wanted=wanted, hint=hint)
+
+
+def _around_appended(
+    db: Transaction, plan: Plan, correction: Correction
+) -> tuple[FoundCheckpoint, FoundCheckpoint]:
+    """What appended work began with, and what it made of that; while it is not done, what is there now."""
+    groups = db.checkpoints.list(plan.plan_id, superseded=True)
+    start = next((g for g in groups if g.first_checkpoint_id == correction.restored_checkpoint), None)
+    if start is None:
+        raise _pruned("what the work was appended to")
+    since = [g for g in groups if g.attempt == correction.attempt and g.step_index > start.step_index]
+    done = sorted(since, key=lambda g: (g.superseded, g.seq))
+    old = FoundCheckpoint(group=start, checkpoint=None)
+    if done:
+        return old, FoundCheckpoint(group=done[0], checkpoint=None)
+    return old, _end_of(db, plan, correction.attempt)
+
+
+def _pairs(
+    words: tuple[str, str], sides: tuple[FoundCheckpoint, FoundCheckpoint]
+) -> tuple[list[tuple[Checkpoint, Checkpoint]], list[str]]:
+    """What is compared with what, resource by resource; and what is not.
+
+    A checkpoint against a group means the group's checkpoint of the same resource.
+    """
+    olds, news = (_by_resource(side) for side in sides)
+    common = [name for name in olds if name in news]
+    if not common:
+        raise CheckpointsUnlike(
+            old=words[0], new=words[1], old_resource=", ".join(olds), new_resource=", ".join(news)
+        )
+    messages: list[str] = []
+    if sides[0].checkpoint is None and sides[1].checkpoint is None:
+        for names, others, word in ((olds, news, words[0]), (news, olds, words[1])):
+            only = [name for name in names if name not in others]
+            if only:
+                messages.append(f"only {word} has {', '.join(only)}: not compared")
+    return [(olds[name], news[name]) for name in common], messages
+
+
+def _by_resource(side: FoundCheckpoint) -> dict[str, Checkpoint]:
+    chosen = side.group.checkpoints if side.checkpoint is None else (side.checkpoint,)
+    return {checkpoint.resource: checkpoint for checkpoint in chosen}
+
+
+def _side(found: FoundCheckpoint) -> DiffSide:
+    return DiffSide(
+        plan_id=found.group.plan_id,
+        group_id=found.group.group_id,
+        checkpoint_id=found.checkpoint.checkpoint_id if found.checkpoint else None,
+        checkpoint_type=found.group.reason.type,
+        label=found.group.reason.label,
+    )
+
+
+def _beyond_patch(files: Sequence[FileDiff], folders: Sequence[FolderDiff]) -> list[str]:
+    """Nothing is lost silently: name what a reader of the patch alone would not know."""
+    lost = [
+        f"{entry.path} ({', '.join(entry.not_in_patch)})"
+        for entry in (*files, *folders)
+        if entry.not_in_patch
+    ]
+    if not lost:
+        return []
+    more = f" and {len(lost) - _NAMED_IN_A_MESSAGE} more" if len(lost) > _NAMED_IN_A_MESSAGE else ""
+    named = ", ".join(lost[:_NAMED_IN_A_MESSAGE])
+    return [f"the patch does not carry all of: {named}{more} (--binary carries the contents of binary files)"]

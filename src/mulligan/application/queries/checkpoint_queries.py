@@ -1,0 +1,90 @@
+"""What every screen shows of checkpoints, read in one consistent view.
+
+The fields are named as in the JSON output.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from mulligan.application.queries.listing import Listing
+
+if TYPE_CHECKING:
+    from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+    from mulligan.domain.text.ids import CheckpointId, DecisionId, GroupId, PlanId
+    from mulligan.domain.text.json_value import JsonObject
+    from mulligan.ports import Database, FoundCheckpoint
+
+
+class CheckpointView(Struct, frozen=True, kw_only=True):
+    """One checkpoint as it is shown."""
+
+    checkpoint_id: CheckpointId
+    group_id: GroupId
+    seq: int
+    plan_id: PlanId
+    decision_id: DecisionId | None
+    resource: str
+    checkpoint_type: CheckpointType
+    label: str | None
+    step_index: int
+    state_hash: str
+    sandbox_ref: str
+    filesystem_path: str
+    size_bytes: int
+    modified: bool
+    created_at: datetime
+    parent_group_id: GroupId | None
+    superseded: bool
+    metadata: JsonObject
+
+
+class CheckpointQueries:
+    """Reads checkpoints for screens and scripts; never waits for a running plan."""
+
+    def __init__(self, *, database: Database) -> None:
+        """Read from this."""
+        self._database = database
+
+    def list(self, plan_id: PlanId, *, superseded: bool, limit: int | None) -> Listing[CheckpointView]:
+        """The plan's checkpoints, newest last; those of the newest groups where there are more than `limit`."""
+        with self._database.reading() as db:
+            groups = db.checkpoints.list(plan_id, superseded=superseded, limit=limit)
+            older = 0 if limit is None else db.checkpoints.count(plan_id, superseded=superseded) - len(groups)
+        return Listing((view for group in groups for view in views_of(group)), older=older)
+
+    def find(self, word: str) -> FoundCheckpoint:
+        """The checkpoint or group that a word means; `first` and `latest` are of the newest plan."""
+        with self._database.reading() as db:
+            plan_id = db.plans.resolve("latest").plan_id if word in ("first", "latest") else None
+            return db.checkpoints.resolve(word, plan_id)
+
+
+def views_of(group: CheckpointGroup) -> list[CheckpointView]:
+    """A group's checkpoints as they are shown."""
+    return [
+        CheckpointView(
+            checkpoint_id=checkpoint.checkpoint_id,
+            group_id=group.group_id,
+            seq=group.seq,
+            plan_id=group.plan_id,
+            decision_id=group.reason.decision_id,
+            resource=checkpoint.resource,
+            checkpoint_type=group.reason.type,
+            label=group.reason.label,
+            step_index=group.step_index,
+            state_hash=group.state_hash,
+            sandbox_ref=checkpoint.sandbox_ref,
+            filesystem_path=checkpoint.filesystem_path,
+            size_bytes=checkpoint.size_bytes,
+            modified=checkpoint.modified,
+            created_at=group.created_at,
+            parent_group_id=group.parent_group_id,
+            superseded=group.superseded,
+            metadata=group.reason.metadata,
+        )
+        for checkpoint in group.checkpoints
+    ]

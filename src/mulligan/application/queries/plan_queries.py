@@ -1,0 +1,307 @@
+"""What every screen shows: plans, their checkpoints and their logs, read in one consistent view.
+
+The fields are named as in the JSON output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from mulligan.domain.plans.plan import Phase, Plan, ResumedFrom, State
+from mulligan.domain.views.status_view import ExecutionCounts, PlanErrorView
+from mulligan.errors import SnapshotDamaged, SystemFailed
+
+if TYPE_CHECKING:
+    from mulligan.application.queries.listing import Listing
+    from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+    from mulligan.domain.history.correction import Correction, CorrectionMode
+    from mulligan.domain.plans.event import Event
+    from mulligan.domain.plans.step import StepRecord
+    from mulligan.domain.resources.resource import Sandbox, Strategy
+    from mulligan.domain.text.ids import CheckpointId, CorrectionId, DecisionId, PlanId
+    from mulligan.domain.text.json_value import JsonObject
+    from mulligan.domain.views.history_tree import TreeNode
+    from mulligan.domain.views.timeline import Timeline
+    from mulligan.ports import Database, PlanLocks, StoredTrees, Transaction
+
+
+class SandboxView(Struct, frozen=True, kw_only=True):
+    """Where a plan's working copy is."""
+
+    resource: str
+    strategy: Strategy
+    path: str
+    branch: str | None
+    git_dir: str | None
+
+
+class PlanTiming(Struct, frozen=True, kw_only=True):
+    """When a plan was made and last changed."""
+
+    created_at: datetime
+    updated_at: datetime
+
+
+class CorrectionView(Struct, frozen=True, kw_only=True):
+    """A correction of a plan, done or as it would be done."""
+
+    correction_id: CorrectionId | None  # None, as the next: a dry run
+    intervention_id: DecisionId | None  # the decision that records the guidance
+    mode: CorrectionMode
+    plan_id: PlanId  # the one that is in another attempt by it
+    decision_id: DecisionId  # the one that was corrected
+    guidance: str
+    chosen: str | None
+    attempt: int
+    superseded_decisions: tuple[DecisionId, ...]
+    cancelled_child_plans: tuple[PlanId, ...]
+    restored_checkpoint: (
+        CheckpointId | None
+    )  # where the attempt began; None: to be taken, by what is appended
+
+
+class PlanStatus(Struct, frozen=True, kw_only=True):
+    """Where a plan stands."""
+
+    plan_id: PlanId
+    name: str
+    phase: Phase
+    state: State
+    attempt: int
+    parent_plan_id: PlanId | None
+    steps: tuple[StepRecord, ...]
+    last_checkpoint_id: CheckpointId | None
+    sandboxes: tuple[SandboxView, ...]
+    resumed_from: ResumedFrom | None
+    corrections: tuple[CorrectionView, ...]  # one for each attempt but the first
+    execution: ExecutionCounts
+    conflicts: tuple[JsonObject, ...]
+    error: PlanErrorView | None
+    timing: PlanTiming
+    messages: tuple[str, ...]
+
+
+class PlanLine(Struct, frozen=True, kw_only=True):
+    """A plan in a list."""
+
+    plan_id: PlanId
+    parent_plan_id: PlanId | None
+    name: str
+    phase: Phase
+    state: State
+    steps_done: int
+    steps_total: int
+    updated_at: datetime
+
+
+class Queries:
+    """Reads for screens and scripts; never waits for a running plan."""
+
+    def __init__(self, *, database: Database, locks: PlanLocks, trees: StoredTrees) -> None:
+        """Read from these."""
+        self._database = database
+        self._locks = locks
+        self._trees = trees
+
+    def plan_id(self, word: str) -> PlanId:
+        """The plan that a user's word means."""
+        with self._database.reading() as db:
+            return db.plans.resolve(word).plan_id
+
+    def status(self, plan_id: PlanId, resumed_from: ResumedFrom | None) -> PlanStatus:
+        """Where a plan stands."""
+        with self._database.reading() as db:
+            return self.status_in(db, plan_id, resumed_from)
+
+    def status_in(self, db: Transaction, plan_id: PlanId, resumed_from: ResumedFrom | None) -> PlanStatus:
+        """The same in the view of someone who reads more."""
+        plan = db.plans.get(plan_id)
+        steps = tuple(db.steps.list(plan_id))
+        sandboxes = db.sandboxes.list(plan_id)
+        applied = db.real_changes.list(plan_id) if plan.state is State.APPLIED else ()
+        cut_off = plan.state is State.APPLIED and bool(db.intents.list(plan_id))
+        calls = db.tool_calls.count_done(plan_id)
+        decisions = db.decisions.count_live(plan_id)
+        checkpoints = db.checkpoints.count(plan_id, superseded=False)
+        children = db.plans.count_children(plan_id)
+        corrections = db.corrections.list(plan_id) if plan.attempt > 1 else ()
+        current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
+        bases = sandboxes or [change.real for change in applied]  # the sandboxes of an applied plan are gone
+        files_modified, hurt = self._files_modified(bases, current)
+        return PlanStatus(
+            plan_id=plan.plan_id,
+            name=plan.name,
+            phase=plan.phase,
+            state=plan.state,
+            attempt=plan.attempt,
+            parent_plan_id=plan.parent_plan_id,
+            steps=steps,
+            last_checkpoint_id=plan.last_checkpoint_id,
+            sandboxes=tuple(_sandbox_view(s) for s in sandboxes),
+            resumed_from=resumed_from,
+            corrections=tuple(correction_view(c, dry_run=False) for c in corrections),
+            execution=ExecutionCounts(
+                tool_calls=calls,
+                files_modified=files_modified,
+                child_plans=children,
+                decisions=decisions,
+                checkpoints=checkpoints,
+            ),
+            conflicts=tuple(conflict.to_json() for conflict in plan.conflicts),
+            error=self._error(plan, cut_off=cut_off),
+            timing=PlanTiming(created_at=plan.created_at, updated_at=plan.updated_at),
+            messages=(*plan.messages, *hurt),
+        )
+
+    def plans(self, state: State | None, limit: int | None) -> Listing[PlanLine]:
+        """The plans, oldest first; of more than `limit` the newest."""
+        from mulligan.application.queries.listing import Listing
+
+        with self._database.reading() as db:
+            found = db.plans.list(state, limit=limit)
+            older = 0 if limit is None else db.plans.count(state) - len(found)
+        lines = [
+            PlanLine(
+                plan_id=plan.plan_id,
+                parent_plan_id=plan.parent_plan_id,
+                name=plan.name,
+                phase=plan.phase,
+                state=plan.state,
+                steps_done=plan.progress.step_index,
+                steps_total=max(len(plan.definition.steps), plan.progress.step_index),
+                updated_at=plan.updated_at,
+            )
+            for plan in found
+        ]
+        return Listing(lines, older=older)
+
+    def log(self, plan_id: PlanId, limit: int | None, after: int) -> Listing[Event]:
+        """What happened to a plan after that sequence number, in order; of more than `limit` entries the newest."""
+        from mulligan.application.queries.listing import Listing
+
+        with self._database.reading() as db:
+            found = db.events.list(plan_id, limit=limit, after=after)
+            older = 0 if limit is None else db.events.count(plan_id, after=after) - len(found)
+        return Listing(found, older=older)
+
+    def timeline(self, plan_id: PlanId, limit: int | None) -> Timeline:
+        """The log of a plan with what was left behind beside it, and those of its child plans where they began."""
+        with self._database.reading() as db:
+            return _timeline(db, db.plans.get(plan_id), limit)
+
+    def tree(self, plan_id: PlanId, *, superseded: bool) -> TreeNode:
+        """A plan's decisions and checkpoints as a tree; with or without what was left behind."""
+        with self._database.reading() as db:
+            return _tree(db, db.plans.get(plan_id), superseded=superseded)
+
+    def _files_modified(
+        self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None
+    ) -> tuple[int, tuple[str, ...]]:
+        """How many paths the newest group differs in from what the sandboxes were made of, and what hindered.
+
+        A damaged store does not keep anyone from seeing where the plan stands.
+        """
+        count, hurt = 0, list[str]()
+        if current is None:
+            return count, ()
+        for sandbox in sandboxes:
+            snapshot = current.checkpoint_of(sandbox.resource).snapshot
+            try:
+                differences = self._trees.difference(sandbox.base.roots[0], snapshot.roots[0])
+                count += sum(difference.of_files for difference in differences)
+            except (SnapshotDamaged, SystemFailed) as exc:
+                hurt.append(
+                    f"changed files of {sandbox.resource} are not counted: {exc.text}; {exc.next_step}"
+                )
+        return count, tuple(hurt)
+
+    def _error(self, plan: Plan, *, cut_off: bool) -> PlanErrorView | None:
+        resume = plan.way_on
+        if plan.conflicts and plan.phase is Phase.EXECUTE:
+            resume = f"mend the conflicts in the sandbox, then `mulligan plan resolve {plan.plan_id}`"
+        if plan.phase is Phase.APPLY:
+            again = "unapply" if cut_off else "apply"
+            resume = (
+                f"`mulligan plan resume {plan.plan_id}` puts the real resources back as they were before; "
+                f"`mulligan plan {again} {plan.plan_id}` does that, and then all of it anew"
+            )
+        if (plan.state is State.PROCESSING or cut_off) and self._locks.holder(plan.plan_id) is None:
+            return PlanErrorView(
+                message="the process that worked on this plan is gone",
+                step=None,
+                tool=None,
+                checkpoint=plan.last_checkpoint_id,
+                recoverable=True,
+                hint=resume,
+            )
+        if plan.failure is None:
+            return None
+        return PlanErrorView(
+            message=plan.failure.message,
+            step=plan.failure.step,
+            tool=plan.failure.tool,
+            checkpoint=plan.failure.checkpoint,
+            recoverable=plan.definition.rollback_policy.enabled,
+            hint=f"{resume}{self._mended(plan)}",
+        )
+
+    def _mended(self, plan: Plan) -> str:
+        """How a plan file that made a step fail is replaced."""
+        of_file = plan.state is State.ERRORED and not plan.definition.session
+        return " (with a mended plan file: `--plan FILE`)" if of_file else ""
+
+
+def _timeline(db: Transaction, plan: Plan, limit: int | None) -> Timeline:
+    from mulligan.domain.views.timeline import timeline
+
+    plan_id = plan.plan_id
+    children = {str(c.plan_id): _timeline(db, c.plan, limit) for c in db.children.list(plan_id)}
+    lines, groups = db.history.lines(plan_id), db.checkpoints.summaries(plan_id)
+    return timeline(plan, lines, db.events.list(plan_id), groups, children, limit)
+
+
+def _tree(db: Transaction, plan: Plan, *, superseded: bool) -> TreeNode:
+    """The tree of a plan, with those of its children where they were spawned."""
+    from mulligan.domain.views.history_tree import history_tree
+
+    plan_id = plan.plan_id
+    decisions = [d for d in db.decisions.list(plan_id) if superseded or not d.superseded]
+    children = [
+        (child, _tree(db, child.plan, superseded=superseded))
+        for child in db.children.list(plan_id)
+        if superseded or child.plan.state is not State.CANCELLED or plan.state is State.CANCELLED
+    ]
+    groups = db.checkpoints.list(plan_id, superseded=superseded)
+    lines, corrections = db.history.lines(plan_id), db.corrections.list(plan_id)
+    return history_tree(plan, lines, decisions, groups, corrections, children)
+
+
+def correction_view(correction: Correction, *, dry_run: bool) -> CorrectionView:
+    """A correction as answers tell it; what was not done has no ids."""
+    return CorrectionView(
+        correction_id=None if dry_run else correction.correction_id,
+        intervention_id=None if dry_run else correction.intervention_id,
+        mode=correction.mode,
+        plan_id=correction.plan_id,
+        decision_id=correction.decision_id,
+        guidance=correction.guidance,
+        chosen=correction.chosen,
+        attempt=correction.attempt,
+        superseded_decisions=correction.superseded_decisions,
+        cancelled_child_plans=correction.cancelled_child_plans,
+        restored_checkpoint=correction.restored_checkpoint,
+    )
+
+
+def _sandbox_view(sandbox: Sandbox) -> SandboxView:
+    return SandboxView(
+        resource=sandbox.resource,
+        strategy=sandbox.strategy,
+        path=sandbox.path,
+        branch=sandbox.branch,
+        git_dir=sandbox.git_dir,
+    )

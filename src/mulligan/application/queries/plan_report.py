@@ -1,0 +1,139 @@
+"""Gathers what a report of a plan tells, in one consistent view, and cuts it to what a page can show."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.application.queries.plan_queries import Queries
+from mulligan.application.queries.report_changes import PageRoom, ReportChanges
+from mulligan.domain.checkpoints.checkpoint import CheckpointType, GroupOutline
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.plans.tool import ToolCall
+from mulligan.domain.text.ids import GroupId, PlanId
+from mulligan.domain.text.inert_text import without_escapes
+from mulligan.domain.text.json_value import Json
+from mulligan.domain.views.excerpt import Excerpt, excerpt
+from mulligan.domain.views.report import Changes, PlanReport, Report
+from mulligan.domain.views.story import Records, ShownCall, story
+from mulligan.ports import Clock, Database, StoredTrees, Transaction
+
+_PLANS = 100  # child plans of child plans are shown to any depth, but not more in all
+_EVENTS = 2_000  # of one plan, the newest
+_GROUPS = 1_000
+_LINES = 20_000  # of all patches, and as many of all that tools printed
+_OUTPUT = (40, 160)  # first and last lines: what went wrong stands at the end
+_ARGUMENT = (30, 10)
+_NO_TARGETS = (CheckpointType.PRE_APPLY, CheckpointType.ON_ERROR)
+
+
+class _Found(Struct, frozen=True, kw_only=True):
+    """A plan that is to be told of, and the name of its parent."""
+
+    plan: Plan
+    parent_name: str | None
+
+
+class ReportService:
+    """Tells the whole story of a plan; sandboxes and a running plan have no part in it."""
+
+    def __init__(self, *, database: Database, trees: StoredTrees, queries: Queries, clock: Clock) -> None:
+        """Read from these."""
+        self._database = database
+        self._trees = trees
+        self._queries = queries
+        self._clock = clock
+
+    def report(self, plan_id: PlanId) -> Report:
+        """All of a plan and its child plans; costs what is shown and what differs."""
+        with self._trees.hold(), self._database.reading() as db:  # what is found stays until it is read
+            found = [*_family(db, _Found(plan=db.plans.get(plan_id), parent_name=None))]
+            room = PageRoom(patches=_LINES, outputs=_LINES)
+            parts = tuple(self._part(db, each, room) for each in found[:_PLANS])
+            left_out = max(0, len(found) - _PLANS)
+            return Report(plans=parts, plans_left_out=left_out, made_at=self._clock.now())
+
+    def _part(self, db: Transaction, found: _Found, room: PageRoom) -> PlanReport:
+        plan, plan_id = found.plan, found.plan.plan_id
+        status = self._queries.status_in(db, plan_id, None)
+        events = db.events.list(plan_id, limit=_EVENTS)
+        older = db.events.count(plan_id) - len(events)
+        groups = {group.group_id: group for group in db.checkpoints.outlines(plan_id, limit=_GROUPS)}
+        since = events[0].seq if events else 0
+        records = Records(
+            calls={
+                call.call_id: _shown(call, room)
+                for call in db.tool_calls.each(plan_id)
+                if (call.done_seq or call.seq) >= since
+            },
+            decisions={d.decision_id: d for d in db.decisions.list(plan_id)},
+            groups=groups,
+        )
+        changes = ReportChanges(self._trees, room)
+        return PlanReport(
+            plan=plan,
+            parent_name=found.parent_name,
+            steps=status.steps,
+            counts=status.execution,
+            error=status.error,
+            messages=status.messages,
+            corrections=tuple(db.corrections.list(plan_id)),
+            passages=story(events, records, db.history.lines(plan_id), plan.line),
+            events_left_out=older,
+            overall=_overall(
+                db, plan_id, [*groups.values()], changes
+            ),  # first: what matters most gets the room
+            changes=dict(_since_before(groups, changes)),
+        )
+
+
+def _family(db: Transaction, found: _Found) -> Iterator[_Found]:
+    """A plan, and its child plans in the order in which they came, each before its own."""
+    yield found
+    for child in db.children.list(found.plan.plan_id):
+        yield from _family(db, _Found(plan=child.plan, parent_name=found.plan.name))
+
+
+def _shown(call: ToolCall, room: PageRoom) -> ShownCall:
+    first, last = _ARGUMENT
+    given = ((name, excerpt(_text(v), first=first, last=last)) for name, v in call.arguments.items())
+    output = None if call.output in (None, "") else _printed(_text(call.output), room)
+    return ShownCall(call=replace(call, arguments={}, output=None), arguments=tuple(given), output=output)
+
+
+def _printed(text: str, room: PageRoom) -> Excerpt:
+    first, last = (min(lines, room.outputs // 2) for lines in _OUTPUT)
+    shown = excerpt(text, first=first, last=last)
+    room.outputs -= shown.lines
+    return replace(shown, head=without_escapes(shown.head), tail=without_escapes(shown.tail))
+
+
+def _text(value: Json) -> str:
+    """A value for people: text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _overall(
+    db: Transaction, plan_id: PlanId, groups: Sequence[GroupOutline], changes: ReportChanges
+) -> Changes | None:
+    """From the first live group to the newest, as `plan diff` compares them."""
+    live = [group for group in groups if not group.superseded and group.type not in _NO_TARGETS]
+    first = db.checkpoints.first(plan_id)
+    if first is None or not live or live[-1].group_id == first.group_id:
+        return None
+    return changes.between(first, live[-1])
+
+
+def _since_before(
+    groups: Mapping[GroupId, GroupOutline], changes: ReportChanges
+) -> Iterator[tuple[GroupId, Changes]]:
+    """What differs between each group in which something was modified and the one before it.
+
+    A group of the real resources is no step of the sandboxes.
+    """
+    for group in groups.values():
+        before = groups.get(group.parent_group_id) if group.parent_group_id else None
+        modified = any(checkpoint.modified for checkpoint in group.checkpoints)
+        if before is not None and modified and group.type is not CheckpointType.PRE_APPLY:
+            yield group.group_id, changes.between(before, group)

@@ -1,0 +1,102 @@
+"""What differs between two groups, as far as a page can show it: no more is read than is shown."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.text.ids import GroupId
+from mulligan.domain.trees.diff import FileDiff, TreeDiff
+from mulligan.domain.trees.tree_difference import TreeDifference
+from mulligan.domain.views.report import Changes, ShownFile
+from mulligan.errors import SnapshotDamaged, SystemFailed
+from mulligan.ports import StoredTrees
+
+_PATHS = 200  # of one comparison
+_LARGEST_TEXT = 256 * 1024  # bytes of a file that is compared line by line
+_READ = 4 * 1024 * 1024  # bytes of both sides of one comparison
+_FILE_LINES = 400  # of the patch of one file
+
+
+class PageRoom(Struct, kw_only=True):
+    """How many lines a page still takes."""
+
+    patches: int
+    outputs: int
+
+
+class Compared(Protocol):
+    """A group, as far as it is compared."""
+
+    @property
+    def group_id(self) -> GroupId:
+        """Which it is."""
+        ...
+
+    @property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """What it holds of each resource."""
+        ...
+
+
+class ReportChanges:
+    """Compares groups for one page."""
+
+    def __init__(self, trees: StoredTrees, room: PageRoom) -> None:
+        """Read from these trees, and take no more than this room."""
+        self._trees = trees
+        self._room = room
+
+    def between(self, old: Compared, new: Compared) -> Changes:
+        """What differs; what the store cannot give is told, and keeps nobody from seeing the rest."""
+        files, diffs, left_out = list[ShownFile](), list[TreeDiff](), 0
+        olds = {checkpoint.resource: checkpoint.snapshot for checkpoint in old.checkpoints}
+        pairs = [(c.resource, olds[c.resource], c.snapshot) for c in new.checkpoints if c.resource in olds]
+        problem = None
+        try:
+            for resource, before, after in pairs:
+                differences = self._trees.difference(before.roots[0], after.roots[0])
+                shown = self._within_room(differences)
+                left_out += len(differences) - len(shown)
+                options = DiffOptions(resource=resource, prefix="", binary=False, largest_text=_LARGEST_TEXT)
+                diff = diff_trees(shown, self._trees.read, options)
+                diffs.append(diff)
+                files += [self._cut(*each) for each in zip(diff.files, diff.patches, strict=True)]
+        except (SnapshotDamaged, SystemFailed) as exc:
+            problem = f"{exc.text}; {exc.next_step}"
+        return Changes(
+            old=old.group_id,
+            new=new.group_id,
+            files=tuple(files),
+            folders=tuple(folder for diff in diffs for folder in diff.folders),
+            paths_left_out=left_out,
+            problem=problem,
+        )
+
+    def _within_room(self, differences: Sequence[TreeDifference]) -> Sequence[TreeDifference]:
+        """The first of them, as many as can be looked at."""
+        size = count = 0
+        for difference in differences[: _PATHS if self._room.patches else 0]:
+            size += sum(_to_read(difference))
+            if size > _READ:
+                break
+            count += 1
+        return differences[:count]
+
+    def _cut(self, file: FileDiff, patch: bytes) -> ShownFile:
+        lines = patch.split(b"\n")[:-1]
+        shown = lines[: min(_FILE_LINES, self._room.patches)]
+        self._room.patches -= len(shown)
+        return ShownFile(
+            file=file,
+            patch=b"".join(line + b"\n" for line in shown),
+            lines_left_out=len(lines) - len(shown),
+        )
+
+
+def _to_read(difference: TreeDifference) -> list[int]:
+    """The sizes of the contents that a comparison of this path reads."""
+    sides = (side.content for side in (difference.old, difference.new) if side is not None)
+    return [content.size for content in sides if content is not None and content.size <= _LARGEST_TEXT]

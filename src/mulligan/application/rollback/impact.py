@@ -1,0 +1,84 @@
+"""What a return leaves behind and touches, as answers tell it: by the same rules that the rows follow."""
+
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct
+
+from mulligan.application.checkpoints.checkpoint_manager import Changes
+from mulligan.application.subplans.child_plans import children_left_behind
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+from mulligan.domain.checkpoints.store_report import ChangeAction
+from mulligan.domain.history.lines import is_live, live_segments
+from mulligan.domain.history.undo import Undoing, described
+from mulligan.domain.plans.decision import Decision
+from mulligan.domain.text.ids import PlanId
+from mulligan.ports import Transaction
+
+
+class RevertedChange(Struct, frozen=True, kw_only=True):
+    """One path that a return touches."""
+
+    resource: str
+    file: str
+    action: ChangeAction
+
+
+class Impact(Struct, frozen=True, kw_only=True):
+    """What of the plan's history a return leaves behind."""
+
+    child_plans_invalidated: int
+    decisions_discarded: int
+    tool_calls_undone: int
+    undo: tuple[str, ...]  # calls that are taken back by their `undo`, in that order
+    undo_failed: tuple[str, ...]  # of these, those whose `undo` failed; in a dry run none yet
+    irreversible: tuple[str, ...]  # calls whose effects outside nothing here takes back
+
+
+def all_impact(impacts: Sequence[Impact]) -> Impact:
+    """What several returns leave behind together."""
+    return Impact(
+        child_plans_invalidated=sum(each.child_plans_invalidated for each in impacts),
+        decisions_discarded=sum(each.decisions_discarded for each in impacts),
+        tool_calls_undone=sum(each.tool_calls_undone for each in impacts),
+        undo=tuple(call for each in impacts for call in each.undo),
+        undo_failed=tuple(call for each in impacts for call in each.undo_failed),
+        irreversible=tuple(call for each in impacts for call in each.irreversible),
+    )
+
+
+def reverted(changes: Changes) -> tuple[RevertedChange, ...]:
+    """What a restore touches, or would, path by path."""
+    return tuple(
+        RevertedChange(resource=resource, file=change.path, action=change.action)
+        for resource, paths in changes.items()
+        for change in paths
+    )
+
+
+def impact_of(
+    db: Transaction,
+    plan_id: PlanId,
+    target: CheckpointGroup,
+    undoing: Undoing,
+    spared: Collection[PlanId] = (),
+) -> Impact:
+    """What becomes superseded by a return to the group, and what of its effects outside can be taken back."""
+    segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
+    calls = [c for c in db.tool_calls.list(plan_id) if not c.superseded]
+    return Impact(
+        child_plans_invalidated=len(
+            children_left_behind(db, plan_id, target, unfinished_too=True, spared=spared)
+        ),
+        decisions_discarded=len(decisions_left_behind(db, plan_id, target)),
+        tool_calls_undone=sum(c.done_seq is None or not is_live(segments, c.line, c.done_seq) for c in calls),
+        undo=tuple(map(described, undoing.undone)),
+        undo_failed=(),
+        irreversible=tuple(map(described, undoing.irreversible)),
+    )
+
+
+def decisions_left_behind(db: Transaction, plan_id: PlanId, target: CheckpointGroup) -> list[Decision]:
+    """The live decisions that a return to the group supersedes, in order."""
+    segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
+    live = [d for d in db.decisions.list(plan_id) if not d.superseded]
+    return [d for d in live if not is_live(segments, d.line, d.seq)]

@@ -1,0 +1,143 @@
+"""Takes back what tool calls did outside the sandboxes, before the sandboxes themselves go back."""
+
+from typing import cast
+
+from mulligan.application.runs.confinement_rules import ConfinementService
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.tool_requests import tool_request
+from mulligan.boundaries import act
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+from mulligan.domain.history.lines import live_segments
+from mulligan.domain.history.undo import Undoing, described, plan_undoing
+from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.tool import ToolCall, Undo
+from mulligan.domain.text.ids import DecisionId, GroupId
+from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.errors import MulliganError, PlanTakenOver, ToolFailed
+from mulligan.ports import Clock, Database, Toolbox
+
+
+class UndoService:
+    """Calls the `undo` of every call that a return leaves behind, newest first."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        toolbox: Toolbox,
+        confinement: ConfinementService,
+        recorder: Recorder,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._toolbox = toolbox
+        self._confinement = confinement
+        self._recorder = recorder
+        self._clock = clock
+
+    def plan(self, run: Run, target: CheckpointGroup) -> Undoing:
+        """What a return to the group does to effects outside; no tool is loaded for that."""
+        plan_id = run.plan.plan_id
+        with self._database.reading() as db:
+            segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
+            return plan_undoing(db.tool_calls.list_external(plan_id), segments)
+
+    def refuse_where_impossible(self, undoing: Undoing) -> None:
+        """Refuse, before anything is changed, a return whose tools may not be loaded."""
+        for call in undoing.undone:
+            self._toolbox.require(call.tool)
+
+    def carry_out(self, run: Run, undoing: Undoing) -> tuple[str, ...]:
+        """Call every `undo`, each recorded at once; gives the calls of which it failed."""
+        self.refuse_where_impossible(undoing)
+        try:
+            failed = [described(call) for call in undoing.undone if not self._undo(run, call)]
+        finally:
+            self._toolbox.forget_processes()
+        for call in undoing.irreversible:
+            self._tell(run, f"what it did outside the sandboxes stands: {described(call)}")
+        for call in undoing.not_redone:
+            self._tell(run, f"was undone by an earlier return and is not done again: {described(call)}")
+        return tuple(failed)
+
+    def _undo(self, run: Run, call: ToolCall) -> bool:
+        """Take one call back; that it fails is told, and does not keep the others from being taken back."""
+        error: MulliganError | None = None
+        host = _Undoing(self, run, call)
+        try:
+            args = cast("JsonObject", call.detail["arguments"])
+            request = tool_request(run, call, args, None, self._confinement.bounds(run))
+            with act("undo.run"):
+                self._toolbox.undo(call.tool, request, call.output, host)
+        except PlanTakenOver:
+            raise
+        except MulliganError as exc:
+            error = exc
+        data: JsonObject = {
+            "call_id": call.call_id,
+            "step": call.step_name,
+            "tool": call.tool,
+            "status": (Undo.FAILED if error else Undo.DONE).value,
+            "error": error.text if error else None,
+        }
+        entry = Entry(type=EventType.TOOL_UNDONE, data=data, at=self._clock.now())
+        with act("undo.record"), self._database.writing_as(run.claim) as db:
+            db.tool_calls.set_undo(call.call_id, Undo.FAILED if error else Undo.DONE)
+            events = self._recorder.write(db, run.plan, [*run.pending, entry])
+        run.pending = []
+        self._recorder.show(run, events)
+        if error:
+            self._tell(run, f"could not be undone: {described(call)}: {error.text}")
+        return error is None
+
+    def _tell(self, run: Run, text: str) -> None:
+        run.told.append(text)
+        run.pending.append(Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now()))
+
+    def log(self, run: Run, call: ToolCall, message: str) -> None:
+        """Write an undo's own words into the log."""
+        data: JsonObject = {"step": call.step_name, "message": message}
+        run.pending.append(Entry(type=EventType.LOG, data=data, at=self._clock.now()))
+
+
+class _Undoing:
+    """What a tool can ask of the plan while it undoes a call: the plan is on its way back, so next to nothing."""
+
+    def __init__(self, undos: UndoService, run: Run, call: ToolCall) -> None:
+        """Speak for this call of this run."""
+        self._undos = undos
+        self._run = run
+        self._call = call
+
+    def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:  # noqa: ARG002 - of the port
+        """Refuse: it would be left behind at once."""
+        raise self._refusal("record a decision")
+
+    def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:  # noqa: ARG002 - of the port
+        """Refuse: the sandboxes are about to go back."""
+        raise self._refusal("take a checkpoint")
+
+    def spawn(self, document: JsonObject) -> Json:  # noqa: ARG002 - of the port
+        """Refuse: nothing new begins."""
+        raise self._refusal("run child plans")
+
+    def log(self, message: str) -> None:
+        """Write a line into the plan's log."""
+        self._undos.log(self._run, self._call, message)
+
+    def output(self, data: bytes) -> None:
+        """Show what the tool printed, live."""
+        self._run.observer.output(self._run.plan.plan_id, data)
+
+    def save_memory(self, memory: JsonObject) -> None:
+        """Leave the plan's memory as it is: it comes back with the group."""
+
+    def _refusal(self, what: str) -> ToolFailed:
+        return ToolFailed(
+            tool=self._call.tool,
+            reason=f"an undo cannot {what}: the plan is going back",
+            hint="undo only what the call did outside the sandboxes",
+        )

@@ -1,0 +1,187 @@
+"""Rolls a plan back, or forward, to one of its groups."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.application.checkpoints.checkpoint_manager import Changes, CheckpointManager
+from mulligan.application.checkpoints.checkpoint_service import pruned_by_another, reason_for
+from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.rollback.impact import Impact, RevertedChange, impact_of, reverted
+from mulligan.application.rollback.outside_effects import UndoService
+from mulligan.application.rollback.return_service import Return, ReturnService
+from mulligan.application.runs.run import Run
+from mulligan.application.subplans.child_plans import ChildPlans, children_left_behind
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.history.lines import Direction, direction_to, is_live, live_segments
+from mulligan.domain.history.undo import Undoing
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.plan import Phase, State
+from mulligan.domain.text.ids import CheckpointId, PlanId
+from mulligan.errors import CheckpointForeign, CheckpointNotATarget
+from mulligan.ports import Database, Observer
+
+
+class RollbackSummary(Struct, frozen=True, kw_only=True):
+    """What a rollback is about."""
+
+    plan: str
+    checkpoint: CheckpointId
+    label: str | None
+    direction: Direction
+    files_reverted: int
+
+
+class PostRollbackState(Struct, frozen=True, kw_only=True):
+    """Where the plan stands afterwards."""
+
+    phase: Phase
+    state: State
+    step_index: int
+    checkpoints_remaining: int
+    pre_rollback_checkpoint: CheckpointId | None  # None: a dry run
+
+
+class Rollback(Struct, frozen=True, kw_only=True):
+    """A rollback, done or as it would be done."""
+
+    plan_id: PlanId
+    dry_run: bool
+    rollback_summary: RollbackSummary
+    changes_reverted: tuple[RevertedChange, ...]
+    impact: Impact
+    post_rollback_state: PostRollbackState
+    messages: tuple[str, ...]  # what the user must know: what was not undone, processes that were ended
+
+
+class RollbackService:
+    """Goes back to a group: files, plan state, decisions, tool calls."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        claims: PlanClaims,
+        manager: CheckpointManager,
+        returns: ReturnService,
+        undos: UndoService,
+        children: ChildPlans,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._claims = claims
+        self._manager = manager
+        self._returns = returns
+        self._undos = undos
+        self._children = children
+
+    def preview(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
+        """What a rollback would do, to the path; guards and damage are found here too, nothing is touched."""
+        with self._claims.look(plan_id, observer) as run:
+            target = self._target(run, word)
+            changes = self._manager.compare(run, target)
+            undoing = self._undos.plan(run, target)
+            impact, remaining = self._impact(run, target, undoing)
+            with self._database.reading() as db:
+                unfinished = any("target" in intent.data for intent in db.intents.list(plan_id))
+            if unfinished:
+                run.told.append("a return that was cut off would be finished first")
+            return _answer(run, target, _direction(run, target), changes, impact, remaining, None)
+
+    def rollback(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
+        """Go back to the group, all resources or none; what is there now is kept in a `pre_rollback` group."""
+        # Watched, because it looks three times: to compare, to keep what is there, to restore.
+        with self._claims.open(plan_id, observer) as run, self._manager.watch(run):
+            return self.go_back(run, word)
+
+    def go_back(self, run: Run, word: str) -> Rollback:
+        """The same for a plan that is claimed and watched."""
+        target = self._target(run, word)
+        self._manager.compare(run, target)  # finds damage in any resource before the first is touched
+        undoing = self._undos.plan(run, target)
+        self._undos.refuse_where_impossible(undoing)
+        impact, _ = self._impact(run, target, undoing)
+        direction = _direction(run, target)
+        wanted = Return(
+            kind=IntentKind.ROLLBACK,
+            target=target,
+            spare=None,
+            ends_children=True,
+            state=State.QUEUED,
+            failure=None,
+            log={"reason": "rollback"},
+            correction=None,
+            definition=None,
+            spared_children=(),
+        )
+        returned = self._returns.go(
+            run, wanted, reason_for(CheckpointType.PRE_ROLLBACK, {}, between_steps=False)
+        )
+        with self._database.reading() as db:
+            remaining = db.checkpoints.count(run.plan.plan_id, superseded=False)
+        impact = replace(impact, undo_failed=returned.not_undone)
+        return _answer(run, target, direction, returned.changes, impact, remaining, returned.before)
+
+    def _target(self, run: Run, word: str) -> CheckpointGroup:
+        refuse_ended(run.plan)
+        refuse_without_checkpoints(run.plan)
+        plan_id = run.plan.plan_id
+        with self._database.reading() as db:
+            group = db.checkpoints.resolve(word, plan_id).group
+        if group.plan_id != plan_id:
+            raise CheckpointForeign(checkpoint_id=word, owner=group.plan_id, plan_id=plan_id)
+        if group.reason.type is CheckpointType.PRE_APPLY:
+            raise CheckpointNotATarget(
+                checkpoint_id=word, checkpoint_type=group.reason.type.value, plan_id=plan_id
+            )
+        return group
+
+    def _impact(self, run: Run, target: CheckpointGroup, undoing: Undoing) -> tuple[Impact, int]:
+        """What becomes superseded, and how many groups stay live once the `pre_rollback` group is taken."""
+        plan_id = run.plan.plan_id
+        with self._database.reading() as db:
+            segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
+            groups = db.checkpoints.list(plan_id, superseded=True)
+            pruned = pruned_by_another(db, run, needed=target.group_id)
+            impact = impact_of(db, plan_id, target, undoing)
+            children = children_left_behind(db, plan_id, target, unfinished_too=True)
+        self._children.refuse_busy(children)
+        live = (g for g in groups if is_live(segments, g.line, g.seq))
+        return impact, sum(g.group_id not in pruned for g in live)
+
+
+def _direction(run: Run, target: CheckpointGroup) -> Direction:
+    return direction_to(target.step_index, left_behind=target.superseded, present_step=run.step_index)
+
+
+def _answer(
+    run: Run,
+    target: CheckpointGroup,
+    direction: Direction,
+    changes: Changes,
+    impact: Impact,
+    remaining: int,
+    before: CheckpointGroup | None,
+) -> Rollback:
+    touched = reverted(changes)
+    return Rollback(
+        plan_id=run.plan.plan_id,
+        dry_run=before is None,
+        rollback_summary=RollbackSummary(
+            plan=run.plan.name,
+            checkpoint=target.first_checkpoint_id,
+            label=target.reason.label,
+            direction=direction,
+            files_reverted=len(touched),
+        ),
+        changes_reverted=touched,
+        impact=impact,
+        post_rollback_state=PostRollbackState(
+            phase=Phase.EXECUTE,
+            state=State.QUEUED,
+            step_index=target.step_index,
+            checkpoints_remaining=remaining,
+            pre_rollback_checkpoint=before.first_checkpoint_id if before else None,
+        ),
+        messages=tuple(run.told),
+    )

@@ -1,0 +1,48 @@
+"""Finds where `undo` goes: the state before the last step that a plan completed."""
+
+from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.domain.history.last_step import StepBack, step_back
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.text.ids import CheckpointId, PlanId
+from mulligan.errors import NothingToUndo
+from mulligan.ports import Database
+
+
+class StepBackService:
+    """Says which checkpoint one step back is."""
+
+    def __init__(self, *, database: Database) -> None:
+        """Look at these rows."""
+        self._database = database
+
+    def target(self, plan_id: PlanId) -> CheckpointId:
+        """The checkpoint that holds the state before the plan's last completed step, or a refusal."""
+        with self._database.reading() as db:
+            plan = db.plans.get(plan_id)
+            refuse_ended(plan)
+            refuse_without_checkpoints(plan)
+            groups = db.checkpoints.list(plan_id, superseded=False)
+            calls = [call for call in db.tool_calls.list(plan_id) if not call.superseded]
+        back = step_back(plan, groups, calls)
+        if back.target is None:
+            raise _refusal(plan, back)
+        return back.target.first_checkpoint_id
+
+
+def _refusal(plan: Plan, back: StepBack) -> NothingToUndo:
+    kept = plan.failure.checkpoint if plan.failure else None
+    if back.nearest is None and kept is not None:
+        return NothingToUndo(
+            plan_id=plan.plan_id,
+            reason="no step is complete, and what the failed one did was taken back when it failed",
+            hint=f"`mulligan plan diff {plan.plan_id} --to {kept}` shows what it left",
+        )
+    if back.nearest is None:
+        return NothingToUndo(plan_id=plan.plan_id, reason="it stands before its first step")
+    step, earlier = map(plan.step_name, (back.step_index, back.nearest.step_index))
+    return NothingToUndo(
+        plan_id=plan.plan_id,
+        reason=f"no checkpoint holds the state right before the step {step!r}",
+        hint=f"`mulligan plan rollback {plan.plan_id} {back.nearest.first_checkpoint_id}` goes further back, "
+        f"to before the step {earlier!r}",
+    )

@@ -1,0 +1,94 @@
+"""Decides whether and how a plan's tools are confined, and tells the user what that means."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mulligan.application.runs.run import Run
+from mulligan.config import Isolation, Settings
+from mulligan.domain.resources.bounds import Bounds
+from mulligan.errors import ConfinementImpossible, MulliganError, SettingInvalid, ToolFailed
+from mulligan.ports import Claim, Confinement
+
+_KEY = "sandbox.writable"
+
+
+class ConfinementService:
+    """What the settings say of confinement, carried out where the system can."""
+
+    def __init__(self, *, confinement: Confinement) -> None:
+        """Confine by this means."""
+        self._confinement = confinement
+        self._drawn: dict[Claim, Bounds | None] = {}
+
+    def check(self, settings: Settings, real: Sequence[Path]) -> None:
+        """Refuse, before anything runs, what was asked for and cannot be; `real` are folders worked on in place."""
+        if settings.isolate is Isolation.OFF:
+            return
+        self._refuse_opening(settings)
+        if settings.isolate is Isolation.REQUIRED:
+            if lacking := self._confinement.lacking():
+                raise ConfinementImpossible(reason=lacking)
+            if opened := self._opened(real):
+                raise ConfinementImpossible(
+                    reason=opened,
+                    hint="work on a copy (`strategy: auto`), on a folder beside the project home, or set "
+                    "`sandbox.isolate` to `auto`",
+                )
+
+    def cautions(self, settings: Settings, real: Sequence[Path]) -> tuple[str, ...]:
+        """What the user must know, once per plan."""
+        if settings.isolate is Isolation.OFF:
+            return ()
+        known = "`mulligan config set sandbox.isolate off` says that you know"
+        if lacking := self._confinement.lacking():
+            return (f"tools can write outside their sandboxes: {lacking} ({known})",)
+        opened = self._opened(real)
+        return (f"tools can write the project home: {opened}",) if opened else ()
+
+    def bounds(self, run: Run) -> Bounds | None:
+        """What the tools of a run may write; None: whatever the user may.
+
+        Drawn once: a symlink that a tool puts into the place of a folder opens nothing to the next.
+        """
+        if run.claim not in self._drawn:
+            self._drawn[run.claim] = self._draw(run)
+        return self._drawn[run.claim]
+
+    def _draw(self, run: Run) -> Bounds | None:
+        if run.settings.isolate is Isolation.OFF or self._confinement.lacking():
+            return None
+        return self._confinement.bounds(run.plan.plan_id, run.sandboxes, run.settings.writable)
+
+    def explain(self, error: MulliganError, folder: Path, bounds: Bounds | None) -> MulliganError:
+        """The error of a tool call, which names the write out of bounds that it complains of."""
+        # 126: what a shell says of a file that it may not execute.
+        if bounds is None or type(error) is not ToolFailed or error.facts.get("exit_status") == 126:
+            return error
+        complaint = str(error.facts.get("stderr") or error.text)
+        path = self._confinement.stopped(complaint, Path(str(error.facts.get("folder", folder))), bounds)
+        if path is None:
+            return error
+        unmade = next((each for each in bounds.missing if Path(path).is_relative_to(each)), None)
+        remedy = (
+            f"make {unmade}, which `{_KEY}` names"
+            if unmade
+            else f"add it, or a folder around it, to what `mulligan config get {_KEY}` shows: "
+            f"`mulligan config set {_KEY} LIST`"
+        )
+        told = f"writing {path} was stopped: it lies outside of what the plan's tools may write"
+        facts = {**error.facts, "reason": f"{error.facts['reason']}\n{told}; {remedy}", "stopped_write": path}
+        return ToolFailed(hint=remedy, **facts)
+
+    def _refuse_opening(self, settings: Settings) -> None:
+        for path in settings.writable:
+            if self._confinement.opens_home(path):
+                raise SettingInvalid(
+                    key=_KEY,
+                    reason=f"{path} holds the project home or lies in it, and tools must not write that",
+                    origin=settings.entry(_KEY).origin,
+                    hint="name folders beside the project home",
+                )
+
+    def _opened(self, real: Sequence[Path]) -> str | None:
+        found = next((folder for folder in real if self._confinement.opens_home(str(folder))), None)
+        return f"it lies in {found}, which is worked on in place" if found else None

@@ -1,0 +1,303 @@
+"""Runs one step: the groups around it, its tool call or decision, and what happens inside it."""
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.runs.preflight import check_before_running
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry, Record, Run
+from mulligan.application.runs.step_failure import FailureService
+from mulligan.application.runs.tool_calls import CALL_FAILURES, ToolCallService
+from mulligan.application.subplans.subplan_service import SubplanService
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType, Reason
+from mulligan.domain.plans.decision import Choice, Decision, DecisionType
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import PlanDefinition
+from mulligan.domain.plans.step import (
+    Milestone,
+    Step,
+    StepRecord,
+    StepStatus,
+    Subplans,
+    ToolUse,
+    milliseconds,
+)
+from mulligan.domain.plans.tool import Undo
+from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.text.ids import DecisionId, GroupId
+from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.text.names import label_problem
+from mulligan.errors import PlanFileInvalid, RollbackDisabled, ToolFailed, ToolNotCheckpointable
+from mulligan.ports import Clock, Ids
+
+# Reads the child plans that a tool of a step asks for, which may name these outputs.
+ReadSpawn: TypeAlias = Callable[[JsonObject, PlanDefinition, str, Collection[str]], Subplans]
+
+
+class ExecutePhase:
+    """One step of a run, from its first group to its last."""
+
+    def __init__(
+        self,
+        *,
+        checkpoints: CheckpointService,
+        calls: ToolCallService,
+        subplans: SubplanService,
+        read_spawn: ReadSpawn,
+        failures: FailureService,
+        recorder: Recorder,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._checkpoints = checkpoints
+        self._calls = calls
+        self._subplans = subplans
+        self._read_spawn = read_spawn
+        self._failures = failures
+        self._recorder = recorder
+        self._ids = ids
+        self._clock = clock
+
+    def run_step(self, run: Run) -> None:
+        """Run the step that comes next, with its retries; raises StepFailed when the last try failed."""
+        step = run.plan.definition.steps[run.step_index]
+        before = [reason_for(CheckpointType.BEFORE_STEP, {"step": step.name}, between_steps=True)]
+        due = before if self._before_step_is_due(run, step) else []
+        for tries_left in range(step.retries, -1, -1):
+            try:
+                self._try(run, step, due)
+            except CALL_FAILURES as exc:
+                if not tries_left:
+                    raise self._failures.fail(run, step, exc) from exc
+                self._failures.try_again(run, step, exc)
+                due = []
+            else:
+                return
+
+    def _try(self, run: Run, step: Step, due: Sequence[Reason]) -> None:
+        begun = self._clock.now()
+        match step.action:
+            case ToolUse() as use:
+                self._use_tool(run, step, use, due, begun)
+            case Choice() as choice:
+                self._start(run, step, due, ())
+                decision_id = self._note_decision(run, step, choice)
+                self._complete(run, step, choice.chosen, begun)
+                self._keep_decision(run, step, decision_id, {}, between_steps=True)
+            case Milestone():
+                self._start(run, step, due, ())
+                self._complete(run, step, None, begun)
+            case Subplans() as subplans:
+                self._start(run, step, due, ())
+                self._subplans.run(run, step, subplans, 0)
+                self._complete(run, step, None, begun)
+        if step.label is not None:
+            self.take_labelled(run, step, step.label, {}, between_steps=True)
+        self._checkpoints.auto_create_if_configured(
+            run, Trigger.AFTER_STEP, {"step": step.name}, between_steps=True
+        )
+        if not run.plan.definition.rollback_policy.enabled:
+            self._recorder.record(run, run.progressed(), ())
+
+    def _use_tool(self, run: Run, step: Step, use: ToolUse, due: Sequence[Reason], begun: datetime) -> None:
+        writes = self._calls.declaration(use).writes
+        metadata: JsonObject = {"step": step.name, "tool": use.tool}
+        on_write = writes and self._fires(run, Trigger.ON_TOOL_WRITE)
+        before_call = (
+            [reason_for(CheckpointType.ON_TOOL_WRITE, metadata, between_steps=False)] if on_write else []
+        )
+        call = self._calls.announce(run, step, use)
+        self._start(run, step, [*due, *before_call], [call])
+        output = self._calls.call(run, step, use, call, StepInProgress(self, run, step))
+        if call.undo is not Undo.NOT_NEEDED:
+            self._recorder.record(run, run.plan, ())  # what it did outside no later restore takes back
+        self._complete(run, step, output, begun)
+        if writes:
+            trigger = Trigger.ON_TOOL_WRITE_COMPLETE
+            self._checkpoints.auto_create_if_configured(run, trigger, metadata, between_steps=True)
+
+    def _start(self, run: Run, step: Step, due: Sequence[Reason], records: Sequence[Record]) -> None:
+        """Take the groups due before the step; that it starts is recorded together with the last of them."""
+        index, now = run.step_index, self._clock.now()
+        started: list[Record] = [
+            StepRecord(index=index, name=step.name, status=StepStatus.RUNNING, duration_ms=None),
+            Entry(type=EventType.STEP_STARTED, data={"index": index, "step": step.name}, at=now),
+            *records,
+        ]
+        for reason in due[:-1]:
+            self._checkpoints.create_checkpoint(run, reason, ())
+        if due:
+            self._checkpoints.create_checkpoint(run, due[-1], started)
+            return
+        # Without a group the plan does not progress: the rows tell what went on, but a resume goes back to
+        # the newest group and runs these steps again.
+        self._recorder.record(run, run.plan, started)
+
+    def _complete(self, run: Run, step: Step, output: Json, begun: datetime) -> None:
+        """Count the step; it is complete when it is recorded together with the group that follows."""
+        index, now = run.step_index, self._clock.now()
+        duration = milliseconds(begun, now)
+        data: JsonObject = {"index": index, "step": step.name, "duration_ms": duration}
+        run.pending += [
+            StepRecord(index=index, name=step.name, status=StepStatus.DONE, duration_ms=duration),
+            Entry(type=EventType.STEP_DONE, data=data, at=now),
+        ]
+        run.outputs[step.name] = output
+        run.merged = []
+        run.step_index += 1
+
+    def _before_step_is_due(self, run: Run, step: Step) -> bool:
+        enabled = run.plan.definition.rollback_policy.enabled
+        return enabled and (step.retries > 0 or Trigger.BEFORE_STEP in run.settings.triggers)
+
+    def _fires(self, run: Run, trigger: Trigger) -> bool:
+        return run.plan.definition.rollback_policy.enabled and trigger in run.settings.triggers
+
+    # --- steps that a program runs itself, in a session ------------------------------------------------------
+
+    def begin_own(self, run: Run, name: str) -> Step:
+        """Begin a step whose work the caller does, with the group due before it."""
+        step = Step(name=name, action=Milestone(), label=None, timeout=None, retries=0)
+        before = [reason_for(CheckpointType.BEFORE_STEP, {"step": name}, between_steps=True)]
+        self._start(run, step, before if self._before_step_is_due(run, step) else [], ())
+        return step
+
+    def end_own(self, run: Run, step: Step, begun: datetime) -> None:
+        """Count such a step. Its group is taken even where only `before_step` is on.
+
+        The next step may be a long time off, and a step that its program has left must not be lost with that
+        program.
+        """
+        self._complete(run, step, None, begun)
+        run.steps.append(step.name)
+        if self._fires(run, Trigger.AFTER_STEP) or self._fires(run, Trigger.BEFORE_STEP):
+            after = reason_for(CheckpointType.AFTER_STEP, {"step": step.name}, between_steps=True)
+            self._checkpoints.create_checkpoint(run, after, ())
+
+    # --- what a tool can ask for while it runs -------------------------------------------------------------
+
+    def record_decision(self, run: Run, step: Step, choice: Choice, metadata: JsonObject) -> DecisionId:
+        """Record a choice made inside a step together with its group: rolling back to that group keeps it."""
+        decision_id = self._note_decision(run, step, choice)
+        self._keep_decision(run, step, decision_id, metadata, between_steps=False)
+        return decision_id
+
+    def _note_decision(self, run: Run, step: Step, choice: Choice) -> DecisionId:
+        decision = Decision(
+            decision_id=DecisionId(self._ids.new()),
+            plan_id=run.plan.plan_id,
+            seq=0,  # given when it is written
+            line=run.plan.line,
+            parent_decision_id=None,  # the first live one of its step, when it is written
+            type=DecisionType.CHOICE,
+            step_index=run.step_index,
+            step_name=step.name,
+            choice=choice,
+            superseded=False,
+            created_at=self._clock.now(),
+        )
+        told: JsonObject = {
+            "decision_id": decision.decision_id,
+            "question": choice.question,
+            "chosen": choice.chosen,
+        }
+        run.pending += [decision, Entry(type=EventType.DECISION, data=told, at=decision.created_at)]
+        run.decisions.append(decision.content())
+        return decision.decision_id
+
+    def _keep_decision(
+        self, run: Run, step: Step, decision_id: DecisionId, metadata: JsonObject, *, between_steps: bool
+    ) -> None:
+        if not run.plan.definition.rollback_policy.enabled:
+            self._recorder.record(run, run.plan, ())
+            return
+        reason = reason_for(
+            CheckpointType.DECISION, {"step": step.name, **metadata}, between_steps=between_steps
+        )
+        self._checkpoints.create_checkpoint(run, replace(reason, decision_id=decision_id), ())
+
+    def take_labelled(
+        self, run: Run, step: Step | None, label: str, metadata: JsonObject, *, between_steps: bool
+    ) -> CheckpointGroup:
+        """Take a group by hand; of a session also while no step is under way."""
+        problem = label_problem(label)
+        if problem:
+            raise ToolFailed(
+                tool="checkpoint", reason=f"the label {label!r} {problem}", hint="choose another label"
+            )
+        if not run.plan.definition.rollback_policy.enabled:
+            raise RollbackDisabled(plan_id=run.plan.plan_id)
+        metadata = {"step": step.name, **metadata} if step else metadata
+        reason = reason_for(CheckpointType.MANUAL, metadata, between_steps=between_steps)
+        return self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
+
+    def spawn(self, run: Run, step: Step, document: JsonObject, number: int) -> Json:
+        """Run and merge child plans that a tool asks for; gives what became of each."""
+        try:
+            subplans = self._read_spawn(document, run.plan.definition, step.name, run.outputs)
+            asked = replace(run.plan.definition, steps=(replace(step, action=subplans),))
+            check_before_running(asked, self._calls.declarations())
+        except (PlanFileInvalid, ToolNotCheckpointable) as exc:
+            raise ToolFailed(tool="spawn", reason=exc.text, hint=exc.next_step) from exc
+        children = self._subplans.run(run, step, subplans, number)
+        run.still = None  # the tool works on
+        return [
+            {
+                "plan_id": child.plan_id,
+                "name": child.name,
+                "outputs": {
+                    s.name: child.plan.progress.outputs.get(s.name) for s in child.plan.definition.steps
+                },
+            }
+            for child in children
+        ]
+
+    def log(self, run: Run, step: Step | None, message: str) -> None:
+        """Write the words of a tool or program into the log, with the next group."""
+        data: JsonObject = {"step": step.name if step else None, "message": message}
+        run.pending.append(Entry(type=EventType.LOG, data=data, at=self._clock.now()))
+
+
+class StepInProgress:
+    """What a running tool can ask of the plan it runs in."""
+
+    def __init__(self, phase: ExecutePhase, run: Run, step: Step) -> None:
+        """Speak for this step of this run."""
+        self._phase = phase
+        self._run = run
+        self._step = step
+        self._spawned = 0
+
+    def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
+        """Record a choice, with the checkpoint group that belongs to it."""
+        self._run.still = None  # the tool is at work: what was captured before may have changed
+        return self._phase.record_decision(self._run, self._step, choice, metadata)
+
+    def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
+        """Take a labelled group now."""
+        self._run.still = None
+        group = self._phase.take_labelled(self._run, self._step, label, metadata, between_steps=False)
+        return group.group_id
+
+    def spawn(self, document: JsonObject) -> Json:
+        """Run and merge child plans on what the tool has made so far."""
+        self._run.still = None
+        number, self._spawned = self._spawned, self._spawned + 1
+        return self._phase.spawn(self._run, self._step, document, number)
+
+    def log(self, message: str) -> None:
+        """Write a line into the plan's log."""
+        self._phase.log(self._run, self._step, message)
+
+    def output(self, data: bytes) -> None:
+        """Show what the tool printed, live."""
+        self._run.observer.output(self._run.plan.plan_id, data)
+
+    def save_memory(self, memory: JsonObject) -> None:
+        """Take over the tool's StepContext.state."""
+        self._run.memory = memory

@@ -1,0 +1,197 @@
+"""Executes a plan: claims it, makes or finds its sandboxes, walks its steps, ends in a state."""
+
+from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.checkpoints.project_sweep import SweepService
+from mulligan.application.plans.guards import refuse_conflicts, refuse_ended
+from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.plans.plan_edits import PlanMending
+from mulligan.application.plans.plan_resume import PlanResumeService
+from mulligan.application.runs.execute_phase import ExecutePhase
+from mulligan.application.runs.preflight import check_before_running
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.run_stages import RunStages
+from mulligan.application.sandboxes.sandbox_service import SandboxService
+from mulligan.boundaries import act
+from mulligan.config import Settings
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Conflict, Phase, PlanDefinition, PlanFailure, ResumedFrom, State
+from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.text.ids import PlanId
+from mulligan.errors import (
+    Interrupted,
+    MulliganError,
+    PlanAlreadyComplete,
+    PlanFileDiffers,
+    PlanTakenOver,
+    StepFailed,
+    SubplanConflicts,
+)
+from mulligan.ports import Clock, Database, Observer, StopRequest, Toolbox
+
+
+class Execution(Struct, frozen=True, kw_only=True):
+    """How an execution ended."""
+
+    plan_id: PlanId
+    resumed_from: ResumedFrom | None
+    error: MulliganError | None  # what stopped it, if something did
+    messages: tuple[str, ...]  # what the caller must know of this run
+    only_restored: bool  # a session's plan: no step was run, for only its own program has them
+
+
+class PlanExecutor:
+    """Runs a plan from where it stands to its end."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        claims: PlanClaims,
+        sandboxes: SandboxService,
+        resumes: PlanResumeService,
+        mending: PlanMending,
+        stages: RunStages,
+        manager: CheckpointManager,
+        phase: ExecutePhase,
+        recorder: Recorder,
+        sweeps: SweepService,
+        toolbox: Toolbox,
+        stop: StopRequest,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators; `stop` is obeyed between two steps."""
+        self._stop_request = stop
+        self._database = database
+        self._claims = claims
+        self._sandboxes = sandboxes
+        self._resumes = resumes
+        self._mending = mending
+        self._stages = stages
+        self._manager = manager
+        self._phase = phase
+        self._recorder = recorder
+        self._sweeps = sweeps
+        self._toolbox = toolbox
+        self._clock = clock
+
+    def execute(self, plan_id: PlanId, mended: PlanDefinition | None, observer: Observer) -> Execution:
+        """Run the plan's steps from the one that comes next. A step that fails is an answer, not an exception.
+
+        `mended` replaces what the plan file said of the steps that are not completed.
+        """
+        with self._claims.open(plan_id, observer) as run:
+            refuse_ended(run.plan)
+            if run.plan.is_executed:
+                raise PlanAlreadyComplete(plan_id=plan_id)
+            refuse_conflicts(run.plan)
+            self._resumes.refuse_where_impossible(run)
+            if mended is not None and run.plan.definition.session:
+                raise PlanFileDiffers(
+                    plan_id=plan_id,
+                    reason="the steps of the plan are those of a program",
+                    hint=run.plan.way_on,
+                )
+            if mended is not None:
+                self._mending.adopt(run, mended)
+            self.check(run, run.plan.definition, run.settings)
+            return self.run_on(run)
+
+    def check(self, run: Run, definition: PlanDefinition, settings: Settings) -> None:
+        """Refuse, before anything is changed, to run the claimed plan as these say."""
+        self._sandboxes.refuse_taken(run)
+        if definition.session:
+            return
+        check_before_running(definition, self._toolbox.declarations())
+        self._sandboxes.check_confinement(definition, settings)
+
+    def run_on(self, run: Run) -> Execution:
+        """Run the steps of a claimed plan that passed its checks, from the one that comes next."""
+        if run.plan.definition.session:
+            return self._restore(run)
+        plan_id = run.plan.plan_id
+        resumed: ResumedFrom | None = None
+        try:
+            is_new = self._stages.start(run)
+            with self._manager.watch(run):
+                resumed = None if is_new else self._stages.resume(run)
+                self._walk(run)
+        except KeyboardInterrupt:
+            self._stages.interrupt(run)
+            raise Interrupted(plan_id=plan_id, hint=f"run on with `mulligan plan resume {plan_id}`") from None
+        except SubplanConflicts as exc:
+            self._constrain(run, exc)
+            return _ended(run, resumed, exc)
+        except StepFailed as exc:
+            return _ended(run, resumed, exc)
+        except PlanTakenOver:
+            raise  # this process may write nothing any more
+        except MulliganError as exc:
+            failure = PlanFailure(message=exc.text, step=None, tool=None, checkpoint=None)
+            self._stages.stop(run, State.ERRORED, failure)
+            return _ended(run, resumed, exc)
+        finally:
+            self._toolbox.forget_processes()
+        return _ended(run, resumed, None)
+
+    def _walk(self, run: Run) -> None:
+        self._stages.begin(run)
+        while run.step_index < len(run.plan.definition.steps):
+            self._stop_request.obey()
+            self._phase.run_step(run)
+            self._sweeps.while_running(run)
+        self._stages.complete(run)
+
+    def _restore(self, run: Run) -> Execution:
+        """Bring a session's plan back to its last good group; only its own program has the steps that come next."""
+        with self._manager.watch(run):
+            resumed = self._stages.restore(run)
+        if run.plan.state is State.PROCESSING:
+            self._recorder.move(run, Phase.EXECUTE, State.QUEUED, ())
+        told = f"nothing was run: this plan is a session, its steps are those of a program; {run.plan.way_on}"
+        return Execution(
+            plan_id=run.plan.plan_id,
+            resumed_from=resumed,
+            error=None,
+            messages=(*run.told, told),
+            only_restored=True,
+        )
+
+    def _constrain(self, run: Run, conflict: SubplanConflicts) -> None:
+        """Record that the plan waits for someone to mend what could not be merged, on the state it stands in."""
+        now = self._clock.now()
+        step = run.plan.definition.steps[run.step_index]
+        failure = PlanFailure(message=conflict.text, step=step.name, tool=None, checkpoint=None)
+        plan = replace(
+            run.progressed().moved_to(Phase.EXECUTE, State.CONSTRAINED, now),
+            failure=failure,
+            conflicts=tuple(
+                Conflict(**each) for each in cast("list[dict[str, str]]", conflict.facts["conflicts"])
+            ),
+        )
+        entry = Entry(type=EventType.PLAN_STATE, data={"state": plan.state.value}, at=now)
+        waiting = StepRecord(
+            index=run.step_index, name=step.name, status=StepStatus.PENDING, duration_ms=None
+        )
+        with act("plan.constrain"), self._database.writing_as(run.claim) as db:
+            events = self._recorder.write(db, plan, [*run.pending, waiting, entry])
+            db.tool_calls.interrupt(plan.plan_id)
+            db.plans.save(plan)
+        run.plan, run.pending = plan, []
+        self._recorder.show(run, events)
+
+
+def _ended(run: Run, resumed: ResumedFrom | None, error: MulliganError | None) -> Execution:
+    """How a run of steps ended."""
+    return Execution(
+        plan_id=run.plan.plan_id,
+        resumed_from=resumed,
+        error=error,
+        messages=tuple(run.told),
+        only_restored=False,
+    )

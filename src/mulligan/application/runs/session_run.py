@@ -1,0 +1,233 @@
+"""A session in the hands of its program: the verbs that a step, a decision and a checkpoint are made of."""
+
+import json
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from mulligan.application.checkpoints.project_sweep import SweepService
+from mulligan.application.rollback.rollback_service import Rollback, RollbackService
+from mulligan.application.runs.execute_phase import ExecutePhase
+from mulligan.application.runs.run import Run
+from mulligan.application.runs.run_stages import RunStages
+from mulligan.application.runs.step_failure import FailureService
+from mulligan.application.runs.tool_requests import values_of
+from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.plan import ResumedFrom, State
+from mulligan.domain.plans.step import Step
+from mulligan.domain.text.ids import DecisionId, GroupId, PlanId
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.text.names import name_problem
+from mulligan.errors import (
+    CheckpointFailed,
+    DatabaseUnusable,
+    MulliganError,
+    NoStepUnderWay,
+    PlanTakenOver,
+    ProgramFailed,
+    RestoreIncomplete,
+    SessionClosed,
+    StateNotJson,
+    StepNameTaken,
+    StepUnderWay,
+    UsageWrong,
+)
+from mulligan.ports import Clock
+
+# After these nobody knows what is recorded, or nothing may be any more: a plan never goes on without a checkpoint.
+_FATAL = (CheckpointFailed, DatabaseUnusable, PlanTakenOver, RestoreIncomplete)
+
+
+class SessionRun:
+    """The run of a session: its program calls these one at a time."""
+
+    def __init__(
+        self,
+        *,
+        run: Run,
+        resumed_from: ResumedFrom | None,
+        phase: ExecutePhase,
+        failures: FailureService,
+        rollbacks: RollbackService,
+        stages: RunStages,
+        sweeps: SweepService,
+        clock: Clock,
+    ) -> None:
+        """Speak for this run."""
+        self.resumed_from = resumed_from
+        self.state: JsonObject = {}
+        self.failed_with: BaseException | None = None  # the exception of the step that failed last
+        self._run = run
+        self._phase = phase
+        self._failures = failures
+        self._rollbacks = rollbacks
+        self._stages = stages
+        self._sweeps = sweeps
+        self._clock = clock
+        self._step: Step | None = None
+        self._begun = clock.now()
+        self._over: str | None = None  # why nothing more can be done
+        self._recall()
+
+    @property
+    def plan_id(self) -> PlanId:
+        """The session's plan."""
+        return self._run.plan.plan_id
+
+    @property
+    def paths(self) -> Mapping[str, Path]:
+        """The sandboxes, by resource, in the plan's order."""
+        return {sandbox.resource: Path(sandbox.path) for sandbox in self._run.sandboxes}
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps that are done, in order."""
+        return tuple(self._run.steps)
+
+    @property
+    def guidance(self) -> str:
+        """What corrections gave the program to go by."""
+        return values_of(self._run).guidance
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What the user should know."""
+        return (*self._run.plan.messages, *self._run.told)
+
+    def begin(self, name: str) -> None:
+        """Begin a step, with the group that is due before it."""
+        self._refuse_inside("another step")
+        if problem := name_problem(name):
+            raise UsageWrong(reason=f"the step name {name!r} {problem}", hint="choose another name")
+        if name in self._run.steps:
+            raise StepNameTaken(step=name, plan_id=self.plan_id)
+        with self._acting():
+            self._go_on()
+            self._begun = self._clock.now()
+            self._step = self._phase.begin_own(self._run, name)
+
+    def end(self) -> None:
+        """Count the step that is under way, with the group that follows it."""
+        step = self._under_way("the end of a step")
+        with self._acting():
+            self._phase.end_own(self._run, step, self._begun)
+            self._step = None
+            self._sweeps.while_running(self._run)
+
+    def fail(self, exc: BaseException) -> None:
+        """End the step that is under way by an exception: kept, and gone back from as the plan says.
+
+        What is no `Exception` (Ctrl-C, a cancelled task) stops the program from outside: its step is cut off, as by
+        a crash, and gone back from when the session is opened again.
+        """
+        if self._over is not None:
+            return  # it fails because of that
+        step = self._under_way("the end of a step")
+        if not isinstance(exc, Exception):
+            self._over = f"step {step.name!r} was interrupted"
+            return
+        try:
+            self._failures.fail(self._run, step, self._error(exc))
+        except BaseException as worse:  # a return that was begun is finished when the session is opened again
+            self._over = in_words(worse)
+            raise
+        self._step, self.failed_with = None, exc
+        self._recall()
+
+    def _error(self, exc: Exception) -> MulliganError:
+        if isinstance(exc, MulliganError):
+            return exc
+        return ProgramFailed(plan_id=self.plan_id, error=type(exc).__name__, reason=str(exc))
+
+    def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
+        """Record a choice with its group."""
+        step = self._under_way("recording a decision")
+        with self._acting():
+            return self._phase.record_decision(self._run, step, choice, metadata)
+
+    def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
+        """Take a labelled group."""
+        self._refuse_over()
+        with self._acting():
+            self._go_on()
+            between = self._step is None
+            group = self._phase.take_labelled(self._run, self._step, label, metadata, between_steps=between)
+            return group.group_id
+
+    def log(self, message: str) -> None:
+        """Write into the plan's log, with the next group."""
+        self._refuse_over()
+        self._phase.log(self._run, self._step, message)
+
+    def rollback(self, word: str) -> Rollback:
+        """Go back, or forward, to a group of this session."""
+        self._refuse_inside("a rollback")
+        with self._acting():
+            rollback = self._rollbacks.go_back(self._run, word)
+            self._recall()
+            self._go_on()
+            return rollback
+
+    def complete(self) -> None:
+        """End the plan in `complete`."""
+        self._refuse_inside("the end of the session")
+        with self._acting():
+            self._go_on()
+            self._stages.complete(self._run)
+
+    def close(self, reason: str) -> None:
+        """Let nothing more be done."""
+        self._over = self._over or reason
+
+    def _go_on(self) -> None:
+        """Bring the plan back into `processing` after a failed step that its program has dealt with, or a rollback."""
+        if self._run.plan.state is not State.PROCESSING:
+            self._stages.go_on(self._run)
+            self.failed_with = None
+
+    @contextmanager
+    def _acting(self) -> Generator[None]:
+        """Record something, and with it the state as it is now. Where that was cut off nothing more can be done."""
+        self._run.memory = kept(self.state, "session.state")
+        try:
+            yield
+        except BaseException as exc:
+            if isinstance(exc, _FATAL) or not isinstance(exc, MulliganError):
+                self._over = in_words(exc)
+            raise
+
+    def _recall(self) -> None:
+        """Give the program the state of where the plan stands, in the dict that it has."""
+        self.state.clear()
+        self.state.update(kept(self._run.memory, "session.state"))
+
+    def _refuse_over(self) -> None:
+        if self._over is not None:
+            raise SessionClosed(name=self._run.plan.name, plan_id=self.plan_id, reason=self._over)
+
+    def _refuse_inside(self, wanted: str) -> None:
+        self._refuse_over()
+        if self._step is not None:
+            raise StepUnderWay(wanted=wanted, step=self._step.name, plan_id=self.plan_id)
+
+    def _under_way(self, wanted: str) -> Step:
+        self._refuse_over()
+        if self._step is None:
+            raise NoStepUnderWay(wanted=wanted, plan_id=self.plan_id)
+        return self._step
+
+
+def in_words(exc: BaseException) -> str:
+    """An exception as a line for people."""
+    if isinstance(exc, MulliganError):
+        return exc.text
+    return f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
+
+
+def kept(values: JsonObject, what: str) -> JsonObject:
+    """Values as they will come back; what JSON cannot hold is refused."""
+    try:
+        return cast("JsonObject", json.loads(json.dumps(values, allow_nan=False)))
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise StateNotJson(what=what, reason=str(exc)) from exc

@@ -1,0 +1,135 @@
+"""Opens sessions: plans whose steps are a program's own, with the same claim, stages and groups as any other."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.checkpoints.project_sweep import SweepService
+from mulligan.application.plans.guards import refuse_conflicts, refuse_ended
+from mulligan.application.plans.new_plans import add_plan, new_plan
+from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.plans.plan_resume import PlanResumeService
+from mulligan.application.plans.settings_source import SettingsSource
+from mulligan.application.rollback.rollback_service import RollbackService
+from mulligan.application.runs.execute_phase import ExecutePhase
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Run
+from mulligan.application.runs.run_stages import RunStages
+from mulligan.application.runs.session_run import SessionRun, in_words
+from mulligan.application.runs.step_failure import FailureService
+from mulligan.application.sandboxes.sandbox_service import SandboxService
+from mulligan.boundaries import act
+from mulligan.config import Isolation, Settings
+from mulligan.domain.checkpoints.checkpoint import EMPTY_STATE
+from mulligan.domain.plans.plan import PlanDefinition, PlanFailure, State
+from mulligan.domain.text.ids import PlanId
+from mulligan.errors import ConfinementImpossible, NotASession, PlanAlreadyComplete, PlanTakenOver
+from mulligan.ports import Clock, Database, Ids, Observer
+
+
+class SessionService:
+    """Begins sessions, goes on with them, and ends their plans as their programs leave them."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        claims: PlanClaims,
+        sandboxes: SandboxService,
+        resumes: PlanResumeService,
+        stages: RunStages,
+        manager: CheckpointManager,
+        phase: ExecutePhase,
+        failures: FailureService,
+        rollbacks: RollbackService,
+        sweeps: SweepService,
+        settings: SettingsSource,
+        recorder: Recorder,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._claims = claims
+        self._sandboxes = sandboxes
+        self._resumes = resumes
+        self._stages = stages
+        self._manager = manager
+        self._phase = phase
+        self._failures = failures
+        self._rollbacks = rollbacks
+        self._sweeps = sweeps
+        self._settings = settings
+        self._recorder = recorder
+        self._ids = ids
+        self._clock = clock
+
+    def create(self, definition: PlanDefinition) -> PlanId:
+        """Record the plan of a new session: nothing is copied yet."""
+        settings = self._settings.for_plan(definition.config)
+        _refuse_unconfined(settings)
+        self._sandboxes.check(definition, settings)
+        plan = new_plan(PlanId(self._ids.new()), definition, None, EMPTY_STATE, self._clock.now())
+        with act("plan.create"), self._database.writing() as db:
+            add_plan(db, self._recorder, plan)
+        return plan.plan_id
+
+    @contextmanager
+    def open(self, plan_id: PlanId, observer: Observer) -> Generator[SessionRun]:
+        """Hold the plan while its program works, from a known state to `complete`, or to where it was left."""
+        with self._claims.open(plan_id, observer) as run:
+            self._refuse(run)
+            session: SessionRun | None = None
+            try:
+                is_new = self._stages.start(run)
+                with self._manager.watch(run):
+                    resumed = None if is_new else self._stages.resume(run)
+                    self._stages.begin(run)
+                    session = SessionRun(
+                        run=run,
+                        resumed_from=resumed,
+                        phase=self._phase,
+                        failures=self._failures,
+                        rollbacks=self._rollbacks,
+                        stages=self._stages,
+                        sweeps=self._sweeps,
+                        clock=self._clock,
+                    )
+                    yield session
+                    session.complete()
+            except PlanTakenOver:
+                raise  # this process may write nothing any more
+            except BaseException as exc:
+                if session is None or exc is not session.failed_with:
+                    self._stop(run, exc)
+                raise
+
+    def _refuse(self, run: Run) -> None:
+        """Refuse, before anything is changed, what cannot be worked on as a session."""
+        plan = run.plan
+        if not plan.definition.session:
+            raise NotASession(plan_id=plan.plan_id)
+        refuse_ended(plan)
+        if plan.is_executed:
+            raise PlanAlreadyComplete(plan_id=plan.plan_id)
+        refuse_conflicts(plan)
+        _refuse_unconfined(run.settings)
+        self._resumes.refuse_where_impossible(run)
+        self._sandboxes.refuse_taken(run)
+
+    def _stop(self, run: Run, exc: BaseException) -> None:
+        """Record that the program left early: by an exception, or stopped from outside as by Ctrl-C."""
+        if not isinstance(exc, Exception):
+            self._stages.interrupt(run)
+            return
+        failure = PlanFailure(message=in_words(exc), step=None, tool=None, checkpoint=None)
+        self._stages.stop(run, State.ERRORED, failure)
+
+
+def _refuse_unconfined(settings: Settings) -> None:
+    """Refuse where confinement is asked for: what a session's program does, it does as its user."""
+    if settings.isolate is Isolation.REQUIRED:
+        raise ConfinementImpossible(
+            reason="a session's steps are code of its own program, which nothing confines",
+            hint="set `sandbox.isolate` to `auto` for this session (`config=`), or run a plan file",
+        )

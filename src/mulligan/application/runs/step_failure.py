@@ -1,0 +1,141 @@
+"""What a failed step leaves behind: kept, and then gone back from, as the rollback policy says."""
+
+from msgspec.structs import replace
+
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.rollback.return_service import Return, ReturnService
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry, Run
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.plan import OnFailure, Phase, Plan, PlanFailure, State
+from mulligan.domain.plans.step import Step, StepRecord, StepStatus, ToolUse
+from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.errors import MulliganError, RollbackDisabled, StepFailed, ToolFailed
+from mulligan.ports import Clock, Database
+
+_HANDED_ON = ("errno", "exit_status", "stopped_write")  # facts of a call that are facts of its step
+
+
+class FailureService:
+    """Ends or repeats a step that failed."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        checkpoints: CheckpointService,
+        returns: ReturnService,
+        recorder: Recorder,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._checkpoints = checkpoints
+        self._returns = returns
+        self._recorder = recorder
+        self._clock = clock
+
+    def fail(self, run: Run, step: Step, error: MulliganError) -> StepFailed:
+        """Keep what the step left, go back as the policy says, and give the error to raise."""
+        tool = step.action.tool if isinstance(step.action, ToolUse) else None
+        self._note(run, step, error)
+        metadata: JsonObject = {"step": step.name, "tool": tool, "error": error.text}
+        kept = self._keep(run, metadata)
+        failure = PlanFailure(
+            message=error.text,
+            step=step.name,
+            tool=tool,
+            checkpoint=kept.first_checkpoint_id if kept else None,
+        )
+        target = self._target(run)
+        if target is None:
+            now = self._clock.now()
+            plan = run.plan.moved_to(Phase.EXECUTE, State.ERRORED, now)
+            self._recorder.record(run, replace(plan, failure=failure), ())
+        else:
+            wanted = Return(
+                kind=IntentKind.RETURN,
+                target=target,
+                spare=kept.group_id if kept else None,
+                ends_children=False,
+                state=State.ERRORED,
+                failure=failure,
+                log={"reason": "a step failed", "step": step.name},
+                correction=None,
+                definition=None,
+                spared_children=(),
+            )
+            self._returns.go(run, wanted, kept if run.in_place else None)
+        facts: dict[str, object] = {
+            "plan_id": run.plan.plan_id,
+            "step": step.name,
+            "tool": tool,
+            "reason": error.text,
+            "checkpoint": failure.checkpoint,
+        }
+        facts |= {name: error.facts[name] for name in _HANDED_ON if name in error.facts}
+        facts["hint"] = _next_step(run.plan, error)
+        return StepFailed(**facts)
+
+    def try_again(self, run: Run, step: Step, error: MulliganError) -> None:
+        """Go back to the state before the step; what the failed try recorded is superseded."""
+        self._note(run, step, error)
+        with self._database.reading() as db:
+            start = db.checkpoints.newest_between_steps(run.plan.plan_id)
+        if start is None:
+            raise RollbackDisabled(plan_id=run.plan.plan_id) from error
+        wanted = Return(
+            kind=IntentKind.RETURN,
+            target=start,
+            spare=None,
+            ends_children=True,
+            state=State.PROCESSING,
+            failure=None,
+            log={"reason": "a retry", "step": step.name},
+            correction=None,
+            definition=None,
+            spared_children=(),
+        )
+        # What is in a real folder is kept before it is restored, whatever it is; of a sandbox it is a try
+        # that failed, and nobody's work.
+        way_back = reason_for(CheckpointType.PRE_ROLLBACK, {"step": step.name}, between_steps=False)
+        self._returns.go(run, wanted, way_back if run.in_place else None)
+
+    def _keep(self, run: Run, metadata: JsonObject) -> CheckpointGroup | None:
+        """Take the group of what the step left: as configured, and of a real folder always."""
+        if run.in_place and run.plan.definition.rollback_policy.enabled:
+            reason = reason_for(CheckpointType.ON_ERROR, metadata, between_steps=False)
+            return self._checkpoints.create_checkpoint(run, reason, ())
+        return self._checkpoints.auto_create_if_configured(
+            run, Trigger.ON_ERROR, metadata, between_steps=False
+        )
+
+    def _note(self, run: Run, step: Step, error: MulliganError) -> None:
+        data: JsonObject = {"index": run.step_index, "step": step.name, "error": error.text}
+        run.pending += [
+            StepRecord(index=run.step_index, name=step.name, status=StepStatus.FAILED, duration_ms=None),
+            Entry(type=EventType.STEP_FAILED, data=data, at=self._clock.now()),
+        ]
+
+    def _target(self, run: Run) -> CheckpointGroup | None:
+        policy = run.plan.definition.rollback_policy
+        if not policy.enabled or policy.on_failure is OnFailure.KEEP:
+            return None
+        with self._database.reading() as db:
+            if policy.on_failure is OnFailure.FIRST_CHECKPOINT:
+                return db.checkpoints.first(run.plan.plan_id)
+            return db.checkpoints.newest_between_steps(run.plan.plan_id)
+
+
+def _next_step(plan: Plan, error: MulliganError) -> str:
+    """What helps against the error itself, where that is known, and how to go on then."""
+    if plan.definition.session:
+        return error.next_step
+    again = StepFailed.hint.format(plan_id=plan.plan_id)
+    if not plan.definition.rollback_policy.enabled:
+        again = "what the step left is in the sandbox; without checkpoints only a new plan goes on from here"
+    known = error.next_step and error.next_step != ToolFailed.hint
+    return f"{error.next_step}; then {again}" if known else again

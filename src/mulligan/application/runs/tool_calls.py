@@ -1,0 +1,144 @@
+"""Runs the tool of a step and keeps the record of the call."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.runs.confinement_rules import ConfinementService
+from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.tool_requests import tool_request, values_of
+from mulligan.boundaries import act
+from mulligan.domain.checkpoints.store_report import Capture
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.interpolation import replace_references
+from mulligan.domain.plans.step import Step, ToolUse, milliseconds
+from mulligan.domain.plans.tool import CallStatus, ToolCall, ToolDeclaration, Undo
+from mulligan.domain.text.ids import CallId
+from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.errors import (
+    NotBuiltYet,
+    PathEscapes,
+    RollbackDisabled,
+    SubplansFailed,
+    SystemFailed,
+    ToolFailed,
+)
+from mulligan.ports import Clock, Ids, StepHost, Toolbox
+
+# What a call may end in. Anything else (a checkpoint that failed, a plan taken over) stops the whole plan.
+CALL_FAILURES = (ToolFailed, SubplansFailed, PathEscapes, SystemFailed, NotBuiltYet, RollbackDisabled)
+NAMED_PATHS = 5  # of those that a tool changed and should not have
+
+
+class ToolCallService:
+    """One call of one tool."""
+
+    def __init__(
+        self,
+        *,
+        toolbox: Toolbox,
+        manager: CheckpointManager,
+        confinement: ConfinementService,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Take the tools from this box; see through the manager what they changed."""
+        self._toolbox = toolbox
+        self._manager = manager
+        self._confinement = confinement
+        self._ids = ids
+        self._clock = clock
+
+    def declaration(self, use: ToolUse) -> ToolDeclaration:
+        """What the step's tool declares."""
+        return self._toolbox.tool(use.tool).declaration
+
+    def declarations(self) -> Mapping[str, ToolDeclaration]:
+        """What all tools declare."""
+        return self._toolbox.declarations()
+
+    def announce(self, run: Run, step: Step, use: ToolUse) -> ToolCall:
+        """The record of a call that is about to run."""
+        return ToolCall(
+            call_id=CallId(self._ids.new()),
+            plan_id=run.plan.plan_id,
+            seq=0,  # given when it is written
+            line=run.plan.line,
+            done_seq=None,
+            step_index=run.step_index,
+            step_name=step.name,
+            tool=use.tool,
+            resource=run.plan.definition.resource(use.resource).name,
+            arguments=use.args,
+            status=CallStatus.RUNNING,
+            output=None,
+            detail={},
+            error=None,
+            superseded=False,
+            started_at=self._clock.now(),
+            duration_ms=None,
+            undo=self.declaration(use).undo,
+        )
+
+    def call(self, run: Run, step: Step, use: ToolUse, call: ToolCall, host: StepHost) -> Json:
+        """Run the tool and give its output; how it ended is recorded with the next group."""
+        tool = self._toolbox.tool(use.tool)
+        declared = tool.declaration
+        args = replace_references(use.args, declared, values_of(run))
+        timeout = step.timeout if step.timeout is not None else declared.timeout
+        request = tool_request(run, call, args, timeout, self._confinement.bounds(run))
+        before = run.still
+        run.still = None  # from here on the sandboxes may change
+        try:
+            with act("call.run"):
+                result = tool.call(request, host)
+            if before is not None and not declared.writes:
+                self._refuse_changes(run, declared, before)
+        except CALL_FAILURES as exc:
+            error = self._confinement.explain(exc, request.root, request.bounds)
+            detail: JsonObject = {"hint": error.next_step}
+            failed = replace(call, status=CallStatus.FAILED, detail=detail, error=error.text)
+            self._ended(run, failed, ())
+            raise error from exc.__cause__
+        finally:
+            run.still = None  # also after a checkpoint inside the tool, which then worked on
+        # An `undo` gets the arguments as they were then: what they refer to may be gone by that time.
+        detail = {**result.detail, "arguments": args} if call.undo is Undo.POSSIBLE else result.detail
+        done = replace(call, status=CallStatus.DONE, output=result.output, detail=detail)
+        self._ended(run, done, result.messages)
+        return result.output
+
+    def _refuse_changes(self, run: Run, declared: ToolDeclaration, before: tuple[Capture, ...]) -> None:
+        """Fail a call that changed sandboxes although its tool declares that it does not write."""
+        if run.in_place:
+            return  # anyone may have changed the real thing meanwhile
+        paths = self._manager.changed_since(run, before)
+        if paths:
+            more = f" and {len(paths) - NAMED_PATHS} more" if len(paths) > NAMED_PATHS else ""
+            raise ToolFailed(
+                tool=declared.name,
+                reason=f"declares that it does not write, but changed {', '.join(paths[:NAMED_PATHS])}{more}",
+                paths=list(paths),
+                hint="declare the tool with writes=True, or let it leave the sandboxes alone",
+            )
+
+    def _ended(self, run: Run, call: ToolCall, messages: Sequence[str]) -> None:
+        now = self._clock.now()
+        duration = milliseconds(call.started_at, now)
+        data: JsonObject = {
+            "call_id": call.call_id,
+            "step": call.step_name,
+            "tool": call.tool,
+            "status": call.status.value,
+            "duration_ms": duration,
+            "error": call.error,
+        }
+        run.pending += [
+            replace(call, duration_ms=duration),
+            Entry(type=EventType.TOOL_CALLED, data=data, at=now),
+        ]
+        for text in messages:
+            told: JsonObject = {"step": call.step_name, "message": text}
+            run.pending.append(Entry(type=EventType.MESSAGE, data=told, at=now))
+            run.told.append(f"step {call.step_name!r}: {text}")

@@ -1,0 +1,113 @@
+"""Finds pins in the user's repositories that no sandbox needs any more, and drops those that are surely this project's.
+
+A pin says for which plan it is, and not of which project. A project can be copied with its database, so that both
+know the plan; what lies inside of the project's folder was copied with it, and only there the pins are its own.
+"""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from msgspec import Struct
+
+from mulligan.application.subplans.child_plans import lineage
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.resources.placement import folder_name
+from mulligan.domain.resources.resource import ResourceType
+from mulligan.errors import PlanBusy
+from mulligan.ports import Clock, Database, LeftLock, Pinned, Pins, PlanFolders, PlanLocks
+
+
+class PinsFound(Struct, frozen=True, kw_only=True):
+    """What was found in the user's repositories, in words."""
+
+    dropped: tuple[str, ...]
+    left: tuple[str, ...]  # what may be another project's
+
+
+class PinService:
+    """The pins that sandboxes left behind."""
+
+    def __init__(
+        self,
+        *,
+        project: Path,
+        database: Database,
+        repositories: PlanFolders,
+        locks: PlanLocks,
+        pins: Pins,
+        clock: Clock,
+    ) -> None:
+        """`project` is the project's folder."""
+        self._project = project
+        self._database = database
+        self._repositories = repositories
+        self._locks = locks
+        self._pins = pins
+        self._clock = clock
+
+    def clear(self) -> PinsFound:
+        """Drop the pins of plans that are over and have no sandbox; say which may be another project's."""
+        with self._database.reading() as db:
+            plans = db.plans.list(None)
+        known = {plan.plan_id for plan in plans}
+        dropped: list[str] = []
+        left: list[str] = []
+        for pinned in self._pins.pinned(self._checkouts(plans)):
+            refs = f"refs/mulligan/{pinned.plan_id}/{pinned.folder}/ in {pinned.git_dir}"
+            if pinned.plan_id not in known:
+                left.append(
+                    f"{refs}: no plan of this project has that id, one of another may; {_by_hand(pinned)}"
+                )
+            elif self._is_outside(pinned):
+                if not self._is_needed(pinned):
+                    why = "the plan has no sandbox here, but may have one in a copy of this project"
+                    left.append(f"{refs}: {why}; {_by_hand(pinned)}")
+            elif self._drop(pinned):
+                dropped.append(f"{refs}, of a plan that is over and has no sandbox any more")
+        return PinsFound(dropped=tuple(dropped), left=tuple(left))
+
+    def locks(self) -> Sequence[LeftLock]:
+        """Remove locks that killed processes left in the user's repositories; name those that are not ours."""
+        with self._database.reading() as db:
+            plans = db.plans.list(None)
+        return self._pins.locks(self._checkouts(plans), self._clock.now())
+
+    def _drop(self, pinned: Pinned) -> bool:
+        """Drop pins that no sandbox needs, while nobody works on their plan or on one above it."""
+        with self._database.reading() as db:
+            plan_ids = [plan.plan_id for plan in lineage(db, pinned.plan_id)]
+        try:
+            with ExitStack() as held:
+                for plan_id in plan_ids:
+                    held.enter_context(self._locks.hold(plan_id))
+                self._database.settle()
+                unneeded = not self._is_needed(pinned)
+                if unneeded:
+                    self._pins.drop(pinned)
+                return unneeded
+        except PlanBusy:
+            return False
+
+    def _is_needed(self, pinned: Pinned) -> bool:
+        """Whether the plan can go on, has the sandbox, or a repository of its checkpoints that gc removes first."""
+        with self._database.reading() as db:
+            can_go_on = not lineage(db, pinned.plan_id)[0].is_final
+            named = {folder_name(sandbox.resource) for sandbox in db.sandboxes.list(pinned.plan_id)}
+        kept = {folder.name for folder in self._repositories.list(pinned.plan_id)}
+        return can_go_on or pinned.folder in named or f"{pinned.folder}.git" in kept
+
+    def _is_outside(self, pinned: Pinned) -> bool:
+        return not pinned.git_dir.is_relative_to(self._project.resolve())
+
+    def _checkouts(self, plans: Iterable[Plan]) -> set[Path]:
+        """Where plans have found checkouts."""
+        resources = {resource for plan in plans for resource in plan.definition.resources}
+        return {self._project / r.location for r in resources if r.type is ResourceType.GIT_CHECKOUT}
+
+
+def _by_hand(pinned: Pinned) -> str:
+    git = f"git --git-dir={shlex.quote(str(pinned.git_dir))}"
+    listed = f"for-each-ref --format='delete %(refname)' refs/mulligan/{pinned.plan_id}/{pinned.folder}"
+    return f"when none has: `{git} {listed} | {git} update-ref --stdin`"

@@ -1,0 +1,102 @@
+"""Makes anew what the store can make anew: sandboxes that are gone, and names under which checkpoints are known."""
+
+from collections.abc import Sequence
+
+from mulligan.application.sandboxes.sandbox_renewal import SandboxRenewal
+from mulligan.boundaries import act
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+from mulligan.domain.checkpoints.store_report import Damage
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import CheckpointId
+from mulligan.errors import PlanBusy
+from mulligan.ports import Database, Observer, PlanLocks, Publication, SandboxKinds, SnapshotStore
+
+
+class SandboxRepairs:
+    """Repairs the sandboxes of plans that nobody works on."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+        renewal: SandboxRenewal,
+        locks: PlanLocks,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+        self._kinds = kinds
+        self._renewal = renewal
+        self._locks = locks
+
+    def missing(self, plan: Plan) -> list[Sandbox]:
+        """The plan's sandboxes that are not there."""
+        with self._database.reading() as db:
+            sandboxes = db.sandboxes.list(plan.plan_id)
+        return [s for s in sandboxes if not self._kinds.of(s).exists(s)]
+
+    def remake(self, plan: Plan, missing: Sequence[Sandbox], observer: Observer) -> dict[str, str]:
+        """Make sandboxes anew from the plan's last checkpoint; gives what each was made from, by resource.
+
+        What cannot be made anew is left out: a real folder, a plan that someone works on, and a place in which
+        something else stands.
+        """
+        if not missing:
+            return {}
+        try:
+            with self._locks.hold(plan.plan_id), self._store.hold():
+                with self._database.reading() as db:
+                    group_id = db.plans.get(plan.plan_id).current_group_id
+                    group = db.checkpoints.get(group_id) if group_id is not None else None
+                wanted = [(s, group.snapshot_of(s.resource) if group else s.base) for s in missing]
+                source = f"checkpoint {group.first_checkpoint_id}" if group else "what it started from"
+                return {s.resource: source for s in self._renewal.remake(wanted, observer)}
+        except PlanBusy:
+            return {}
+
+    def republish(self, plan: Plan) -> int:
+        """Publish anew the checkpoints that other programs cannot find any more; gives how many."""
+        try:
+            with self._locks.hold(plan.plan_id), self._store.hold():
+                with self._database.reading() as db:
+                    groups = db.checkpoints.list(plan.plan_id, superseded=True)
+                    sandboxes = db.sandboxes.list(plan.plan_id)
+                names: dict[CheckpointId, str] = {}
+                for sandbox in sandboxes:
+                    names |= self._kinds.of(sandbox).republish(sandbox, _publications(sandbox, groups))
+                if names:
+                    with act("names.record"), self._database.writing() as db:
+                        db.checkpoints.rename(names)
+        except PlanBusy:
+            return 0
+        return len(names)
+
+    def lacking(self, plan: Plan) -> dict[CheckpointId, tuple[Damage, ...]]:
+        """What the plan's checkpoints need that lies outside the store and is gone."""
+        found: dict[CheckpointId, tuple[Damage, ...]] = {}
+        with self._store.hold():
+            with self._database.reading() as db:
+                groups = db.checkpoints.list(plan.plan_id, superseded=True)
+                sandboxes = db.sandboxes.list(plan.plan_id)
+            for sandbox in sandboxes:
+                checkpoints = [group.checkpoint_of(sandbox.resource) for group in groups]
+                wanted = dict.fromkeys(checkpoint.snapshot for checkpoint in checkpoints)
+                hurt = self._kinds.of(sandbox).lacking(sandbox, wanted)
+                found |= {c.checkpoint_id: hurt[c.snapshot] for c in checkpoints if c.snapshot in hurt}
+        return found
+
+
+def _publications(sandbox: Sandbox, groups: Sequence[CheckpointGroup]) -> list[Publication]:
+    """The sandbox's checkpoints, oldest first, each with the one that it follows."""
+    ids = {group.group_id: group.checkpoint_of(sandbox.resource).checkpoint_id for group in groups}
+    return [
+        Publication(
+            checkpoint=group.checkpoint_of(sandbox.resource),
+            after=ids.get(group.parent_group_id) if group.parent_group_id is not None else None,
+            at=group.created_at,
+        )
+        for group in groups
+    ]

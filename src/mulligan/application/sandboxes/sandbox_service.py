@@ -1,0 +1,286 @@
+"""Makes and removes the sandboxes of a plan."""
+
+import posixpath
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from mulligan.application.checkpoints.checkpoint_service import what_is_not_held
+from mulligan.application.plans.real_places import refuse_taken, refuse_under_way
+from mulligan.application.queries.progress import one_by_one
+from mulligan.application.runs.confinement_rules import ConfinementService
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry, Record, Run, at_work
+from mulligan.application.subplans.child_plans import family
+from mulligan.boundaries import act
+from mulligan.config import Settings
+from mulligan.domain.checkpoints.store_report import Capture, Survey
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.plan import Phase, PlanDefinition, State
+from mulligan.domain.plans.step import Subplans
+from mulligan.domain.resources.placement import (
+    folder_name,
+    left_out,
+    location_problem,
+    outer_of,
+    overlap,
+    path_inside,
+)
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import IntentId, PlanId
+from mulligan.domain.text.plural import counted
+from mulligan.errors import LocationTaken, NotBuiltYet, ResourceUnsuitable, RestoreFailed
+from mulligan.ports import (
+    Clock,
+    Database,
+    Ids,
+    Neighbours,
+    SandboxKind,
+    SandboxKinds,
+    SandboxOrder,
+    SnapshotStore,
+    Transaction,
+)
+
+_UNFORKED = (ResourceType.GIT_CHECKOUT, Strategy.IN_PLACE)  # it has no git directory of its own
+_Make: TypeAlias = Callable[[SandboxKind, SandboxOrder], tuple[Sandbox, Capture]]
+
+
+class SandboxService:
+    """The working copies of a plan, from making to removal."""
+
+    def __init__(
+        self,
+        *,
+        project: Path,
+        home: Path,
+        database: Database,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+        neighbours: Neighbours,
+        confinement: ConfinementService,
+        recorder: Recorder,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Locations are relative to the project folder; `home` is the folder for sandboxes."""
+        self._project = project
+        self._home = home
+        self._database = database
+        self._store = store
+        self._kinds = kinds
+        self._neighbours = neighbours
+        self._confinement = confinement
+        self._recorder = recorder
+        self._ids = ids
+        self._clock = clock
+
+    def check(self, definition: PlanDefinition, settings: Settings) -> None:
+        """Refuse, before anything runs, what no sandbox can be made of."""
+        has_children = any(isinstance(step.action, Subplans) for step in definition.steps)
+        for resource in definition.resources:
+            kind = self._kind(resource, definition, settings)
+            kind.check(resource, self._location(resource))
+            if has_children:
+                _refuse_unforked(kind.type, kind.strategy)
+        found: list[Resource] = []
+        for resource in map(self._as_it_lies, definition.resources):
+            problems = [location_problem(resource), *(overlap(resource, other) for other in found)]
+            if problem := next(filter(None, problems), None):
+                path = str(self._location(resource))
+                raise ResourceUnsuitable(
+                    resource=resource.name, path=path, reason=f"behind a symlink, it {problem}"
+                )
+            found.append(resource)
+
+    def refuse_unforked(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Refuse, before anything runs, child plans of a plan that has a sandbox no other is forked from."""
+        for sandbox in sandboxes:
+            _refuse_unforked(sandbox.type, sandbox.strategy)
+
+    def check_confinement(self, definition: PlanDefinition, settings: Settings) -> None:
+        """Refuse, before anything runs, to confine tools where that was asked for and cannot be."""
+        self._confinement.check(settings, self._worked_on_in_place(definition, settings))
+
+    def refuse_taken(self, run: Run) -> None:
+        """Refuse to work in place where another plan does, from its start to its end, or is being applied."""
+        started = run.plan.plan_id if run.sandboxes else None
+        self.refuse_taken_locations(run.plan.definition, run.settings, started)
+
+    def refuse_taken_locations(
+        self, definition: PlanDefinition, settings: Settings, started: PlanId | None
+    ) -> None:
+        """The same for a plan that may not be recorded yet; one that was started has had its places since."""
+        for location in self._worked_on_in_place(definition, settings):
+            with self._database.reading() as db:
+                refuse_taken(db, started, str(location))
+                refuse_under_way(db, started, str(location))
+            if started is None:
+                self.refuse_neighbours(location)
+
+    def make(self, run: Run) -> None:
+        """Copy every resource into its sandbox and start the plan: intent first, rows last."""
+        orders = [self._order(run, resource) for resource in run.plan.definition.resources]
+        for order in orders:
+            kind = self._kind(order.resource, run.plan.definition, run.settings)
+            run.pending.append(self._sizes(order.resource, kind, kind.survey(order, run.observer)))
+        self._carry_out(run, orders, lambda kind, order: kind.create(order, run.observer))
+
+    def fork(self, run: Run, parent_plan_id: PlanId) -> None:
+        """Fork the sandboxes of a child plan from what its parent's held when it was spawned, and start it."""
+        with self._database.reading() as db:
+            bases = db.children.bases_of(run.plan.plan_id)
+            parents = {sandbox.resource: sandbox for sandbox in db.sandboxes.list(parent_plan_id)}
+
+        def fork(_kind: SandboxKind, order: SandboxOrder) -> tuple[Sandbox, Capture]:
+            name = order.resource.name
+            made = self._kinds.of(parents[name]).fork(order, parents[name], bases[name], run.observer)
+            return made, Capture(snapshot=bases[name], size_bytes=0, files=0, unheld=())
+
+        orders = [self._order(run, resource) for resource in run.plan.definition.resources]
+        self._carry_out(run, orders, fork)
+
+    def _carry_out(self, run: Run, orders: Sequence[SandboxOrder], make: _Make) -> None:
+        intent = Intent(
+            intent_id=IntentId(self._ids.new()),
+            plan_id=run.plan.plan_id,
+            kind=IntentKind.SANDBOX,
+            data={"resources": [order.resource.name for order in orders]},
+            created_at=self._clock.now(),
+        )
+        with act("sandbox.intend"), self._database.writing_as(run.claim) as db:
+            db.intents.add(intent)
+            events = self._recorder.write(db, run.plan, run.pending)
+        run.pending = []
+        self._recorder.show(run, events)
+        with self._store.hold():
+            made = self._make_all(run, orders, make)
+            self._record(run, intent, made)
+
+    def forget(self, db: Transaction, run: Run) -> None:
+        """Remove the rows of the working copies, those of child plans too, in the transaction that ends the plan."""
+        plan_ids = family(db, run.plan.plan_id)
+        run.sandboxes = tuple(s for plan_id in plan_ids for s in db.sandboxes.list(plan_id))
+        for sandbox in run.sandboxes:
+            db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
+
+    def remove(self, run: Run) -> None:
+        """Remove working copies that no row names any more: a crash leaves a folder, never a row without one."""
+        for sandbox in one_by_one(run.sandboxes, "sandboxes removed", run.observer):
+            self._kinds.of(sandbox).remove(sandbox)
+        run.sandboxes = ()
+
+    def undo(self, run: Run, intent: Intent) -> None:
+        """Take back the making of sandboxes that was cut off; the next start makes them anew."""
+        with act("sandbox.undo"), self._database.writing_as(run.claim) as db:
+            db.intents.close(intent.intent_id)
+
+    def _make_all(
+        self, run: Run, orders: Sequence[SandboxOrder], make: _Make
+    ) -> list[tuple[Sandbox, Capture]]:
+        """Make every sandbox, folders before the databases that stand inside them; in the plan's order."""
+        made: dict[str, tuple[Sandbox, Capture]] = {}
+        in_order = sorted(orders, key=lambda o: o.resource.type is ResourceType.SQLITE)
+        for order in one_by_one(in_order, "sandboxes made", run.observer):
+            kind = self._kind(order.resource, run.plan.definition, run.settings)
+            try:
+                made[order.resource.name] = make(kind, order)
+            except RestoreFailed as exc:  # nothing is to be completed: the next start makes it anew
+                hint = f"mend the cause, then run on with `mulligan plan execute {run.plan.plan_id}`"
+                raise RestoreFailed(hint=hint, **exc.facts) from exc
+        return [made[order.resource.name] for order in orders]
+
+    def _order(self, run: Run, resource: Resource) -> SandboxOrder:
+        resources = run.plan.definition.resources
+        outer = outer_of(resource, resources)
+        if outer is not None:
+            path = self._order(run, outer).path / path_inside(outer, resource)
+        elif self._kind(resource, run.plan.definition, run.settings).strategy is Strategy.IN_PLACE:
+            path = self._location(resource).resolve()
+        else:
+            path = self._home / run.plan.plan_id / folder_name(resource.name)
+            if resource.type is ResourceType.SQLITE:  # the folder is for it and what SQLite puts beside it
+                path /= posixpath.basename(resource.location)
+        return SandboxOrder(
+            plan_id=run.plan.plan_id,
+            resource=resource,
+            location=self._location(resource),
+            path=path,
+            excluded=left_out(resource, resources),
+            include_ignored=run.settings.include_ignored,
+        )
+
+    def _record(self, run: Run, intent: Intent, made: Sequence[tuple[Sandbox, Capture]]) -> None:
+        now = self._clock.now()
+        unheld = tuple(text for s, capture in made for text in what_is_not_held(s.resource, capture))
+        real = self._worked_on_in_place(run.plan.definition, run.settings)
+        plan = replace(
+            run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now),
+            messages=(*self._confinement.cautions(run.settings, real), *unheld),
+        )
+        records: list[Record] = [
+            Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld
+        ]
+        with self._neighbours.hold(real):
+            for location in real:
+                self.refuse_neighbours(location)
+            with act("sandbox.record"), self._database.writing_as(run.claim) as db:
+                for sandbox, _ in made:
+                    if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
+                        refuse_taken(db, sandbox.plan_id, sandbox.path)
+                        refuse_under_way(db, sandbox.plan_id, sandbox.path)
+                    db.sandboxes.add(sandbox)
+                db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes name them now
+                db.plans.save(plan)
+                db.intents.close(intent.intent_id)
+                events = self._recorder.write(db, plan, [*run.pending, at_work(plan, now), *records])
+        run.plan = plan
+        run.pending = []
+        run.sandboxes = tuple(sandbox for sandbox, _ in made)
+        run.added_bytes = {sandbox.resource: capture.size_bytes for sandbox, capture in made}
+        self._recorder.show(run, events)
+
+    def refuse_neighbours(self, location: Path) -> None:
+        """Refuse to change a real thing where a plan of another project works in place."""
+        if (other := self._neighbours.at_work(location)) is not None:
+            raise LocationTaken(
+                path=other.path,
+                plan_id=other.plan_id,
+                hint=f"it is a plan of another project: apply it, or cancel it with "
+                f"`mulligan --project {other.project} plan cancel {other.plan_id}`, then try again",
+            )
+
+    def _sizes(self, resource: Resource, kind: SandboxKind, survey: Survey) -> Entry:
+        size = f"{counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')}"
+        done = "to read, and to work on in place" if kind.strategy is Strategy.IN_PLACE else "to copy"
+        text = f"{resource.name}: {size} {done}"
+        return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+
+    def _kind(self, resource: Resource, definition: PlanDefinition, settings: Settings) -> SandboxKind:
+        outer = outer_of(resource, definition.resources)
+        if outer is not None and self._kind(outer, definition, settings).strategy is Strategy.IN_PLACE:
+            return self._kinds.choose(replace(resource, strategy=Strategy.IN_PLACE), settings.strategy)
+        return self._kinds.choose(resource, settings.strategy)
+
+    def _worked_on_in_place(self, definition: PlanDefinition, settings: Settings) -> list[Path]:
+        kinds = [(resource, self._kind(resource, definition, settings)) for resource in definition.resources]
+        return [self._location(r).resolve() for r, kind in kinds if kind.strategy is Strategy.IN_PLACE]
+
+    def _as_it_lies(self, resource: Resource) -> Resource:
+        """The resource at the place that its location, followed through symlinks, leads to."""
+        real = self._location(resource).resolve()
+        return replace(resource, location=posixpath.relpath(real, self._project.resolve()))
+
+    def _location(self, resource: Resource) -> Path:
+        return self._project / resource.location
+
+
+def _refuse_unforked(type: ResourceType, strategy: Strategy) -> None:
+    if (type, strategy) == _UNFORKED:
+        raise NotBuiltYet(
+            feature="child plans of a plan that works in place on a git checkout",
+            hint="use `strategy: git_worktree`",
+        )

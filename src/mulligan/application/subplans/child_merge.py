@@ -1,0 +1,174 @@
+"""Brings a child plan's result into its parent's sandboxes."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from mulligan.application.apply.snapshot_merge import MergeRules, MergeService, OnOverlap
+from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.runs.run import Run
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.plans.plan import Conflict
+from mulligan.domain.plans.step import MergeStrategy
+from mulligan.domain.plans.subplan import Child
+from mulligan.domain.resources.resource import ResourceType, Sandbox
+from mulligan.domain.trees.real_change import Snapshots
+from mulligan.domain.trees.text_merge import Labels
+from mulligan.errors import ChangedMeanwhile
+from mulligan.ports import Database, SandboxKinds, SnapshotStore
+
+_ON_OVERLAP = {
+    MergeStrategy.THREE_WAY: OnOverlap.MARK,
+    MergeStrategy.SEQUENTIAL_APPLY: OnOverlap.MARK,
+    MergeStrategy.FAIL_ON_CONFLICT: OnOverlap.STOP,
+    MergeStrategy.LAST_WINS: OnOverlap.TAKE_THEIRS,
+}
+_TRIES = 5  # a folder that others change is merged as it is when nobody changed it meanwhile
+_GIT_STANDING = ("HEAD", "packed-refs", "refs/")  # what of a git directory tells which commits there are
+
+
+class MergedChild(Struct, frozen=True, kw_only=True):
+    """What a merge did to the parent's sandboxes."""
+
+    paths: int  # that it touched
+    conflicts: tuple[Conflict, ...]
+    notes: tuple[str, ...]  # what of the child's result is not carried over
+
+
+class _Result(Struct, frozen=True, kw_only=True):
+    """What a sandbox is to become, and what stood in the way."""
+
+    snapshot: Snapshot
+    conflicts: tuple[Conflict, ...]
+
+
+class _Results(Struct, frozen=True):
+    """What all sandboxes are to become."""
+
+    by_resource: Mapping[str, _Result]
+
+    def snapshot_of(self, resource: str) -> Snapshot:
+        """What the sandbox of that resource is to become."""
+        return self.by_resource[resource].snapshot
+
+
+class _Sides(Struct, frozen=True, kw_only=True):
+    """What both sides made of one resource."""
+
+    sandbox: Sandbox  # the parent's
+    base: Snapshot
+    ours: Snapshot
+    theirs: Snapshot
+
+
+class ChildMerging:
+    """Merges children into the sandboxes of a run."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        kinds: SandboxKinds,
+        manager: CheckpointManager,
+        merges: MergeService,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+        self._kinds = kinds
+        self._manager = manager
+        self._merges = merges
+
+    def merge(self, run: Run, child: Child, strategy: MergeStrategy) -> MergedChild:
+        """Merge all resources of the child; where conflicts are to fail, nothing is touched if there are any.
+
+        What a crash leaves half merged is discarded, like all that a step did, when the plan goes on.
+        """
+        rules = MergeRules(
+            names=Labels(run.plan.name, child.name),
+            on_overlap=_ON_OVERLAP[strategy],
+            included=None,  # a repository inside a sandbox is the plan's own, like all in it
+        )
+        with self._store.hold():
+            theirs = self._result_of(run, child)
+            for _ in range(_TRIES):
+                captures = self._manager.capture(run)
+                sides = [
+                    _Sides(
+                        sandbox=sandbox,
+                        base=theirs[sandbox.resource][0],
+                        ours=capture.snapshot,
+                        theirs=theirs[sandbox.resource][1],
+                    )
+                    for sandbox, capture in zip(run.sandboxes, captures, strict=True)
+                ]
+                results = {each.sandbox.resource: self._merged(each, rules) for each in sides}
+                if not run.in_place or self._manager.capture(run) == captures:
+                    break
+            else:
+                raise ChangedMeanwhile(
+                    plan_id=run.plan.plan_id, paths=", ".join(s.path for s in run.sandboxes)
+                )
+            conflicts = tuple(c for result in results.values() for c in result.conflicts)
+            if conflicts and rules.on_overlap is OnOverlap.STOP:
+                return MergedChild(paths=0, conflicts=conflicts, notes=())
+            ours = Snapshots({each.sandbox.resource: each.ours for each in sides})
+            changes = self._manager.restore(run, _Results(results), ours)
+            notes = tuple(note for each in sides for note in self._not_carried_over(each))
+        return MergedChild(paths=sum(map(len, changes.values())), conflicts=conflicts, notes=notes)
+
+    def _result_of(self, run: Run, child: Child) -> Mapping[str, tuple[Snapshot, Snapshot]]:
+        """What each of the child's sandboxes was forked from, and what the child made of it."""
+        with self._database.reading() as db:
+            sandboxes = db.sandboxes.list(child.plan_id)
+            group = db.checkpoints.get(child.plan.current_group_id) if child.plan.current_group_id else None
+        if group is not None:
+            return {s.resource: (s.base, group.checkpoint_of(s.resource).snapshot) for s in sandboxes}
+        self._manager.require(sandboxes)  # no checkpoints: what it made is in its sandboxes alone
+        return {s.resource: (s.base, self._kinds.of(s).capture(s, run.observer).snapshot) for s in sandboxes}
+
+    def _merged(self, sides: _Sides, rules: MergeRules) -> _Result:
+        if sides.sandbox.type is ResourceType.SQLITE:
+            return self._merged_database(sides, rules)
+        merged = self._merges.merge(sides.base.roots[0], sides.ours.roots[0], sides.theirs.roots[0], rules)
+        return _Result(
+            snapshot=_with_files(sides.ours, merged.files),
+            conflicts=tuple(
+                Conflict(resource=sides.sandbox.resource, path=c.path, reason=c.reason)
+                for c in merged.conflicts
+            ),
+        )
+
+    def _merged_database(self, sides: _Sides, rules: MergeRules) -> _Result:
+        """Take a database whole, from the side that changed its tables; of two that did, equal ones go together."""
+        sandbox, ours, theirs = sides.sandbox, sides.ours, sides.theirs
+        kind = self._kinds.of(sandbox)
+        if kind.same(sandbox, sides.base, theirs) or kind.same(sandbox, ours, theirs):
+            return _Result(snapshot=ours, conflicts=())
+        if rules.on_overlap is OnOverlap.TAKE_THEIRS or kind.same(sandbox, sides.base, ours):
+            return _Result(snapshot=theirs, conflicts=())
+        conflict = Conflict(
+            resource=sandbox.resource,
+            path=sandbox.path.rpartition("/")[2],
+            reason=f"a database that {rules.names.ours} and {rules.names.theirs} changed differently",
+        )
+        return _Result(snapshot=ours, conflicts=(conflict,))
+
+    def _not_carried_over(self, sides: _Sides) -> list[str]:
+        """What a child did with git that its files do not show."""
+        if len(sides.base.roots) < 2 or len(sides.theirs.roots) < 2:
+            return []
+        moved = [
+            difference.path
+            for difference in self._store.difference(sides.base.roots[1], sides.theirs.roots[1])
+            if difference.of_files and difference.path.startswith(_GIT_STANDING)
+        ]
+        told = (
+            f"{sides.sandbox.resource}: only files are merged; what it did with git stays in its own sandbox"
+        )
+        return [f"{told}: {', '.join(moved)}"] if moved else []
+
+
+def _with_files(snapshot: Snapshot, files: Root) -> Snapshot:
+    return Snapshot((files, *snapshot.roots[1:]))

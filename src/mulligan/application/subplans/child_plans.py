@@ -1,0 +1,101 @@
+"""Ends child plans: with the step they were for, with what their parent went back from, and with their parent."""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+from mulligan.domain.history.lines import live_segments
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.plans.subplan import Child, left_behind
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.errors import PlanBusy
+from mulligan.ports import PlanLocks, SandboxKinds, Transaction
+
+
+class ChildPlans:
+    """The children of plans, as far as they are to end."""
+
+    def __init__(self, *, kinds: SandboxKinds, locks: PlanLocks, recorder: Recorder) -> None:
+        """Use these collaborators."""
+        self._kinds = kinds
+        self._locks = locks
+        self._recorder = recorder
+
+    def refuse_busy(self, children: Sequence[Child]) -> None:
+        """Refuse to end children that somebody works on."""
+        for child in children:
+            if holder := self._locks.holder(child.plan_id):
+                raise PlanBusy(plan_id=child.plan_id, pid=holder.pid, since=holder.since)
+
+    def cancel(self, db: Transaction, children: Sequence[Child], reason: str, at: datetime) -> None:
+        """End children in the transaction of their parent."""
+        for child in children:
+            plan = child.plan.moved_to(Phase.EXECUTE, State.CANCELLED, at)
+            data: JsonObject = {"state": "cancelled", "reason": reason}
+            db.plans.raise_fence(plan.plan_id)  # whoever may still work on it can write nothing any more
+            db.tool_calls.interrupt(plan.plan_id)
+            for intent in db.intents.list(plan.plan_id):
+                db.intents.close(intent.intent_id)
+            db.children.forget_bases(plan.plan_id)
+            db.plans.save(plan)
+            self._recorder.write(db, plan, [Entry(type=EventType.PLAN_STATE, data=data, at=at)])
+
+    def forget_sandboxes(self, db: Transaction, children: Sequence[Child]) -> tuple[Sandbox, ...]:
+        """Remove the rows of the children's sandboxes; gives these, to be removed when that is committed."""
+        sandboxes = tuple(s for child in children for s in db.sandboxes.list(child.plan_id))
+        for sandbox in sandboxes:
+            db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
+        return sandboxes
+
+    def remove(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Remove sandboxes that no row names any more: a crash leaves a folder, never a row without one."""
+        for sandbox in sandboxes:
+            self._kinds.of(sandbox).remove(sandbox)
+
+
+def children_left_behind(
+    db: Transaction,
+    plan_id: PlanId,
+    target: CheckpointGroup,
+    *,
+    unfinished_too: bool,
+    spared: Collection[PlanId] = (),
+) -> tuple[Child, ...]:
+    """The children that end when the plan goes back to the group, with theirs; but not those that are spared."""
+    children = db.children.list(plan_id)
+    if not children:
+        return ()
+    segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
+    steps = db.steps.list(plan_id)
+    gone = left_behind(children, segments, steps, unfinished_too=unfinished_too, spared=spared)
+    return with_theirs(db, gone)
+
+
+def lineage(db: Transaction, plan_id: PlanId) -> tuple[Plan, ...]:
+    """A plan with those above it, the topmost first."""
+    plans = [db.plans.get(plan_id)]
+    while (parent := plans[0].parent_plan_id) is not None:
+        plans.insert(0, db.plans.get(parent))
+    return tuple(plans)
+
+
+def with_theirs(db: Transaction, children: Sequence[Child]) -> tuple[Child, ...]:
+    """These children and all below them that were not cancelled, the lowest first."""
+    return tuple(found for child in children for found in (*below(db, child.plan_id), child))
+
+
+def family(db: Transaction, plan_id: PlanId) -> Iterator[PlanId]:
+    """A plan and all that were ever below it."""
+    yield plan_id
+    for child in db.children.list(plan_id):
+        yield from family(db, child.plan_id)
+
+
+def below(db: Transaction, plan_id: PlanId) -> tuple[Child, ...]:
+    """All below a plan that were not cancelled, the lowest first."""
+    return with_theirs(db, [c for c in db.children.list(plan_id) if c.plan.state is not State.CANCELLED])

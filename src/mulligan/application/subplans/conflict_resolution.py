@@ -1,0 +1,102 @@
+"""Takes over what someone mended: conflicts that a merge of child plans left."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry, Run
+from mulligan.domain.checkpoints.checkpoint import CheckpointType
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Conflict, Phase, State
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.trees.line_diff import LARGEST_TEXT
+from mulligan.domain.trees.text_merge import has_markers
+from mulligan.errors import ConflictUnknown, MarkersLeft, PlanNotReady
+from mulligan.ports import Clock, Observer, SnapshotStore
+
+
+class ResolveService:
+    """Marks conflicts as solved; with the last of them the plan can go on."""
+
+    def __init__(
+        self,
+        *,
+        claims: PlanClaims,
+        manager: CheckpointManager,
+        checkpoints: CheckpointService,
+        store: SnapshotStore,
+        recorder: Recorder,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._claims = claims
+        self._manager = manager
+        self._checkpoints = checkpoints
+        self._store = store
+        self._recorder = recorder
+        self._clock = clock
+
+    def resolve(self, plan_id: PlanId, paths: Sequence[str], observer: Observer) -> None:
+        """Mark these paths, or all, as solved. When none is left the sandboxes are kept as they are in a group.
+
+        From that group the plan goes on: what was merged before the conflict is in it.
+        """
+        with self._claims.open(plan_id, observer) as run:
+            refuse_ended(run.plan)
+            refuse_without_checkpoints(run.plan)
+            _refuse_without_conflicts(run)
+            solved = _named(run, paths)
+            self._refuse_marked(run, solved)
+            left = tuple(c for c in run.plan.conflicts if c not in solved)
+            data: JsonObject = {"paths": [c.path for c in solved], "left": len(left)}
+            entry = Entry(type=EventType.RESOLVED, data=data, at=self._clock.now())
+            if left:
+                self._recorder.record(run, replace(run.plan, conflicts=left, updated_at=entry.at), [entry])
+                return
+            # Recorded with the group, in one transaction.
+            run.plan = replace(run.plan.moved_to(Phase.EXECUTE, State.QUEUED, entry.at), failure=None)
+            run.pending.append(entry)
+            reason = reason_for(CheckpointType.MANUAL, {"reason": "resolve"}, between_steps=True)
+            self._checkpoints.create_checkpoint(run, reason, ())
+
+    def _refuse_marked(self, run: Run, conflicts: Sequence[Conflict]) -> None:
+        """Refuse while markers of the merge stand in what is to be solved."""
+        marked: list[str] = []
+        with self._store.hold():
+            captures = zip(run.sandboxes, self._manager.capture(run), strict=True)
+            for sandbox, capture in captures:
+                wanted = {c.path for c in conflicts if c.resource == sandbox.resource}
+                for found in self._store.difference(sandbox.base.roots[0], capture.snapshot.roots[0]):
+                    content = found.new.content if found.new is not None else None
+                    if found.path in wanted and content is not None and content.size <= LARGEST_TEXT:
+                        marked += [found.path] if has_markers(self._store.read(content)) else []
+        if marked:
+            raise MarkersLeft(plan_id=run.plan.plan_id, paths=", ".join(marked))
+
+
+def _refuse_without_conflicts(run: Run) -> None:
+    plan = run.plan
+    if plan.state is not State.CONSTRAINED or plan.phase is not Phase.EXECUTE or not plan.conflicts:
+        raise PlanNotReady(
+            plan_id=plan.plan_id,
+            phase=plan.phase.value,
+            state=plan.state.value,
+            reason="no conflicts of its own wait to be resolved",
+            hint=f"`mulligan plan status {plan.plan_id}` says what it waits for",
+        )
+
+
+def _named(run: Run, paths: Sequence[str]) -> tuple[Conflict, ...]:
+    """The conflicts that are meant: all, or those of these paths in whichever resource."""
+    conflicts = run.plan.conflicts
+    for path in paths:
+        if not any(c.path == path for c in conflicts):
+            known = ", ".join(c.path for c in conflicts)
+            raise ConflictUnknown(plan_id=run.plan.plan_id, path=path, known=known)
+    return tuple(c for c in conflicts if not paths or c.path in paths)

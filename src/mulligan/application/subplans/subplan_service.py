@@ -1,0 +1,334 @@
+"""Runs the child plans of a step and brings their results together."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService
+from mulligan.application.plans.new_plans import add_plan, new_plan
+from mulligan.application.runs.recorder import Recorder
+from mulligan.application.runs.run import Entry, Run
+from mulligan.application.subplans.child_merge import ChildMerging
+from mulligan.application.subplans.child_plans import ChildPlans, with_theirs
+from mulligan.boundaries import act
+from mulligan.domain.checkpoints.checkpoint import PlanState
+from mulligan.domain.history.lines import NEVER, is_live, live_segments
+from mulligan.domain.plans.decision import DecisionType
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.plan import Conflict, State
+from mulligan.domain.plans.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
+from mulligan.domain.plans.subplan import (
+    Child,
+    Spawn,
+    child_definition,
+    may_start,
+    merge_order,
+    merged_name,
+    next_to_merge,
+)
+from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.errors import (
+    ChildConstrained,
+    Conflicted,
+    Interrupted,
+    MulliganError,
+    SubplanConflicts,
+    SubplansFailed,
+)
+from mulligan.ports import Clock, Crew, Database, Ended, Engine, Ids, SnapshotStore
+
+
+class _Going(Struct, kw_only=True):
+    """How far the children of one step are."""
+
+    step: Step
+    subplans: Subplans
+    number: int
+    order: tuple[ChildPlan, ...]
+    there: dict[str, Child]  # recorded ones, by name
+    merged: set[str]
+    running: dict[PlanId, str]
+    failed: dict[str, str]  # why, by name
+    conflict: MulliganError | None
+
+    @property
+    def is_halted(self) -> bool:
+        """Whether no further child is to start."""
+        return self.conflict is not None or (bool(self.failed) and self.subplans.fail_fast)
+
+    def waiting(self) -> list[ChildPlan]:
+        """The children that have neither run nor begun to."""
+        busy = {*self.merged, *self.running.values(), *self.failed}
+        return [c for c in self.order if c.name not in busy and not self.is_done(c.name)]
+
+    def is_done(self, name: str) -> bool:
+        """Whether a child waits to be merged."""
+        return name in self.there and self.there[name].is_done and name not in self.failed
+
+
+class SubplanService:
+    """The child plans of one step: made, run, merged."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SnapshotStore,
+        manager: CheckpointManager,
+        checkpoints: CheckpointService,
+        children: ChildPlans,
+        merging: ChildMerging,
+        engine: Engine,
+        recorder: Recorder,
+        ids: Ids,
+        clock: Clock,
+    ) -> None:
+        """Use these collaborators."""
+        self._database = database
+        self._store = store
+        self._manager = manager
+        self._checkpoints = checkpoints
+        self._children = children
+        self._merging = merging
+        self._engine = engine
+        self._recorder = recorder
+        self._ids = ids
+        self._clock = clock
+
+    def run(self, run: Run, step: Step, subplans: Subplans, number: int) -> Sequence[Child]:
+        """Run the children of a step and merge them; `number` tells several spawns of one step apart.
+
+        What was merged before the plan stopped is in the sandboxes; what ran to its end is merged without
+        being run again. Raises SubplansFailed where a child failed for good, SubplanConflicts where a merge did.
+        """
+        going = self._find(run, step, subplans, number)
+        if going.waiting():
+            self._checkpoints.auto_create_if_configured(
+                run, Trigger.ON_SUBPLAN_SPAWN, {"step": step.name}, between_steps=False
+            )
+        if subplans.mode is SubplanMode.PARALLEL:
+            self._spawn(run, going, going.waiting())
+        with self._engine.crew(run.observer) as crew:
+            while True:
+                self._merge_ready(run, going)
+                self._start_ready(run, going, crew)
+                if not going.running:
+                    break
+                self._note_end(run, going, crew.next_ended(), crew)
+        self._end_unstarted(run, going)
+        if going.conflict is not None:
+            raise going.conflict
+        if going.failed:
+            raise _failure(going)
+        return tuple(going.there[child.name] for child in subplans.plans if child.name in going.there)
+
+    # --- which children there are --------------------------------------------------------------------------
+
+    def _find(self, run: Run, step: Step, subplans: Subplans, number: int) -> _Going:
+        """Find the children that an earlier run of the step left; those that it wants no more, end."""
+        plan_id, index = run.plan.plan_id, run.step_index
+        wanted = {c.name: child_definition(run.plan.definition, c, run.sandboxes) for c in subplans.plans}
+        with self._database.reading() as db:
+            of_step = [
+                child
+                for child in db.children.list(plan_id)
+                if (child.spawn.step_index, child.spawn.number) == (index, number)
+                and child.plan.state is not State.CANCELLED
+            ]
+            kept = {c.name: c for c in of_step if c.plan.definition == wanted.get(c.name)}
+            gone = with_theirs(db, [c for c in of_step if kept.get(c.name) is not c])
+            segments = live_segments(db.history.lines(plan_id), run.plan.line, NEVER)
+            behind = [c for c in kept.values() if not is_live(segments, c.spawn.line, c.spawn.seq)]
+        going = _Going(
+            step=step,
+            subplans=subplans,
+            number=number,
+            order=merge_order(subplans),
+            there=kept,
+            merged={c.name for c in subplans.plans if merged_name(number, c.name) in run.merged},
+            running={},
+            failed={},
+            conflict=None,
+        )
+        if gone or behind:
+            self._children.refuse_busy(gone)
+            self._go_on_with(run, behind, gone, "its step has other child plans now")
+        return going
+
+    def _go_on_with(self, run: Run, behind: Sequence[Child], gone: Sequence[Child], why: str) -> None:
+        """Record that the plan, on its present line, goes on with children of before; the others end."""
+        now = self._clock.now()
+        entries = [
+            Entry(type=EventType.SUBPLAN_SPAWNED, data={**_told(c.plan_id, c.name), "again": True}, at=now)
+            for c in behind
+        ]
+        with act("subplan.adopt"), self._database.writing_as(run.claim) as db:
+            events = self._recorder.write(db, run.plan, [*run.pending, *entries])
+            for child, event in zip(behind, events[len(events) - len(behind) :], strict=True):
+                db.children.move(child.plan_id, run.plan.line, event.seq)
+            self._children.cancel(db, gone, why, now)
+            sandboxes = self._children.forget_sandboxes(db, gone)
+        run.pending = []
+        self._recorder.show(run, events)
+        self._children.remove(sandboxes)
+
+    def _spawn(self, run: Run, going: _Going, children: Sequence[ChildPlan]) -> None:
+        """Record new child plans, to be forked from what the sandboxes hold now."""
+        new = [child for child in children if child.name not in going.there]
+        if not new:
+            return
+        now = self._clock.now()
+        parent = run.plan
+        told = tuple(d for d in run.decisions if d["type"] == DecisionType.USER_INTERVENTION)  # its guidance
+        start = PlanState(step_index=0, outputs={}, memory=run.memory, decisions=told)
+        plans = [
+            new_plan(
+                PlanId(self._ids.new()),
+                child_definition(parent.definition, child, run.sandboxes),
+                parent.plan_id,
+                replace(start, outputs={**run.outputs, **child.outputs}),
+                now,
+            )
+            for child in new
+        ]
+        entries = [
+            Entry(type=EventType.SUBPLAN_SPAWNED, data={**_told(p.plan_id, p.name), "again": False}, at=now)
+            for p in plans
+        ]
+        # Held until the rows are committed, which then name what the children are to be forked from.
+        with self._store.hold():
+            captures = zip(run.sandboxes, self._manager.capture(run), strict=True)
+            bases = {sandbox.resource: capture.snapshot for sandbox, capture in captures}
+            with act("subplan.spawn"), self._database.writing_as(run.claim) as db:
+                events = self._recorder.write(db, parent, [*run.pending, *entries])
+                for plan, event in zip(plans, events[len(events) - len(plans) :], strict=True):
+                    spawn = Spawn(
+                        parent_plan_id=parent.plan_id,
+                        step_index=run.step_index,
+                        number=going.number,
+                        position=[c.name for c in going.order].index(plan.name),
+                        line=parent.line,
+                        seq=event.seq,
+                    )
+                    add_plan(db, self._recorder, plan)
+                    db.children.add(plan.plan_id, spawn, bases)
+                    going.there[plan.name] = Child(plan=plan, spawn=spawn)
+        run.pending = []
+        self._recorder.show(run, events)
+
+    # --- how they go ---------------------------------------------------------------------------------------
+
+    def _start_ready(self, run: Run, going: _Going, crew: Crew) -> None:
+        """Start as many of the children whose turn it is as may run at once."""
+        limit = going.subplans.max_parallel or run.settings.max_parallel
+        for child in going.waiting():
+            if going.is_halted or len(going.running) >= limit:
+                return
+            if may_start(child, going.subplans, going.merged):
+                self._spawn(run, going, [child])
+                plan_id = going.there[child.name].plan_id
+                going.running[plan_id] = child.name
+                crew.start(plan_id, retries=going.subplans.max_retries)
+
+    def _note_end(self, run: Run, going: _Going, ended: Ended, crew: Crew) -> None:
+        """Take over how a child ended."""
+        name = going.running.pop(ended.plan_id)
+        run.told += [f"{name}: {text}" for text in ended.messages]
+        with self._database.reading() as db:
+            plan = db.plans.get(ended.plan_id)
+        going.there[name] = Child(plan=plan, spawn=going.there[name].spawn)
+        match ended.error:
+            case None:
+                return
+            case Interrupted() if going.is_halted:
+                return  # it was asked to stop
+            case Conflicted() as error:
+                going.conflict = going.conflict or _blocked(run, going.there[name], error)
+            case error:
+                going.failed[name] = error.text
+                if going.subplans.fail_fast:
+                    crew.stop()
+
+    def _merge_ready(self, run: Run, going: _Going) -> None:
+        """Merge the children that are done, each when all before it in the order were."""
+        while not (going.conflict or going.failed):
+            child = next_to_merge(going.order, going.merged)
+            if child is None or not going.is_done(child.name):
+                return
+            self._merge(run, going, going.there[child.name])
+
+    def _merge(self, run: Run, going: _Going, child: Child) -> None:
+        strategy = going.subplans.merge_strategy
+        merged = self._merging.merge(run, child, strategy)
+        if merged.conflicts and strategy is MergeStrategy.FAIL_ON_CONFLICT:
+            going.failed[child.name] = _in_conflict(merged.conflicts)
+            return
+        going.merged.add(child.name)
+        run.merged.append(merged_name(going.number, child.name))
+        data: JsonObject = {
+            **_told(child.plan_id, child.name),
+            "paths": merged.paths,
+            "conflicts": len(merged.conflicts),
+        }
+        run.pending.append(Entry(type=EventType.SUBPLAN_MERGED, data=data, at=self._clock.now()))
+        run.told += [f"{child.name}: {text}" for text in merged.notes]
+        if merged.conflicts:
+            going.conflict = SubplanConflicts(
+                plan_id=run.plan.plan_id,
+                child=child.name,
+                step=going.step.name,
+                count=len(merged.conflicts),
+                conflicts=[conflict.to_json() for conflict in merged.conflicts],
+            )
+            return
+        self._checkpoints.auto_create_if_configured(
+            run,
+            Trigger.AFTER_SUBPLAN,
+            {"step": going.step.name, "child": child.name},
+            between_steps=False,
+        )
+
+    def _end_unstarted(self, run: Run, going: _Going) -> None:
+        """Cancel what will not start any more, because another child failed and the step does not wait."""
+        if not (going.failed and going.subplans.fail_fast):
+            return
+        with self._database.reading() as db:
+            unstarted = [
+                going.there[c.name]
+                for c in going.waiting()
+                if c.name in going.there and not db.sandboxes.list(going.there[c.name].plan_id)
+            ]
+        if unstarted:
+            self._go_on_with(run, (), unstarted, "another child of its step failed")
+
+
+def _told(plan_id: PlanId, name: str) -> JsonObject:
+    return {"plan_id": plan_id, "name": name}
+
+
+def _failure(going: _Going) -> SubplansFailed:
+    reasons = [f"{name}: {reason}" for name, reason in going.failed.items()]
+    return SubplansFailed(
+        reason="; ".join(reasons),
+        children={name: going.there[name].plan_id for name in going.failed},
+    )
+
+
+def _in_conflict(conflicts: Sequence[Conflict]) -> str:
+    paths = [f"{conflict.path} ({conflict.reason})" for conflict in conflicts]
+    return f"it is in conflict with what was merged before: {', '.join(paths)}"
+
+
+def _blocked(run: Run, child: Child, error: Conflicted) -> ChildConstrained:
+    """What stops a plan whose child stands still with conflicts of its own."""
+    return ChildConstrained(
+        plan_id=run.plan.plan_id,
+        child=child.name,
+        child_plan_id=child.plan_id,
+        count=error.facts["count"],
+        conflicts=[],  # they are the child's
+    )
