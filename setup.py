@@ -1,14 +1,14 @@
 """The one thing that pyproject.toml cannot say reliably yet: an extension in C, which may fail to build.
 
 Where it does (no compiler, no Python headers) the build goes on with a warning, and trees are walked in Python;
-`mulligan.adapters.snapshots.walking.why_not` tells. The checks of this project insist on it.
+`mulligan.adapters.snapshots.scan.c_walk.why_not` tells. The checks of this project insist on it.
 """
 
 from setuptools import Extension, setup
 
 WALK = Extension(
-    "mulligan.adapters.snapshots._walk",
-    ["src/mulligan/adapters/snapshots/_walk.c"],
+    "mulligan.adapters.snapshots.scan._walk",
+    ["src/mulligan/adapters/snapshots/scan/_walk.c"],
     extra_compile_args=["-std=gnu11", "-Wall", "-Wextra", "-pthread"],
     extra_link_args=["-pthread"],
     optional=True,

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "mulligan"
-EXTENSION = f"mulligan/adapters/snapshots/_walk{sysconfig.get_config_var('EXT_SUFFIX')}"
+EXTENSION = f"mulligan/adapters/snapshots/scan/_walk{sysconfig.get_config_var('EXT_SUFFIX')}"
 
 
 def build_wheel(folder: Path, **variables: str) -> Path:

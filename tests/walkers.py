@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from mulligan.adapters.snapshots import walking
+from mulligan.adapters.snapshots.scan import c_walk as walking
 
 WALKERS = {"in C": walking.walk, "in Python": None}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.compare.contest import FifteenPaths, Taken
 from benchmarks.compare.processes import Budget, Driver, run
-from mulligan.adapters.snapshots import walking
+from mulligan.adapters.snapshots.scan import c_walk as walking
 
 _DRIVER = [sys.executable, str(Path(__file__).parent.parent / "drivers" / "store.py")]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mulligan.adapters.snapshots import looking
+from mulligan.adapters.snapshots.capture import tree_reader as looking
 from tests.walkers import WALKERS, walked
 
 

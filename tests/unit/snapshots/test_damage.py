@@ -132,7 +132,7 @@ def test_a_tree_under_another_identity_is_damage(tmp_path: Path, tree: Path, sna
 
 def test_a_file_is_no_snapshot(tmp_path: Path, tree: Path, snapshot: Snapshot) -> None:
     """An address of something else than a root is damage, not a traceback."""
-    from mulligan.adapters.snapshots.packs import Pack, hash_of
+    from mulligan.adapters.snapshots.format.pack_format import Pack, hash_of
 
     pack = Pack(_pack(tmp_path))
     for object_id in pack.ids:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from mulligan.adapters.snapshots.changes import FolderReader, differences
-from mulligan.adapters.snapshots.objects import Objects
+from mulligan.adapters.snapshots.packs.objects import Objects
+from mulligan.adapters.snapshots.trees.stored_diff import FolderReader, differences
 from tests.snapshot_world import new_store, take
 
 

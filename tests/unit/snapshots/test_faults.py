@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mulligan.adapters.snapshots import private_tree as restore_module
+from mulligan.adapters.snapshots.restore import private_tree as restore_module
 from mulligan.errors import RestoreFailed, SystemFailed
 from tests.ordinary_user import as_ordinary_user
 from tests.snapshot_world import Watcher, bring_back, new_store, picture, removed, take, tree_at
@@ -181,7 +181,7 @@ def test_a_full_disk_during_a_capture_is_told_and_leaves_nothing(
 def test_a_failure_of_the_writing_thread_reaches_the_caller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mulligan.adapters.snapshots.pack_file import PackFile
+    from mulligan.adapters.snapshots.packs.pack_file import PackFile
 
     tree = tmp_path / "tree"
     tree.mkdir()

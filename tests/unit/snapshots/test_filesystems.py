@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots import filesystems
-from mulligan.adapters.snapshots.filesystems import changes_unseen
-from mulligan.adapters.snapshots.watch import ON_A_NETWORK
+from mulligan.adapters.snapshots.scan import filesystems
+from mulligan.adapters.snapshots.scan.filesystems import changes_unseen
+from mulligan.adapters.snapshots.watch.tree_watch import ON_A_NETWORK
 from tests.snapshot_world import Watcher, new_store, take, tree_at
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.snapshots.graft import grafted
-from mulligan.adapters.snapshots.objects import HashingSink, Objects
+from mulligan.adapters.snapshots.packs.objects import HashingSink, Objects
+from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.trees.tree_difference import Beside, EntryType, TreeEntry
 from tests.snapshot_world import bring_back, new_store, take

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots.new_file import NewFile
-from mulligan.adapters.snapshots.rooms import Rooms
+from mulligan.adapters.snapshots.packs.new_file import NewFile
+from mulligan.adapters.snapshots.tempdirs import Rooms
 from tests.snapshot_world import bring_back, new_store, picture, take
 
 

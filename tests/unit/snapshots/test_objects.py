@@ -6,14 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots import durable
-from mulligan.adapters.snapshots.chunks import chunk_ids, pieces
-from mulligan.adapters.snapshots.objects import Objects
-from mulligan.adapters.snapshots.pack_file import PackFile
-from mulligan.adapters.snapshots.pack_writer import PackWriter
-from mulligan.adapters.snapshots.packs import Kind
-from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.adapters.snapshots.trees import (
+from mulligan.adapters.snapshots import durability as durable
+from mulligan.adapters.snapshots.format.chunks import chunk_ids, pieces
+from mulligan.adapters.snapshots.format.pack_format import Kind
+from mulligan.adapters.snapshots.format.tree_format import (
     Entry,
     EntryKind,
     decode,
@@ -22,6 +18,10 @@ from mulligan.adapters.snapshots.trees import (
     split,
     split_root,
 )
+from mulligan.adapters.snapshots.packs.objects import Objects
+from mulligan.adapters.snapshots.packs.pack_file import PackFile
+from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
+from mulligan.adapters.snapshots.tempdirs import Rooms
 from mulligan.errors import SnapshotDamaged, SystemFailed
 from tests.snapshot_world import bring_back, new_store, picture, take
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.snapshots import private_tree, real_tree
+from mulligan.adapters.snapshots.restore import private_tree, real_tree
 from tests.snapshot_world import Watcher, new_store, tree_at
 
 SOMEONE = 12345

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots import objects as objects_module
-from mulligan.adapters.snapshots import repack
-from mulligan.adapters.snapshots.objects import Objects
-from mulligan.adapters.snapshots.repack import LARGEST_JOINED, packs_to_join
-from mulligan.adapters.snapshots.rooms import Rooms
+from mulligan.adapters.snapshots.packs import objects as objects_module
+from mulligan.adapters.snapshots.packs import repack
+from mulligan.adapters.snapshots.packs.objects import Objects
+from mulligan.adapters.snapshots.packs.repack import LARGEST_JOINED, packs_to_join
+from mulligan.adapters.snapshots.tempdirs import Rooms
 from tests.snapshot_world import history, new_store, packs, sound, sweep, take
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots.rooms import Rooms
+from mulligan.adapters.snapshots.tempdirs import Rooms
 from mulligan.errors import LockImpossible
 
 

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan import moves
-from mulligan.adapters.snapshots import aside, asides
+from mulligan.adapters.snapshots.restore import aside, asides
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import FileInUse, MulliganError, TreeChanged

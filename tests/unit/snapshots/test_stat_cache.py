@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots import cache, capture
-from mulligan.adapters.snapshots.capture import make_object
-from mulligan.adapters.snapshots.folder import Folder
-from mulligan.adapters.snapshots.objects import Objects
-from mulligan.adapters.snapshots.presence import forget_missing
-from mulligan.adapters.snapshots.records import Records
-from mulligan.adapters.snapshots.repack import ENOUGH_TO_JOIN
-from mulligan.adapters.snapshots.signatures import is_racy
+from mulligan.adapters.snapshots.cache import stat_cache as cache
+from mulligan.adapters.snapshots.cache.cache_presence import forget_missing
+from mulligan.adapters.snapshots.capture import full_capture as capture
+from mulligan.adapters.snapshots.capture.entry_reader import Records
+from mulligan.adapters.snapshots.capture.full_capture import make_object
+from mulligan.adapters.snapshots.format.signatures import is_racy
+from mulligan.adapters.snapshots.packs.objects import Objects
+from mulligan.adapters.snapshots.packs.repack import ENOUGH_TO_JOIN
+from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from tests.snapshot_world import Watcher, age, bring_back, history, new_store, take, tree_at
 

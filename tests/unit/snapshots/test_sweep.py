@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots import repack
-from mulligan.adapters.snapshots import sweep as sweep_module
+from mulligan.adapters.snapshots.packs import repack
+from mulligan.adapters.snapshots.packs import sweep as sweep_module
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import SnapshotDamaged

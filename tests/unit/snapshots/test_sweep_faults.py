@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mulligan.adapters.snapshots.repack import ENOUGH_TO_JOIN
+from mulligan.adapters.snapshots.packs.repack import ENOUGH_TO_JOIN
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from tests.long_run import LONGER

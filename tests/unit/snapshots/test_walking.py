@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 
-from mulligan.adapters.snapshots import inotify, walking
-from mulligan.adapters.snapshots.archive import Archive, pack
-from mulligan.adapters.snapshots.folder import Folder
-from mulligan.adapters.snapshots.places import Folders
-from mulligan.adapters.snapshots.scan import Nobody, Scan
-from mulligan.adapters.snapshots.signatures import signature
+from mulligan.adapters.snapshots.cache.tree_archive import Archive, pack
+from mulligan.adapters.snapshots.format.signatures import signature
+from mulligan.adapters.snapshots.scan import c_walk as walking
+from mulligan.adapters.snapshots.scan.directory_handles import Folders
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.scan.scan import Nobody, Scan
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
+from mulligan.adapters.snapshots.watch import inotify
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from tests.ordinary_user import as_ordinary_user
 from tests.snapshot_world import Watcher, picture, take, tree_at
@@ -158,7 +159,7 @@ def test_what_a_new_process_did_not_take_apart_can_be_restored_and_saved(tmp_pat
 def test_without_the_extension_it_is_told_why() -> None:
     """In a process of its own: what is imported stays imported."""
     code = (
-        "import sys; sys.modules['mulligan.adapters.snapshots._walk'] = None;"
+        "import sys; sys.modules['mulligan.adapters.snapshots.scan._walk'] = None;"
         "from mulligan.adapters.snapshots import walking; print(walking.walk, walking.why_not)"
     )
     told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots import watch
-from mulligan.adapters.snapshots.folder import Folder
-from mulligan.adapters.snapshots.scan import Exclusions, Gone, Scan
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.scan.scan import Exclusions, Gone, Scan
+from mulligan.adapters.snapshots.watch import tree_watch as watch
 from tests.ordinary_user import as_ordinary_user
 from tests.snapshot_world import Watcher, age, picture
 from tests.watched_world import World

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from mulligan.adapters.snapshots import walking, watch
-from mulligan.adapters.snapshots.inotify import Inotify
-from mulligan.adapters.snapshots.pack_file import PackFile
+from mulligan.adapters.snapshots.packs.pack_file import PackFile
+from mulligan.adapters.snapshots.scan import c_walk as walking
+from mulligan.adapters.snapshots.watch import tree_watch as watch
+from mulligan.adapters.snapshots.watch.inotify import Inotify
 from mulligan.errors import RestoreFailed, SystemFailed
 from tests.snapshot_world import Watcher, tree_at
 from tests.watched_world import World

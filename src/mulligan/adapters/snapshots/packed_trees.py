@@ -4,13 +4,13 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from mulligan.adapters.snapshots.changes import FolderReader, differences, file_of
-from mulligan.adapters.snapshots.chunks import pieces
-from mulligan.adapters.snapshots.durable import make_private_folder
-from mulligan.adapters.snapshots.locking import shared
-from mulligan.adapters.snapshots.objects import Objects
-from mulligan.adapters.snapshots.refusals import translated
-from mulligan.adapters.snapshots.trees import address_of
+from mulligan.adapters.snapshots.durability import make_private_folder
+from mulligan.adapters.snapshots.format.chunks import pieces
+from mulligan.adapters.snapshots.format.tree_format import address_of
+from mulligan.adapters.snapshots.os_errors import translated
+from mulligan.adapters.snapshots.packs.objects import Objects
+from mulligan.adapters.snapshots.packs.store_locks import shared
+from mulligan.adapters.snapshots.trees.stored_diff import FolderReader, differences, file_of
 from mulligan.domain.checkpoints.snapshot import Root
 from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference
 

@@ -7,35 +7,35 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.snapshots.asides import Asides
-from mulligan.adapters.snapshots.cache import StatCache
-from mulligan.adapters.snapshots.capture import unheld_in
-from mulligan.adapters.snapshots.chunks import pieces
-from mulligan.adapters.snapshots.collisions import refuse_collisions
-from mulligan.adapters.snapshots.contents import store_bytes
-from mulligan.adapters.snapshots.difference import Difference, compare_trees
-from mulligan.adapters.snapshots.durable import make_private_folder
-from mulligan.adapters.snapshots.folder import Folder
-from mulligan.adapters.snapshots.graft import grafted
-from mulligan.adapters.snapshots.known_tree import KnownTree
-from mulligan.adapters.snapshots.level import Level
-from mulligan.adapters.snapshots.locking import alone, alone_if_free
-from mulligan.adapters.snapshots.looking import UNWATCHED, Looking
-from mulligan.adapters.snapshots.objects import HashingSink, Sink
-from mulligan.adapters.snapshots.pack_writer import PackWriter
+from mulligan.adapters.snapshots.cache.stat_cache import StatCache
+from mulligan.adapters.snapshots.capture.file_contents import store_bytes
+from mulligan.adapters.snapshots.capture.full_capture import unheld_in
+from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
+from mulligan.adapters.snapshots.durability import make_private_folder
+from mulligan.adapters.snapshots.format.chunks import pieces
+from mulligan.adapters.snapshots.format.tree_format import EntryKind
+from mulligan.adapters.snapshots.os_errors import translated
 from mulligan.adapters.snapshots.packed_trees import PackedTrees
-from mulligan.adapters.snapshots.places import Folders
-from mulligan.adapters.snapshots.real_tree import holds
-from mulligan.adapters.snapshots.refusals import translated
-from mulligan.adapters.snapshots.repack import join_small_packs
-from mulligan.adapters.snapshots.replacement import replace_files
-from mulligan.adapters.snapshots.restore import Restoring
-from mulligan.adapters.snapshots.rooms import Rooms
-from mulligan.adapters.snapshots.scan import Nobody, Scan, exclusions_of, until_steady
-from mulligan.adapters.snapshots.sweep import Sweep
-from mulligan.adapters.snapshots.trees import EntryKind
-from mulligan.adapters.snapshots.verify import Verification
-from mulligan.adapters.snapshots.watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look, Watch
+from mulligan.adapters.snapshots.packs.objects import HashingSink, Sink
+from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
+from mulligan.adapters.snapshots.packs.repack import join_small_packs
+from mulligan.adapters.snapshots.packs.store_level import Level
+from mulligan.adapters.snapshots.packs.store_locks import alone, alone_if_free
+from mulligan.adapters.snapshots.packs.sweep import Sweep
+from mulligan.adapters.snapshots.packs.verification import Verification
+from mulligan.adapters.snapshots.restore.asides import Asides
+from mulligan.adapters.snapshots.restore.collisions import refuse_collisions
+from mulligan.adapters.snapshots.restore.known_tree import KnownTree
+from mulligan.adapters.snapshots.restore.real_tree import holds
+from mulligan.adapters.snapshots.restore.replacement import replace_files
+from mulligan.adapters.snapshots.restore.restore_plan import Difference, compare_trees
+from mulligan.adapters.snapshots.restore.restorer import Restoring
+from mulligan.adapters.snapshots.scan.directory_handles import Folders
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.scan.scan import Nobody, Scan, exclusions_of, until_steady
+from mulligan.adapters.snapshots.tempdirs import Rooms
+from mulligan.adapters.snapshots.trees.tree_edit import grafted
+from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look, Watch
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.domain.checkpoints.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept

@@ -1,0 +1,1 @@
+"""The stat cache: what is known of each tree, so that the next process reads only what changed."""

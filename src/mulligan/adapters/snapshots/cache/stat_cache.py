@@ -1,0 +1,139 @@
+"""The stat cache: what was learned of a tree, so that the next process reads only what changed.
+
+A cache is a hint: anything odd about it (another format, Python or boot, a wrong checksum) and it is not
+used, and every file is read again. It needs no fsync either: after a power cut the boot is another one.
+"""
+
+import mmap
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from mulligan.adapters.snapshots.cache.cache_presence import forget_missing
+from mulligan.adapters.snapshots.cache.tree_archive import Archive, pack
+from mulligan.adapters.snapshots.durability import make_private_folder
+from mulligan.adapters.snapshots.format.pack_format import hash_of
+from mulligan.adapters.snapshots.packs.objects import Objects
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.tempdirs import Rooms
+from mulligan.boundaries import act
+
+_MAGIC = b"mulligan stat cache 4\n"
+_WORTH_SAVING_FILES = (
+    64  # fewer files than this are read again by the next process faster than all is written down
+)
+_WORTH_SAVING_BYTES = 4 << 20
+_SAVING_COSTS = 32  # reading one file again takes as long as writing down what is known of so many
+
+
+class Remembered:
+    """A tree as it was last read, and the packs that its objects are in."""
+
+    def __init__(self, top: Folder, packs: frozenset[str]) -> None:
+        self.top = top
+        self.packs = packs
+
+
+class Recalled(Struct, frozen=True, kw_only=True):
+    """What is known of a tree; None where nothing is."""
+
+    top: Folder | None
+    forgotten: bool  # some of it was forgotten now, because its objects are gone
+
+
+class StatCache:
+    """Remembers trees by key: in memory, and on disk for the next process."""
+
+    def __init__(self, home: Path, rooms: Rooms, boot_id: str) -> None:
+        self._folder = home / "caches"
+        self._rooms = rooms
+        version = ".".join(map(str, sys.version_info[:3]))
+        self._head = _MAGIC + hash_of(f"{version} {boot_id}".encode())
+        self._trees: dict[str, Remembered] = {}
+        self._unsaved: dict[
+            str, tuple[int, int]
+        ] = {}  # files and bytes read since the tree was last written down
+
+    def recall(self, key: str, objects: Objects) -> Recalled:
+        """The tree as it was last read, as far as its objects are in the store."""
+        known = self._trees.get(key) or self._load(key)
+        if known is None:
+            return Recalled(top=None, forgotten=False)
+        packs, forgotten = objects.pack_names(), False
+        if not known.packs <= packs:  # packs are joined and swept: what they held may be elsewhere, or gone
+            forgotten = forget_missing(known.top, objects)
+            known = Remembered(known.top, packs)
+            if key not in self._trees:  # written down anew, so that the next process need not look again
+                self._unsaved[key] = (known.top.files, 0)
+        self._trees[key] = known
+        return Recalled(top=known.top, forgotten=forgotten)
+
+    def remember(
+        self, key: str, top: Folder, packs: frozenset[str], *, files_read: int, bytes_read: int
+    ) -> None:
+        """Keep what was learned; written down when reading it again would cost more."""
+        self._trees[key] = Remembered(top, packs)
+        files, size = self._unsaved.get(key, (0, 0))
+        files, size = files + files_read, size + bytes_read
+        self._unsaved[key] = (files, size)
+        if files >= top.files // _SAVING_COSTS:  # a few changes to a large tree wait until there are more
+            self.flush(key)
+
+    def hold(self, key: str, top: Folder, packs: frozenset[str]) -> None:
+        """Keep in memory what was learned by a look that stored nothing."""
+        self._trees[key] = Remembered(top, packs)
+
+    def let_go(self, key: str) -> None:
+        """Drop what is in memory, which may name what was never stored; the file on disk is older and true."""
+        self._trees.pop(key, None)
+
+    def flush(self, key: str) -> None:
+        """Write down what the next process would have to read again, where that is worth it."""
+        known = self._trees.get(key)
+        files, size = self._unsaved.get(key, (0, 0))
+        if known is not None and (files >= _WORTH_SAVING_FILES or size >= _WORTH_SAVING_BYTES):
+            self._save(key, known)
+            self._unsaved[key] = (0, 0)
+
+    def forget(self, key: str) -> None:
+        """Drop what is known of a tree."""
+        self._trees.pop(key, None)
+        self._unsaved.pop(key, None)
+        self._path(key).unlink(missing_ok=True)
+
+    def orphans(self, keys: Iterable[str]) -> list[Path]:
+        """The files of all other trees than these."""
+        wanted = {self._path(key) for key in keys}
+        try:
+            return sorted(path for path in self._folder.iterdir() if path not in wanted)
+        except FileNotFoundError:
+            return []
+
+    def _path(self, key: str) -> Path:
+        return self._folder / hash_of(os.fsencode(key)).hex()
+
+    def _save(self, key: str, known: Remembered) -> None:
+        make_private_folder(self._folder)
+        body = pack(known.top, known.packs)
+        with self._rooms.room() as room:
+            path = room / "cache"
+            path.touch(mode=0o600)
+            path.write_bytes(self._head + hash_of(body) + body)
+            with act("cache.name"):
+                path.replace(self._path(key))
+
+    def _load(self, key: str) -> Remembered | None:
+        try:
+            with self._path(key).open("rb") as file:
+                data = memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
+        except (OSError, ValueError):  # ValueError: it is empty
+            return None
+        start = len(self._head) + 32
+        body = data[start:]
+        if bytes(data[:start]) != self._head + hash_of(body):
+            return None
+        archive = Archive(body)
+        return Remembered(archive.top(), archive.packs)

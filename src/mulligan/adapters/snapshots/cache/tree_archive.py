@@ -1,0 +1,146 @@
+"""A known tree in one piece of memory, as the stat cache keeps it: folders are taken out when they are asked for.
+
+    head    how many rows; how long the names of the packs are; these names
+    rows    one per folder, of a fixed length: parents before children, the folders below one right behind it,
+            those in one folder by the bytes of their names
+    heap    for each row: its name, then its listing, then what else is known of it
+
+_walk.c reads rows, names and listings too: it tells which folders are still as they were, with all below, and
+those are never taken apart. Whoever opens an archive has proved its bytes.
+"""
+
+import marshal
+import os
+import struct
+from collections.abc import Iterable
+from typing import Any, cast
+
+from mulligan.adapters.snapshots.format.signatures import SIGNATURE_LENGTH, Listing
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+
+_HEAD = struct.Struct("<QQ")
+# end of what is below; lengths of name and names; count of signatures; flags; length of the rest; place in the
+# heap; files below; id; address
+_ROW = struct.Struct("<IIIIIIQQ32s32s")
+_PLAIN = 1  # names and signatures tell whether all that is known of it still holds
+_COMPLETE = 2
+_UNKNOWN = bytes(32)
+
+
+class Archive:
+    """A tree that was packed."""
+
+    def __init__(self, data: memoryview) -> None:
+        count, length = _HEAD.unpack_from(data)
+        self.packs = frozenset(bytes(data[_HEAD.size : _HEAD.size + length]).decode("ascii").split())
+        start = _HEAD.size + length
+        self.rows = data[start : start + count * _ROW.size]
+        self.heap = data[start + count * _ROW.size :]
+
+    def top(self) -> Folder:
+        """The topmost folder."""
+        return self._folder(0, None)
+
+    def listing(self, row: int) -> Listing:
+        """The listing of a folder."""
+        _, name, names, count, _, _, at, *_ = self._row(row)
+        at += name
+        middle = at + names
+        return Listing(
+            bytes(self.heap[at:middle]), bytes(self.heap[middle : middle + count * SIGNATURE_LENGTH])
+        )
+
+    def held(self, row: int) -> int:
+        """How many names a folder's listing has."""
+        return cast("int", self._row(row)[3])
+
+    def is_complete(self, row: int) -> bool:
+        """Tell whether every name of a folder has a record."""
+        return bool(self._row(row)[4] & _COMPLETE)
+
+    def records(self, row: int) -> dict[str, bytes]:
+        """The records of a folder."""
+        return self._rest(self._row(row))[0]
+
+    def children(self, row: int, folder: Folder) -> dict[str, Folder]:
+        """The folders in a folder."""
+        end, below, found = self._row(row)[0], row + 1, dict[str, Folder]()
+        while below < end:
+            child = self._folder(below, folder)
+            found[child.name] = child
+            below = self._row(below)[0]
+        return found
+
+    def seal(self, row: int, folder: Folder) -> None:
+        """Make a folder what it is here, with all below."""
+        end, _, _, _, flags, _, _, files, identity, address = fields = self._row(row)
+        folder.put_away(self, row, has_children=end > row + 1)
+        folder.files = files
+        if address != _UNKNOWN:
+            folder.id, folder.address = identity, address
+        if not flags & _PLAIN:
+            _, folder.racy, folder.groups, folder.unheld = self._rest(fields)
+            folder.missing = len(
+                folder.unheld
+            )  # nothing below: a folder above such a one is never taken whole
+
+    def _folder(self, row: int, parent: Folder | None) -> Folder:
+        _, name, _, _, _, _, at, *_ = self._row(row)
+        folder = Folder(os.fsdecode(bytes(self.heap[at : at + name])), parent)
+        self.seal(row, folder)
+        return folder
+
+    def _row(self, row: int) -> tuple[Any, ...]:
+        return _ROW.unpack_from(self.rows, row * _ROW.size)
+
+    def _rest(
+        self, fields: tuple[Any, ...]
+    ) -> tuple[dict[str, bytes], set[str], dict[str, bytes], dict[str, str]]:
+        _, name, names, count, _, length, at, *_ = fields
+        at += name + names + count * SIGNATURE_LENGTH
+        return marshal.loads(self.heap[at : at + length])  # noqa: S302  packed by ourselves, and proved
+
+
+NOTHING = Archive(memoryview(_HEAD.pack(0, 0)))
+
+
+def pack(top: Folder, packs: Iterable[str]) -> bytes:
+    """Put a tree into one piece."""
+    order = _in_order(top)
+    ends: dict[int, int] = {}
+    for number in range(len(order) - 1, -1, -1):
+        folder = order[number]
+        end = ends.setdefault(id(folder), number + 1)
+        if folder.parent is not None:
+            ends.setdefault(id(folder.parent), end)  # that of the last child is that of the parent
+    rows: list[bytes] = []
+    heap: list[bytes] = []
+    at = 0
+    for folder in order:
+        name, listing = os.fsencode(folder.name), folder.listing
+        rest = marshal.dumps((folder.records, folder.racy, folder.groups, folder.unheld))
+        pieces = (name, *listing, rest)
+        lengths = (len(name), len(listing.names), listing.held, _flags(folder), len(rest))
+        known = (folder.id, folder.address) if folder.address else (_UNKNOWN, _UNKNOWN)
+        rows.append(_ROW.pack(ends[id(folder)], *lengths, at, folder.files, *known))
+        heap.extend(pieces)
+        at += sum(map(len, pieces))
+    names = " ".join(sorted(packs)).encode("ascii")
+    return b"".join([_HEAD.pack(len(rows), len(names)), names, *rows, *heap])
+
+
+def _in_order(top: Folder) -> list[Folder]:
+    found: list[Folder] = []
+    pending = [top]
+    while pending:
+        folder = pending.pop()
+        found.append(folder)
+        below = sorted(folder.children.values(), key=lambda child: os.fsencode(child.name), reverse=True)
+        pending.extend(below)
+    return found
+
+
+def _flags(folder: Folder) -> int:
+    odd = folder.racy or folder.groups or folder.unheld or folder.skipped
+    plain = folder.complete and folder.address and not odd
+    return (_PLAIN if plain else 0) | (_COMPLETE if folder.complete else 0)

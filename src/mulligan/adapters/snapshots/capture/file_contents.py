@@ -1,0 +1,181 @@
+"""Contents: a file's bytes and attributes into objects, and back out of them."""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from mulligan.adapters.snapshots.format.chunks import CHUNK, CHUNKED_ABOVE, pieces
+from mulligan.adapters.snapshots.format.pack_format import Kind
+from mulligan.adapters.snapshots.format.signatures import signature
+from mulligan.adapters.snapshots.format.tree_format import Attributes, Entry
+from mulligan.adapters.snapshots.packs.objects import Sink
+from mulligan.adapters.snapshots.scan.directory_handles import Place, path_of
+from mulligan.adapters.snapshots.scan.scan import Gone
+from mulligan.errors import TreeUnsteady
+
+_HOLE = 4096  # zeros of this length and alignment become a hole again
+_PAUSES = (0.0, 0.005, 0.02, 0.08, 0.2)  # seconds before each try to read a file that kept changing
+_FILE_FLAGS = (
+    os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+)  # a fifo put in its place must not block
+_NO_ATTRIBUTES = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+
+
+Told: TypeAlias = Callable[[str, int, int], None]  # of a file: how many bytes of how many are done
+
+
+class Content(NamedTuple):
+    """What was read of one file, and the stat that belongs to it."""
+
+    stat: os.stat_result
+    signature: bytes
+    id: bytes
+    attributes: Attributes
+    sparse: bool
+
+
+def store_file(name: str, folder_fd: int, folder: Place, sink: Sink, told: Told) -> Content:
+    """Read a file that holds still into objects; how far a large one is read is told.
+
+    Gone where it is no file any more, TreeUnsteady where it never rests.
+    """
+    for pause in _PAUSES:
+        if pause:
+            time.sleep(pause)
+        fd = _open(name, folder_fd, folder)
+        try:
+            before = os.fstat(fd)
+            if not stat.S_ISREG(before.st_mode):
+                raise Gone(path_of(folder, name))
+            seen = signature(before)
+            object_id = _store_bytes(name, fd, before.st_size, sink, told)
+            content = Content(before, seen, object_id, read_attributes(fd), _has_holes(fd, before))
+            if object_id and signature(os.fstat(fd)) == seen:
+                return content
+        finally:
+            os.close(fd)
+    raise TreeUnsteady(path=path_of(folder, name))
+
+
+def _open(name: str, folder_fd: int, folder: Place) -> int:
+    try:
+        return os.open(name, _FILE_FLAGS, dir_fd=folder_fd)
+    except OSError as exc:
+        if exc.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+            raise Gone(path_of(folder, name)) from exc
+        raise
+
+
+def _store_bytes(name: str, fd: int, size: int, sink: Sink, told: Told) -> bytes:
+    """The id of the content; empty when it is not as long as it was said to be."""
+    if size <= CHUNKED_ABOVE:
+        data = _read(fd, size + 1)
+        return sink.add(Kind.BLOB, data) if len(data) == size else b""
+    ids: list[bytes] = []
+    for start in range(0, size, CHUNK):
+        length = min(CHUNK, size - start)
+        if _next_data(fd, start, size) >= start + length:
+            data = bytes(length)
+            os.lseek(fd, start + length, os.SEEK_SET)
+        else:
+            os.lseek(fd, start, os.SEEK_SET)
+            data = _read(fd, length)
+        if len(data) != length:
+            return b""
+        ids.append(sink.add(Kind.BLOB, data))
+        told(name, start + length, size)
+    return sink.add(Kind.CHUNK_LIST, b"".join(ids))
+
+
+def store_bytes(data: bytes, sink: Sink) -> bytes:
+    """The id of a content that is there as a whole; the same that a file with these bytes has."""
+    if len(data) <= CHUNKED_ABOVE:
+        return sink.add(Kind.BLOB, data)
+    ids = [sink.add(Kind.BLOB, data[start : start + CHUNK]) for start in range(0, len(data), CHUNK)]
+    return sink.add(Kind.CHUNK_LIST, b"".join(ids))
+
+
+def _read(fd: int, length: int) -> bytes:
+    data = os.read(fd, length)
+    if len(data) in (0, length - 1, length):
+        return data
+    parts = [data]
+    while length > (have := sum(map(len, parts))) and (data := os.read(fd, length - have)):
+        parts.append(data)
+    return b"".join(parts)
+
+
+def _next_data(fd: int, start: int, size: int) -> int:
+    """Where the next byte that is not in a hole stands; a hole is not read, whatever its length."""
+    try:
+        return os.lseek(fd, start, os.SEEK_DATA)
+    except OSError as exc:
+        return size if exc.errno == errno.ENXIO else start
+
+
+def _has_holes(fd: int, st: os.stat_result) -> bool:
+    if st.st_blocks * 512 >= st.st_size:
+        return False
+    try:
+        return (
+            os.lseek(fd, 0, os.SEEK_HOLE) < st.st_size
+        )  # compressed files have few blocks too, but no holes
+    except OSError:
+        return False
+
+
+def read_attributes(fd: int) -> Attributes:
+    """The user.* attributes of an open file or folder; none where the filesystem or system has none."""
+    if not hasattr(os, "listxattr"):
+        return ()
+    try:
+        names = [name for name in os.listxattr(fd) if name.startswith("user.")]
+    except OSError as exc:
+        if exc.errno in _NO_ATTRIBUTES:
+            return ()
+        raise
+    return tuple(sorted((os.fsencode(name), os.getxattr(fd, name)) for name in names)) if names else ()
+
+
+def write_attributes(fd: int, wanted: Attributes) -> None:
+    """Make the user.* attributes of an open file or folder exactly these."""
+    present = dict(read_attributes(fd))
+    for key in present.keys() - dict(wanted).keys():
+        os.removexattr(fd, key)
+    for key, value in wanted:
+        if present.get(key) != value:
+            os.setxattr(fd, key, value)
+
+
+def write_file(fd: int, entry: Entry, read: Callable[[bytes], bytes], told: Told) -> None:
+    """Write a stored file's bytes into an empty file, holes as holes; how far a large one is written is told."""
+    done = 0
+    for data in pieces(entry, read):
+        if entry.sparse:
+            _write_with_holes(fd, data)
+        else:
+            _write_all(fd, data)
+        done += len(data)
+        if entry.size > CHUNKED_ABOVE:
+            told(entry.name, done, entry.size)
+    if entry.sparse:
+        os.ftruncate(fd, entry.size)
+
+
+def _write_with_holes(fd: int, data: bytes) -> None:
+    zeros = bytes(_HOLE)
+    for at in range(0, len(data), _HOLE):
+        block = data[at : at + _HOLE]
+        if block == zeros[: len(block)]:
+            os.lseek(fd, len(block), os.SEEK_CUR)
+        else:
+            _write_all(fd, block)
+
+
+def _write_all(fd: int, data: bytes | memoryview) -> None:
+    written = os.write(fd, data)
+    while written < len(data):
+        written += os.write(fd, memoryview(data)[written:])

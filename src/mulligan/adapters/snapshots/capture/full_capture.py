@@ -1,0 +1,122 @@
+"""Capturing: a scan, then reading what the stat cache does not know; folders become objects, leaves first."""
+
+import os
+from collections.abc import Callable
+
+from mulligan.adapters.snapshots.capture.entry_reader import Records
+from mulligan.adapters.snapshots.format.pack_format import Kind
+from mulligan.adapters.snapshots.format.tree_format import decode, encode, folder_object, unheld_record
+from mulligan.adapters.snapshots.scan.directory_handles import Folders, path_of
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.scan.scan import Scan, Witness, exclusions_of, until_steady
+from mulligan.domain.checkpoints.store_report import Unheld
+from mulligan.ports import WorkingTree
+
+
+class Reading:
+    """One reading of a tree: what was found, and how much of it had to be read."""
+
+    def __init__(self, tree: WorkingTree, known: Folder | None, records: Records, witness: Witness) -> None:
+        """`known` is the tree as it was read before; what has not changed since is taken from there."""
+        self._tree = tree
+        self._known = known
+        self._records = records
+        self._witness = witness
+        self.inside: dict[tuple[int, int], int] = {}
+        self.links: list[tuple[Folder, str]] = []  # names of files with several links
+        self.resolved: list[Folder] = []  # folders whose objects were made now
+
+    def run(self, now_ns: Callable[[], int]) -> Folder:
+        """Read the tree; gives its topmost folder, whose one entry is the tree itself."""
+        with Folders(self._tree.path) as folders:
+            return until_steady(lambda: self._attempt(folders, now_ns()))
+
+    def _attempt(self, folders: Folders, started_ns: int) -> Folder:
+        self._records.started_ns = started_ns
+        scan = Scan(folders, exclusions_of(self._tree), started_ns, self._witness, self._known)
+        top = scan.run()
+        self.inside = scan.inside
+        self.links = [each for names in scan.links.values() for each in names]
+        self.resolved = []
+        before: dict[int, Folder | None] = {id(top): self._known}
+        order = top.walk_unsealed()
+        for folder in order:
+            if folder.sealed:
+                continue
+            old = before[id(folder)]
+            for name, child in folder.children.items():
+                before[id(child)] = old.children.get(name) if old else None
+        for folder in reversed(order):
+            self._resolve(folders, folder, before[id(folder)])
+        return top
+
+    def _resolve(self, folders: Folders, folder: Folder, old: Folder | None) -> None:
+        """Learn a folder's records, identity and address; its children are resolved already."""
+        if folder.sealed:
+            return
+        if old is not None and self._unchanged(folder, old):
+            folder.take_over(old)
+            count_files(folder)
+            return
+        for name in list(folder.stats):
+            record = self._kept_record(folder, old, name) if old else None
+            if record is None:
+                record = self._records.make(folders, folder, name)
+            if record is not None:
+                folder.records[name] = record
+        make_object(folder, self._records)
+        self.resolved.append(folder)
+
+    @staticmethod
+    def _unchanged(folder: Folder, old: Folder) -> bool:
+        return (
+            old.address != b""
+            and not old.racy
+            and folder.looks_like(old)
+            and folder.groups == old.groups
+            and folder.unheld.keys() == old.unheld.keys()
+            and old.complete
+            and all(child.address == old.children[name].address for name, child in folder.children.items())
+        )
+
+    @staticmethod
+    def _kept_record(folder: Folder, old: Folder, name: str) -> bytes | None:
+        """The record of a name that did not change, with what its neighbours changed; None: look at it."""
+        record = old.records.get(name)
+        if record is None or name in old.racy or folder.stats[name] != old.stats.get(name):
+            return None
+        child = folder.children.get(name)
+        if child is not None:
+            entry = decode(record)
+            if (entry.id, entry.address) != (child.id, child.address):
+                record = encode(entry._replace(id=child.id, address=child.address))
+        elif folder.groups.get(name, b"") != old.groups.get(name, b""):
+            record = encode(decode(record)._replace(group=folder.groups.get(name, b"")))
+        return record
+
+
+def make_object(folder: Folder, records: Records) -> None:
+    """Give a folder, whose records are all known, its identity and address."""
+    records_and_names = folder.records | {name: unheld_record(name) for name in folder.unheld}
+    data, folder.id = folder_object(records_and_names)
+    folder.address = records.sink.add(Kind.TREE, data)
+    count_files(folder)
+
+
+def count_files(folder: Folder) -> None:
+    """Count what stands in a folder and below; the counts of its children are known."""
+    folder.files = folder.held - len(folder.children)
+    folder.missing = len(folder.unheld)
+    if folder.children:
+        folder.files += sum(child.files for child in folder.children.values())
+        folder.missing += sum(child.missing for child in folder.children.values())
+
+
+def unheld_in(top: Folder) -> tuple[Unheld, ...]:
+    """All that was found but cannot be held, sorted by path."""
+    found = [
+        Unheld(path_of(folder, name), reason)
+        for folder in top.walk_missing()
+        for name, reason in folder.unheld.items()
+    ]
+    return tuple(sorted(found, key=lambda unheld: os.fsencode(unheld.path)))

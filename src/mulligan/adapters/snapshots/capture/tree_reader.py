@@ -1,0 +1,125 @@
+"""Looking at a tree: through its watch where that can be relied on, else by scanning all of it."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+from mulligan.adapters.snapshots.capture.entry_reader import Records
+from mulligan.adapters.snapshots.capture.full_capture import Reading
+from mulligan.adapters.snapshots.capture.incremental_capture import Doubt, Refreshing
+from mulligan.adapters.snapshots.format.signatures import inode_and_links
+from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
+from mulligan.adapters.snapshots.packs.objects import Sink
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.scan.memory_filesystems import keeps_no_times
+from mulligan.adapters.snapshots.scan.memory_maps import Maps, shared_writable_maps
+from mulligan.adapters.snapshots.scan.scan import Nobody
+from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, Look, Watch
+from mulligan.ports import Observer, WorkingTree
+
+UNWATCHED = "nothing watches this tree"
+
+
+class Looking:
+    """One look at a tree: what stands there, and how much of it had to be read."""
+
+    def __init__(
+        self, tree: WorkingTree, known: Folder | None, watch: Watch | None, sink: Sink, observer: Observer
+    ) -> None:
+        """`known` is the tree as it was looked at before; under a watch it is brought up to date in place."""
+        self._tree = tree
+        self._known = known
+        self._watch = watch
+        self._records = Records(sink, observer)
+        self._touched: Collection[Folder] = ()  # folders whose objects were made
+        self.inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
+        self.look = Look(watched=False, reason=UNWATCHED)
+
+    @property
+    def files_read(self) -> int:
+        """How many files were read."""
+        return self._records.files_read
+
+    @property
+    def folders_made(self) -> int:
+        """How many folders became objects."""
+        return len(self._touched)
+
+    @property
+    def bytes_read(self) -> int:
+        """How much was read."""
+        return self._records.bytes_read
+
+    def run(self, now_ns: Callable[[], int]) -> Folder:
+        """Look; gives the topmost folder, whose one entry is the tree itself."""
+        watch = self._watch
+        if watch is None:
+            reading = Reading(self._tree, self._known_to_a_scan(), self._records, Nobody())
+            top = reading.run(now_ns)
+            self.inside, self._touched = reading.inside, reading.resolved
+            return top
+        maps = shared_writable_maps() if watch.others_at_work else Maps(frozenset(), frozenset())
+        self._suspect_mapped(watch, maps, self._known)
+        try:
+            top = self._through(watch, now_ns)
+        except BaseException:
+            watch.lost(CUT_OFF)
+            raise
+        watch.top = top
+        self._suspect_mapped(watch, maps, top)  # it can be written at any time, and nothing will tell
+        return top
+
+    def _suspect_mapped(self, watch: Watch, maps: Maps, top: Folder | None) -> None:
+        if top is not None and maps.paths:
+            for folder, name in _mapped(self._tree, top, maps, watch.shared):
+                watch.suspect(folder, name)
+
+    def stored_nothing(self) -> None:
+        """Have all that was read read again when it is captured."""
+        if self._watch is not None:
+            self._watch.not_stored(self._records.made, self._touched)
+
+    def _known_to_a_scan(self) -> Folder | None:
+        return None if keeps_no_times(self._tree.path) else self._known
+
+    def _through(self, watch: Watch, now_ns: Callable[[], int]) -> Folder:
+        if self._known is not None and self._known is watch.top and not watch.reason:
+            refreshing = Refreshing(self._tree, self._known, watch, self._records)
+            try:
+                top = refreshing.run(now_ns)
+            except Doubt:
+                pass
+            else:
+                if refreshing.touched:
+                    watch.last = None
+                watch.looked(refreshing.touched)
+                self.inside, self._touched = refreshing.inside, refreshing.touched
+                self.look = Look(watched=True, reason="")
+                return top
+        self.look = Look(watched=False, reason=watch.reason or NOT_IN_STORE)
+        reading = Reading(self._tree, self._known_to_a_scan(), self._records, watch)
+        top = reading.run(now_ns)
+        watch.scanned(top, reading.links)
+        self.inside, self._touched = reading.inside, reading.resolved
+        return top
+
+
+def _mapped(
+    tree: WorkingTree, known: Folder, maps: Maps, shared: Mapping[Folder, Iterable[str]]
+) -> list[tuple[Folder, str]]:
+    """The known names of files that some process can write without a system call."""
+    prefix = f"{tree.path.resolve()}/"
+    found: list[tuple[Folder, str]] = []
+    for path in maps.paths:
+        if path.startswith(prefix):
+            *folders, name = path.removeprefix(prefix).split("/")
+            folder = known.children.get(ROOT_NAME)
+            for each in folders:
+                folder = folder.children.get(each) if folder else None
+            if folder is not None and name in folder.stats:
+                found.append((folder, name))
+    found.extend(  # mapped under another name, which may be outside
+        (folder, name)
+        for folder, names in shared.items()
+        for name in names
+        if name in folder.stats and inode_and_links(folder.stats[name])[0][1] in maps.inodes
+    )
+    return found

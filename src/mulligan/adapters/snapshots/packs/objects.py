@@ -1,0 +1,241 @@
+"""Objects: bytes under the hash of what they are, kept in packs."""
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
+from weakref import finalize
+
+from mulligan.adapters.snapshots.durability import sync_folder
+from mulligan.adapters.snapshots.format.pack_format import Kind, Pack, hash_of
+from mulligan.boundaries import act
+from mulligan.errors import SnapshotDamaged
+
+if TYPE_CHECKING:
+    from mulligan.adapters.snapshots.packs.pack_file import PackFile
+
+_OPEN_PACKS = 32
+_FEW_SEARCHES = 512  # searching packs takes microseconds, a table of all their objects a tenth of a second
+_LOOKS = (
+    5  # at a folder that another process is changing: a listing made meanwhile may miss an object that moves
+)
+
+
+class Sink(Protocol):
+    """Takes objects and tells their ids."""
+
+    def add(self, kind: Kind, data: bytes) -> bytes:
+        """Take one object; gives its id."""
+        ...
+
+
+class HashingSink:
+    """A sink that keeps nothing: for looking without storing."""
+
+    def add(self, kind: Kind, data: bytes) -> bytes:
+        """Give the id alone."""
+        return hash_of(data)
+
+
+class Objects:
+    """All packs of a store as one set of objects. Safe for threads; other processes may add packs."""
+
+    def __init__(self, home: Path) -> None:
+        self.folder = home / "packs"
+        self._lock = Lock()
+        self._packs: dict[str, Pack] = {}
+        self._damaged: dict[str, str] = {}  # pack name -> what is wrong with it
+        self._where: dict[bytes, Pack] | None = (
+            None  # None: so few were asked for that the packs are searched
+        )
+        self._searches = 0
+        self._files: OrderedDict[str, int] = OrderedDict()
+        finalize(self, _close, self._files)  # a program may open and drop any number of projects
+        self._settled = True
+
+    def refresh(self) -> None:
+        """Look at the folder again: packs that came and packs that went."""
+        with self._lock:
+            self._refresh()
+
+    def pack_names(self) -> frozenset[str]:
+        """The packs that can be read now."""
+        return frozenset(self._packs)
+
+    def packs(self) -> list[Pack]:
+        """The packs that can be read now, by name."""
+        with self._lock:
+            return [self._packs[name] for name in sorted(self._packs)]
+
+    def damaged(self) -> Mapping[str, str]:
+        """The packs whose index cannot be read, and why."""
+        return dict(self._damaged)
+
+    def size_bytes(self) -> int:
+        """What all packs that can be read take on disk."""
+        with self._lock:
+            return sum(pack.size for pack in self._packs.values())
+
+    def contains(self, object_id: bytes) -> bool:
+        """Tell whether the object is here, as far as is known without looking again."""
+        return self._place(object_id) is not None
+
+    def length(self, object_id: bytes) -> int:
+        """How long an object is, as its pack says; SnapshotDamaged where it is missing."""
+        return self._find(object_id).row(object_id).raw
+
+    def read(self, object_id: bytes) -> bytes:
+        """An object's bytes, proved by their hash; SnapshotDamaged where they are missing or changed."""
+        for _ in range(_LOOKS):
+            pack = self._find(object_id)
+            try:
+                return self._read(pack, object_id)
+            except FileNotFoundError:
+                self.refresh()  # its objects were moved into another pack, or it is lost: look again
+            except SnapshotDamaged:
+                for other in self._others(pack, object_id):
+                    if self.is_sound(other, object_id):
+                        return self._read(other, object_id)
+                raise
+            except OSError as exc:
+                reason = f"pack {pack.name}: {exc.strerror}"
+                raise SnapshotDamaged(object=object_id.hex(), reason=reason) from exc
+        raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
+
+    def is_sound(self, pack: Pack, object_id: bytes) -> bool:
+        """Tell whether this pack's copy of an object is what was stored."""
+        try:
+            self._read(pack, object_id)
+        except (SnapshotDamaged, OSError):
+            return False
+        return True
+
+    def settle(self) -> None:
+        """Make sure that packs which another process added survive a power cut, before we build on them."""
+        if not self._settled:
+            sync_folder(self.folder)
+            self._settled = True
+
+    def adopt(self, written: "PackFile") -> Pack:
+        """Take over a finished pack: from here on it is seen, by us and by others."""
+        pack = written.place(self.folder / f"{os.urandom(16).hex()}.pack")
+        sync_folder(self.folder)
+        with self._lock:
+            self._take(pack)
+        return pack
+
+    def remove(self, packs: Iterable[Pack]) -> None:
+        """Delete packs; whoever calls knows that nothing needs what only they hold."""
+        with self._lock:
+            names = {pack.name for pack in packs}
+            for name in names:
+                with act("pack.remove"):
+                    (self.folder / name).unlink(missing_ok=True)
+            self._drop(names)
+
+    def _find(self, object_id: bytes) -> Pack:
+        """The pack of an object; another process may have written or moved it since we last looked."""
+        for _ in range(_LOOKS):
+            pack = self._place(object_id)
+            if pack is not None:
+                return pack
+            self.refresh()
+        raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
+
+    def _place(self, object_id: bytes) -> Pack | None:
+        where = self._where
+        if where is None and self._searches < _FEW_SEARCHES:
+            self._searches += 1
+            return next((pack for pack in list(self._packs.values()) if object_id in pack), None)
+        if where is None:
+            with self._lock:
+                where = dict[bytes, Pack]()
+                for pack in self._packs.values():
+                    where.update(pack.places())
+                self._where = where
+        return where.get(object_id)
+
+    def _read(self, pack: Pack, object_id: bytes) -> bytes:
+        with self._lock:  # held over the read: another thread must not close the file under it
+            return pack.read(self._file(pack), object_id)
+
+    def _others(self, pack: Pack, object_id: bytes) -> list[Pack]:
+        """Further packs that hold an object: captures at the same time may both have stored it."""
+        return [other for other in self.packs() if other is not pack and object_id in other]
+
+    def _refresh(self) -> None:
+        for _ in range(_LOOKS):
+            names = self._listed()
+            self._damaged = {name: why for name, why in self._damaged.items() if name in names}
+            new = sorted(names - self._packs.keys() - self._damaged.keys())
+            gone = [name for name in new if not self._load(self.folder / name)]
+            self._drop(self._packs.keys() - names)  # after loading: what moved is found in its new place
+            if not gone:
+                return
+
+    def _listed(self) -> set[str]:
+        try:
+            return {name for name in os.listdir(self.folder) if name.endswith(".pack")}
+        except FileNotFoundError:
+            return set()
+
+    def _load(self, path: Path) -> bool:
+        """Take in a pack that was listed; False where it is gone already."""
+        try:
+            pack = Pack(path)
+        except FileNotFoundError:
+            return False
+        except SnapshotDamaged as exc:
+            self._damaged[path.name] = str(exc.facts["reason"])
+        except OSError as exc:
+            self._damaged[path.name] = exc.strerror or str(exc)
+        else:
+            self._take(pack)
+            self._settled = False
+        return True
+
+    def _take(self, pack: Pack) -> None:
+        self._packs[pack.name] = pack
+        if self._where is not None:
+            self._where.update(pack.places())
+
+    def _drop(self, names: Iterable[str]) -> None:
+        where, homeless = self._where, set[bytes]()
+        for name in list(names):
+            pack = self._packs.pop(name, None)
+            if pack is None:
+                continue
+            fd = self._files.pop(name, None)
+            if fd is not None:
+                os.close(fd)
+            if where is not None:
+                homeless.update(object_id for object_id in pack.ids if where[object_id] is pack)
+        if where is None:
+            return
+        for object_id in homeless:
+            del where[object_id]
+        # The same object may stand in a pack that came before and was hidden by the one that went.
+        for other in self._packs.values() if homeless else ():
+            for object_id in homeless.intersection(other.ids):
+                where[object_id] = other
+
+    def _file(self, pack: Pack) -> int:
+        fd = self._files.get(pack.name)
+        if fd is None:
+            fd = os.open(pack.path, os.O_RDONLY | os.O_CLOEXEC)
+            self._files[pack.name] = fd
+            if len(self._files) > _OPEN_PACKS:
+                os.close(self._files.popitem(last=False)[1])
+        self._files.move_to_end(pack.name)
+        return fd
+
+    def _why_missing(self) -> str:
+        hurt = ", ".join(f"pack {name}: {why}" for name, why in sorted(self._damaged.items()))
+        return f"it is missing ({hurt})" if hurt else "it is missing"
+
+
+def _close(files: Mapping[str, int]) -> None:
+    for fd in files.values():
+        os.close(fd)

@@ -1,0 +1,189 @@
+"""The sweep: mark what live snapshots stand on, then delete the rest, pack by pack.
+
+Marking takes no lock. Packs go in short batches while nobody captures, and each time the rows are read again:
+whoever captures holds the lock until its rows are committed, so a snapshot that came meanwhile is seen, and a
+pack with an old object that it reuses is left for the next sweep.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
+
+from msgspec import Struct
+
+from mulligan.adapters.snapshots.format.pack_format import Pack, size_of_pack
+from mulligan.adapters.snapshots.packs.live_objects import Marks
+from mulligan.adapters.snapshots.packs.objects import Objects
+from mulligan.adapters.snapshots.packs.repack import LARGEST_JOINED, copy_objects, packs_to_join
+from mulligan.adapters.snapshots.tempdirs import Rooms
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Swept
+from mulligan.ports import Observer
+
+_BATCH = 64  # packs deleted under the lock at once: a few milliseconds
+_TOLERATED = 8  # a pack is rewritten when an eighth of it is garbage
+_FEW = 8  # small packs that a sweep leaves as they are
+_PROGRESS_EVERY = 500  # objects
+
+
+class _Sorted(Struct, eq=False):
+    """A pack, and which of its objects must stay in it or be copied out of it."""
+
+    pack: Pack
+    live: list[bytes]
+    live_bytes: int  # as stored, index included
+
+    @property
+    def garbage(self) -> int:
+        return len(self.pack.ids) - len(self.live)
+
+
+class _Verdict(Struct, eq=False):
+    """What is to be done with each pack."""
+
+    keep: list[_Sorted]
+    rewrite: list[_Sorted]
+    remove: list[_Sorted]
+
+
+class Sweep:
+    """One sweep. Whoever makes one holds the store's upkeep lock: packs are deleted by one process at a time."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        rooms: Rooms,
+        nobody_captures: Callable[[], AbstractContextManager[None]],
+        live: Callable[[], Collection[Snapshot]],
+        observer: Observer,
+    ) -> None:
+        self._objects = objects
+        self._rooms = rooms
+        self._nobody_captures = nobody_captures
+        self._live = live
+        self._observer = observer
+        self._marks = Marks(objects.read, self._told)
+        self._came: set[bytes] = set()  # marked after the verdict
+        self._standing: set[bytes] = set()  # ids of packs that stay
+        self._done = 0
+
+    def preview(self) -> Swept:
+        """Count what a sweep would do now."""
+        verdict = self._judge()
+        rewritten = [sum(s.live_bytes for s in group) for group in _groups(verdict.rewrite)]
+        packs = len(verdict.keep) + len(rewritten)
+        size = sum(s.pack.size for s in verdict.keep) + sum(size_of_pack(each, 0) for each in rewritten)
+        return self._swept(verdict, verdict.remove, verdict.rewrite, packs, size)
+
+    def run(self) -> Swept:
+        """Delete what is not needed."""
+        verdict = self._judge()
+        removed: list[_Sorted] = []
+        rewritten: list[_Sorted] = []
+        total = len(verdict.remove) + len(verdict.rewrite)
+        for start in range(0, len(verdict.remove), _BATCH):
+            removed += self._delete(verdict.remove[start : start + _BATCH], total)
+        for group in _groups(verdict.rewrite):
+            rewritten += self._delete(self._copy(group), total)
+        self._observer.progress("packs swept", total, total)
+        return self._swept(
+            verdict, removed, rewritten, len(self._objects.packs()), self._objects.size_bytes()
+        )
+
+    def _judge(self) -> _Verdict:
+        packs = sorted(self._objects.packs(), key=lambda pack: pack.size, reverse=True)
+        # Rows that come from here on may name packs that are not among these: those are not judged.
+        self._marks.add(self._live())
+        self._observer.progress("objects marked", len(self._marks.ids), len(self._marks.ids))
+        verdict = _Verdict([], [], [])
+        owned: dict[bytes, Pack] = {}  # live ids that a pack before this one has
+        for pack in packs:
+            found = self._sort(pack, owned)
+            if not found.live:
+                verdict.remove.append(found)
+            elif (pack.size - size_of_pack(found.live_bytes, 0)) * _TOLERATED >= pack.size:
+                verdict.rewrite.append(found)
+            else:
+                verdict.keep.append(found)
+        self._join(verdict)
+        for kept in verdict.keep:
+            self._standing.update(kept.pack.ids)
+        return verdict
+
+    def _sort(self, pack: Pack, owned: dict[bytes, Pack]) -> _Sorted:
+        live = [
+            object_id
+            for object_id in pack.ids
+            if object_id in self._marks.ids
+            and not (object_id in owned and self._objects.is_sound(owned[object_id], object_id))
+        ]
+        owned.update(dict.fromkeys(live, pack))
+        stored = sum(pack.row(object_id).stored for object_id in live)
+        return _Sorted(pack, live, size_of_pack(stored, len(live)) - size_of_pack(0, 0))
+
+    def _join(self, verdict: _Verdict) -> None:
+        """Small packs become one, together with what is rewritten anyway."""
+        joined = {pack.name for pack in packs_to_join([s.pack for s in verdict.keep], at_least=_FEW)}
+        verdict.rewrite += [s for s in verdict.keep if s.pack.name in joined]
+        verdict.keep = [s for s in verdict.keep if s.pack.name not in joined]
+
+    def _copy(self, group: Sequence[_Sorted]) -> list[_Sorted]:
+        """Copy what is live into a new pack; gives the packs that may go then."""
+        copied = copy_objects(self._objects, self._rooms, [(s.pack, s.live) for s in group])
+        if copied.pack is not None:
+            self._standing.update(copied.pack.ids)
+        sources = {pack.name for pack in copied.sources}
+        for left in (s for s in group if s.pack.name not in sources):
+            self._standing.update(left.pack.ids)
+        return [s for s in group if s.pack.name in sources]
+
+    def _delete(self, batch: Sequence[_Sorted], total: int) -> list[_Sorted]:
+        """Delete packs, but for those that hold something which is needed by now; gives the deleted ones."""
+        self._came |= self._marks.add(self._live())  # without the lock, so that little is left to do with it
+        with self._nobody_captures():
+            self._came |= self._marks.add(self._live())
+            needed = self._came - self._standing
+            gone = [s for s in batch if needed.isdisjoint(s.pack.ids)]
+            self._objects.remove(s.pack for s in gone)
+        for left in (s for s in batch if s not in gone):
+            self._standing.update(left.pack.ids)
+        self._done += len(batch)
+        self._observer.progress("packs swept", self._done, total)
+        return gone
+
+    def _swept(
+        self,
+        verdict: _Verdict,
+        removed: Sequence[_Sorted],
+        rewritten: Sequence[_Sorted],
+        packs: int,
+        size: int,
+    ) -> Swept:
+        before = sum(s.pack.size for each in (verdict.keep, verdict.rewrite, verdict.remove) for s in each)
+        return Swept(
+            objects_removed=sum(s.garbage for s in (*removed, *rewritten)),
+            objects_kept=len(self._marks.ids),
+            packs_removed=len(removed),
+            packs_rewritten=len(rewritten),
+            packs_kept=packs,
+            packs_unreadable=len(self._objects.damaged()),
+            bytes_freed=before - size,
+            bytes_kept=size,
+        )
+
+    def _told(self, marked: int) -> None:
+        if marked % _PROGRESS_EVERY == 0:
+            self._observer.progress("objects marked", marked, None)
+
+
+def _groups(packs: Sequence[_Sorted]) -> Iterator[list[_Sorted]]:
+    """Packs to rewrite, smallest first, as many together as make one new pack of a good size."""
+    group: list[_Sorted] = []
+    size = 0
+    for each in sorted(packs, key=lambda s: s.live_bytes):
+        if group and size + each.live_bytes > LARGEST_JOINED:
+            yield group
+            group, size = [], 0
+        group.append(each)
+        size += each.live_bytes
+    if group:
+        yield group

@@ -1,0 +1,212 @@
+"""The asides of a store: makes them, and puts back what killed restores had taken out of real trees."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+from msgspec import convert
+
+from mulligan.adapters.snapshots.durability import make_private_folder
+from mulligan.adapters.snapshots.format.signatures import signature
+from mulligan.adapters.snapshots.restore.aside import (
+    JOURNAL,
+    MOVED,
+    OURS,
+    TRIES,
+    Aside,
+    Header,
+    Noted,
+    Proof,
+    empty,
+    identity_of,
+    is_ours,
+    is_same_file,
+    put_back,
+    remove_in_tree,
+    signature_of,
+)
+from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS
+from mulligan.boundaries import act
+from mulligan.errors import SystemFailed
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Asides:
+    """The asides of a store."""
+
+    def __init__(self, home: Path) -> None:
+        """Keep them in a folder of the store's own."""
+        self._home = home
+
+    @contextlib.contextmanager
+    def open(self, tree: Path) -> Generator[Aside]:
+        """Make an aside for a restore of this tree; it is left as it is when the restore fails in between."""
+        make_private_folder(self._home)
+        path, journal = self._make()
+        aside = Aside(path, tree, journal)
+        try:
+            yield aside
+            aside.clear()
+        finally:
+            aside.close()
+
+    def _make(self) -> tuple[Path, int]:
+        for _ in range(TRIES):
+            path = self._home / os.urandom(8).hex()
+            with act("aside.make"):
+                path.mkdir(mode=0o700)
+            try:
+                journal = os.open(path / JOURNAL, _NEW, 0o600)
+            except FileNotFoundError:
+                continue  # a recovery took it for abandoned
+            if _is_locked(journal):
+                return path, journal
+            os.close(journal)  # a recovery was faster, and clears it
+        raise SystemFailed(path=str(self._home), reason="another process kept locking each new file in it")
+
+    def recover(self, tree: Path, proof: Proof) -> list[str]:
+        """Put back what killed restores took out of this tree and was not theirs; return where each is now."""
+        found: list[str] = []
+        for path, header, noted in self._abandoned():
+            if header is None or header == Header(str(tree), identity_of(tree)):
+                found += _recover(path, tree, noted, proof)
+        return found
+
+    def clear_abandoned(self, proof: Proof, *, dry_run: bool) -> int:
+        """Recover every tree that is still there; return how many asides killed restores had left.
+
+        One that cannot be recovered now stays, and what else is to be cleared is cleared.
+        """
+        count = 0
+        for path, header, noted in self._abandoned():
+            tree = Path(header.tree) if header is not None else self._home
+            if header is None or header.identity == identity_of(tree):
+                count += 1
+                with contextlib.suppress(OSError, SystemFailed):
+                    if not dry_run:
+                        _recover(path, tree, noted, proof)
+        return count
+
+    def _abandoned(self) -> Iterator[tuple[Path, Header | None, list[Noted]]]:
+        """The asides whose restores were killed; one without a word has nothing of any tree."""
+        try:
+            paths = sorted(self._home.iterdir())
+        except FileNotFoundError:
+            return
+        for path in paths:
+            with _opened(path) as journal:
+                if journal is None:
+                    continue
+                yield path, *_read(path, journal)
+
+
+def _recover(path: Path, tree: Path, noted: list[Noted], proof: Proof) -> list[str]:
+    """Judge everything in an aside whose process is dead, put back what is foreign, and clear the rest."""
+    found: list[str] = []
+    inside = {each.folder for each in noted if each.folder}
+    replaced = any(each.ours and not each.record and _is_placed(tree, each) for each in noted)
+    for each in noted:
+        with _folder(path if not each.folder else tree / each.folder) as here:
+            if here is None:
+                continue
+            for name in _names_of(each.number):
+                lies = signature_of(here, name)
+                if lies is None or is_ours(each, lies):
+                    continue
+                if not _is_expected(here, name, each, proof):
+                    found.append(put_back(tree, each, here, name))
+                elif not replaced and _is_free(tree, each.path):
+                    put_back(tree, each, here, name)  # nothing has taken its name yet
+    for folder in sorted(tree / name for name in inside):
+        with _folder(folder) as here:
+            if here is not None:
+                with act("aside.clear"):
+                    remove_in_tree(folder, here)
+    with _folder(path) as here, act("aside.clear"):
+        if here is not None:
+            empty(here)
+            path.rmdir()
+    return found
+
+
+def _is_free(tree: Path, path: str) -> bool:
+    """Tell whether a name is free in a folder that is there."""
+    return (tree / path).parent.is_dir() and not os.path.lexists(tree / path)
+
+
+def _is_placed(tree: Path, noted: Noted) -> bool:
+    """Tell whether what was staged is in the tree."""
+    try:
+        return is_ours(noted, signature((tree / noted.path).lstat()))
+    except OSError:
+        return False
+
+
+def _names_of(number: int) -> tuple[str, ...]:
+    """The names under which something may lie in an aside for one number."""
+    moved = f"{number}{MOVED}"
+    return (str(number), moved, f"{number}{OURS}", f"{moved}{OURS}")
+
+
+def _is_expected(here: int, name: str, noted: Noted, proof: Proof) -> bool:
+    if not noted.expected:
+        return False
+    found = signature(os.stat(name, dir_fd=here, follow_symlinks=False))
+    same = is_same_file(bytes.fromhex(noted.expected), found)
+    return same and (not noted.record or proof(here, name, bytes.fromhex(noted.record)))
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Generator[int | None]:
+    """The journal of an aside, locked; None where its process lives, or there is none."""
+    try:
+        journal = os.open(path / JOURNAL, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        with contextlib.suppress(OSError):  # its process is about to write one, or it is not empty
+            path.rmdir()
+        yield None
+        return
+    try:
+        yield journal if _is_locked(journal) else None
+    finally:
+        os.close(journal)
+
+
+@contextlib.contextmanager
+def _folder(path: Path) -> Generator[int | None]:
+    try:
+        fd = os.open(path, FOLDER_FLAGS)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _is_locked(journal: int) -> bool:
+    """Lock a journal for as long as it is open; False where another process has it."""
+    try:
+        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read(path: Path, journal: int) -> tuple[Header | None, list[Noted]]:
+    """What a journal says; its last line may have been cut off, and then nothing that it says was done."""
+    import json  # here: only what a killed restore left is read
+
+    with open(os.dup(journal), "rb") as file:
+        whole = file.read().split(b"\n")[:-1]
+    try:
+        lines = [json.loads(line) for line in whole]
+    except ValueError as exc:
+        raise SystemFailed(path=str(path), reason="the journal of an aside cannot be read") from exc
+    if not lines:
+        return None, []
+    return convert(lines[0], Header), [convert(line, Noted) for line in lines[1:]]

@@ -1,0 +1,103 @@
+"""What a stored tree says of the names that a restore is about to touch: anything else there is the work of others."""
+
+from collections.abc import Callable, Iterator
+
+from mulligan.adapters.snapshots.format.tree_format import (
+    Entry,
+    EntryKind,
+    address_of,
+    decode,
+    identity_part,
+    kind_of,
+    split,
+    split_root,
+)
+from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
+from mulligan.adapters.snapshots.scan.directory_handles import Place, path_of
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.resources.placement import is_spare_name
+
+
+class KnownTree:
+    """The records of a stored tree, by the folders of a tree that lies on the disk."""
+
+    def __init__(self, snapshot: Snapshot, read: Callable[[bytes], bytes]) -> None:
+        """Read folders as they are asked for."""
+        self._read = read
+        self._root = address_of(snapshot.roots[0])
+        self._records: dict[int, tuple[Place, dict[str, bytes]]] = {}
+
+    def is_all_of(self, top: Folder | None) -> bool:
+        """Tell whether a tree that was looked at is this one, to the last time; nothing has to be read for that."""
+        return top is not None and top.address == self._root
+
+    def records_of(self, place: Place) -> dict[str, bytes]:
+        """What the tree holds in that folder; nothing where it has no such folder."""
+        found = self._records.get(id(place))
+        if found is None:
+            found = self._records[id(place)] = (
+                place,
+                self._load(place),
+            )  # with the place: its id() stays its own
+        return found[1]
+
+    def _load(self, place: Place) -> dict[str, bytes]:
+        if place.parent is None:
+            return split_root(self._root, self._read(self._root))
+        record = self.records_of(place.parent).get(place.name)
+        if record is None or kind_of(record) is not EntryKind.FOLDER:
+            return {}
+        address = decode(record).address
+        return split(address, self._read(address))
+
+
+def touched(difference: Difference) -> Iterator[tuple[Place, Folder, str]]:
+    """Every file and symlink that a restore replaces, removes or adjusts: where, and as it was found."""
+    for work in difference.works:
+        for clearing in work.clear:
+            for name in clearing.names:
+                yield clearing.folder, clearing.folder, name
+        if work.present is not None:
+            for name in work.unlink:
+                yield work, work.present, name
+            for name in replaced(work):
+                yield work, work.present, name
+
+
+def replaced(work: Work) -> Iterator[str]:
+    """The names of files and symlinks in a folder that get something else in their place, or are adjusted."""
+    present = work.present
+    if present is None:
+        return
+    gone = set(work.unlink)
+    for entry in (*work.write, *work.adjust):
+        if entry.name in present.stats and entry.name not in present.children and entry.name not in gone:
+            yield entry.name
+
+
+def foreign_paths(difference: Difference, known: KnownTree) -> list[str]:
+    """The paths a restore would touch that hold neither what is known nor what is wanted."""
+    if known.is_all_of(difference.top.present):
+        return []
+    wanted = {(id(work), entry.name): entry for work in difference.works for entry in work.adjust}
+    found: list[str] = []
+    for place, folder, name in touched(difference):
+        mine = folder.records[name]
+        expected = known.records_of(place).get(name)
+        if expected is not None and _same(mine, expected):
+            continue
+        if (entry := wanted.get((id(place), name))) is not None and _plain(decode(mine)) == _plain(entry):
+            continue  # only its time is adjusted
+        if not is_spare_name(name):
+            found.append(path_of(place, name))
+    return found
+
+
+def _same(mine: bytes, other: bytes) -> bool:
+    return identity_part(mine) == identity_part(other) or _plain(decode(mine)) == _plain(decode(other))
+
+
+def _plain(entry: Entry) -> Entry:
+    """An entry without what a restore may have changed on its way: times, and names that it shares."""
+    return entry._replace(mtime_ns=0, sparse=False, group=b"")

@@ -1,0 +1,70 @@
+"""What is known of a tree after a restore, so that the first capture after it costs one scan."""
+
+import stat
+
+from mulligan.adapters.snapshots.format.signatures import matches
+from mulligan.adapters.snapshots.format.tree_format import EntryKind, decode, facts_of, kind_of
+from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
+from mulligan.adapters.snapshots.scan.directory_handles import Folders
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.scan.scan import Scan, Witness
+from mulligan.errors import MulliganError
+
+_STAT_KINDS = {EntryKind.FILE: stat.S_IFREG, EntryKind.FOLDER: stat.S_IFDIR, EntryKind.SYMLINK: stat.S_IFLNK}
+
+
+def settled_tree(
+    difference: Difference, folders: Folders, started_ns: int, witness: Witness, *, sure: bool
+) -> Folder:
+    """Return the tree as it is now: folders that were worked on are listed again, others taken as they were found.
+
+    An entry is known when it has the mode, size and mtime that the restore gave it; any other is read again
+    by the next capture. Only what is in the store is ever known: what was there and differed is left out. Where
+    others may write (not `sure`), files that were adjusted are read again too: an mtime that was put back can
+    hide what was written right before.
+    """
+    scan = Scan(folders, {}, started_ns, witness)
+    top = Folder("", None)
+    found = {id(difference.top): top}
+    for work in difference.works:
+        folder = found.get(id(work))
+        if folder is None or not _look(scan, folder, work, witness):
+            continue
+        _recognise(folder, work, sure=sure)
+        for child in work.children:
+            if child.name in folder.children:
+                found[id(child)] = folder.children[child.name]
+    return top
+
+
+def _look(scan: Scan, folder: Folder, work: Work, witness: Witness) -> bool:
+    """List a folder; one that cannot be listed now stays unknown, which the next capture makes good."""
+    try:
+        if folder.parent is None:
+            return scan.find_tree(folder)
+        scan.list_folder(folder, work.exclusions)
+    except (OSError, MulliganError):
+        folder.stats.clear()
+        witness.lost("a folder could not be listed after a restore")
+        return False
+    return True
+
+
+def _recognise(folder: Folder, work: Work, *, sure: bool) -> None:
+    worked_on = {child.name for child in work.children}
+    unsure = set[str]() if sure else {entry.name for entry in work.adjust}
+    for name, packed in folder.stats.items():
+        record = work.records.get(name)
+        if record is None or kind_of(record) is EntryKind.UNHELD or name in unsure:
+            continue
+        entry = facts_of(record)
+        size = None if entry.kind is EntryKind.FOLDER else entry.size
+        if not matches(packed, _STAT_KINDS[entry.kind] | entry.mode, size, entry.mtime_ns):
+            continue
+        folder.records[name] = record
+        if entry.shared:
+            folder.groups[name] = decode(record).group
+        if entry.kind is EntryKind.FOLDER and name not in worked_on and work.present is not None:
+            untouched = work.present.children[name]
+            untouched.parent = folder
+            folder.children[name] = untouched

@@ -1,0 +1,234 @@
+"""The difference between a tree and a snapshot: what a restore has to do, as a plan; touches nothing.
+
+Equal subtrees are told by their addresses and never opened. A path is reported when its identity differs; an
+mtime that has to come back is repaired without a word.
+"""
+
+import os
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from mulligan.adapters.snapshots.format.signatures import inode_and_links
+from mulligan.adapters.snapshots.format.tree_format import (
+    Entry,
+    EntryKind,
+    address_of,
+    decode,
+    identity_part,
+    kind_of,
+    own_part,
+    split_root,
+)
+from mulligan.adapters.snapshots.scan.directory_handles import Place, path_of
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.scan.scan import Exclusions, exclusions_of, is_left_out
+from mulligan.adapters.snapshots.trees.stored_diff import FolderReader
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import ChangeAction, PathChange
+from mulligan.errors import RestoreFailed
+from mulligan.ports import WorkingTree
+
+
+class Clearing(Struct, frozen=True):
+    """A folder that is not in the target: its files go, and it goes too unless something in it must stay."""
+
+    folder: Folder
+    names: tuple[str, ...]  # of what is not a folder
+    goes: bool
+
+
+class Work(Struct, eq=False):
+    """A folder in which something is to be done. The topmost is the one that the tree's own folder is in."""
+
+    name: str
+    parent: "Work | None"
+    target: Entry | None  # the folder's own mode, attributes and mtime; None for the topmost
+    present: Folder | None  # None: it is to be made
+    records: dict[str, bytes]  # all that it shall hold
+    exclusions: Exclusions
+    unlink: list[str] = field(default_factory=list[str])
+    clear: list[Clearing] = field(default_factory=list[Clearing])  # children before parents
+    write: list[Entry] = field(default_factory=list[Entry])  # files and symlinks, new or replaced
+    adjust: list[Entry] = field(default_factory=list[Entry])  # only mode, attributes or mtime differ
+    children: "list[Work]" = field(default_factory=list["Work"])
+
+
+class Difference:
+    """What it takes to make a tree what a snapshot holds."""
+
+    def __init__(self, top: Work) -> None:
+        self.top = top
+        self.works: list[Work] = []  # parents before children
+        self.kept_links: dict[
+            bytes, tuple[Place, str]
+        ] = {}  # hard-link group -> a name of it that stays as it is
+        self._changes: dict[str, ChangeAction] = {}
+
+    def changes(self) -> tuple[PathChange, ...]:
+        """Every path whose identity changes, sorted by its bytes."""
+        paths = sorted(self._changes, key=os.fsencode)
+        return tuple(PathChange(path, self._changes[path]) for path in paths)
+
+    def note(self, place: Place, name: str, action: ChangeAction) -> None:
+        """Report a path; what is removed and then restored as something else is restored."""
+        path = path_of(place, name)
+        if self._changes.get(path) is not ChangeAction.RESTORED:
+            self._changes[path] = action
+
+
+def compare_trees(
+    present: Folder,
+    inside: Mapping[tuple[int, int], int],
+    snapshot: Snapshot,
+    tree: WorkingTree,
+    folders: FolderReader,
+) -> Difference:
+    """Plan a restore; RestoreFailed where the target needs a place that something else must keep."""
+    return _Comparison(inside, folders, tree).run(present, snapshot, exclusions_of(tree))
+
+
+class _Comparison:
+    def __init__(
+        self, inside: Mapping[tuple[int, int], int], folders: FolderReader, tree: WorkingTree
+    ) -> None:
+        self._inside = inside
+        self._folders = folders
+        self._tree = tree
+        self._touched: set[tuple[int, str]] = set()  # names of the present tree that do not stay as they are
+        self._wanted_groups: set[bytes] = set()
+
+    def run(self, present: Folder, snapshot: Snapshot, exclusions: Exclusions) -> Difference:
+        address = address_of(snapshot.roots[0])
+        records = split_root(address, self._folders.read(address))
+        top = Work("", None, None, present, records, {})
+        difference = Difference(top)
+        pending = [(top, b"")]
+        while pending:
+            work, address = pending.pop()
+            difference.works.append(work)
+            if address:
+                work.records = self._folders(address)
+            opened = self._compare(difference, work, exclusions)
+            pending.extend(reversed(opened))
+        self._find_kept_links(difference, present)
+        return difference
+
+    def _compare(
+        self, difference: Difference, work: Work, exclusions: Exclusions
+    ) -> list[tuple[Work, bytes]]:
+        """Find what is to be done in one folder; gives the folders below to look into, with addresses."""
+        present = work.present
+        have = present.records if present else {}
+        if present is not None:
+            for name in have.keys() - work.records.keys():
+                self._remove(difference, work, present, name)
+        opened: list[tuple[Work, bytes]] = []
+        for name, record in work.records.items():
+            if is_left_out(name, work.exclusions):
+                continue
+            if kind_of(record) is EntryKind.UNHELD:
+                continue  # the snapshot does not know what was there: whatever is there now stays
+            if present is not None and name in present.unheld:
+                raise _blocked(work, name, present.unheld[name])
+            mine = have.get(name)
+            if mine == record:
+                continue
+            below = exclusions if work.parent is None else work.exclusions.get(name, {})
+            if present is not None and mine is not None and kind_of(mine) is not kind_of(record):
+                self._remove(difference, work, present, name)
+                if kind_of(mine) is EntryKind.FOLDER and not work.clear[-1].goes:
+                    raise _blocked(work, name, "something in it cannot be held by a snapshot and must stay")
+                mine = None
+            if kind_of(record) is EntryKind.FOLDER:
+                opened.append(self._folder(difference, work, mine, record, below))
+            else:
+                self._leaf(difference, work, mine, record)
+        return opened
+
+    def _folder(
+        self, difference: Difference, work: Work, mine: bytes | None, record: bytes, exclusions: Exclusions
+    ) -> tuple[Work, bytes]:
+        entry = decode(record)
+        present = work.present.children[entry.name] if work.present and mine else None
+        child = Work(entry.name, work, entry, present, {}, exclusions)
+        work.children.append(child)
+        if mine is None or own_part(mine) != own_part(record):
+            difference.note(work, entry.name, ChangeAction.RESTORED)
+        if present is not None and present.address == entry.address:
+            child.records = present.records  # only the folder itself differs: nothing to find below
+            return child, b""
+        return child, entry.address
+
+    def _leaf(self, difference: Difference, work: Work, mine: bytes | None, record: bytes) -> None:
+        entry = decode(record)
+        if mine is not None and identity_part(mine) == identity_part(record):
+            if decode(mine).mtime_ns == entry.mtime_ns:
+                return  # holes alone differ
+        else:
+            difference.note(work, entry.name, ChangeAction.RESTORED)
+        if mine is not None and self._adjustable(work, decode(mine), entry):
+            work.adjust.append(entry)
+            return
+        work.write.append(entry)
+        if entry.group:
+            self._wanted_groups.add(entry.group)
+        if work.present is not None:
+            self._touched.add((id(work.present), entry.name))
+
+    def _adjustable(self, work: Work, mine: Entry, wanted: Entry) -> bool:
+        """Tell whether mode, attributes and mtime can be changed in place without another name seeing it."""
+        if work.present is None or (mine.id, mine.size, mine.target) != (
+            wanted.id,
+            wanted.size,
+            wanted.target,
+        ):
+            return False
+        if self._tree.real and mine.attributes != wanted.attributes:
+            return False  # not in one call: someone could find the file in between
+        inode, links = inode_and_links(work.present.stats[mine.name])
+        return mine.group == wanted.group and links <= self._inside.get(inode, 1)
+
+    def _remove(self, difference: Difference, work: Work, present: Folder, name: str) -> None:
+        folder = present.children.get(name)
+        if folder is None:
+            work.unlink.append(name)
+            self._touched.add((id(present), name))
+            difference.note(work, name, ChangeAction.REMOVED)
+            return
+        staying: set[int] = set()
+        for each in reversed(folder.walk()):
+            stays = self._is_guarded(each) or any(id(child) in staying for child in each.children.values())
+            names = tuple(name for name in each.records if name not in each.children)
+            work.clear.append(Clearing(each, names, goes=not stays))
+            if stays:
+                staying.add(id(each))
+            elif each.parent is not None:
+                difference.note(each.parent, each.name, ChangeAction.REMOVED)
+            for name in names:
+                self._touched.add((id(each), name))
+                difference.note(each, name, ChangeAction.REMOVED)
+
+    def _is_guarded(self, folder: Folder) -> bool:
+        """Whether it holds something that must stay; what others will have taken out by then is none of it."""
+        if not folder.guarded or folder.unheld or not self._tree.leaving:
+            return folder.guarded
+        path = path_of(folder.parent, folder.name) if folder.parent is not None else "."
+        others = set(os.listdir(self._tree.path / path)) - folder.records.keys()
+        return not {f"{path}/{name}" for name in others} <= self._tree.leaving
+
+    def _find_kept_links(self, difference: Difference, present: Folder) -> None:
+        if not self._wanted_groups:
+            return
+        for folder in present.walk_unsealed():
+            for name, group in folder.groups.items():
+                if group in self._wanted_groups and (id(folder), name) not in self._touched:
+                    difference.kept_links.setdefault(group, (folder, name))
+
+
+def _blocked(work: Work, name: str, reason: str) -> RestoreFailed:
+    return RestoreFailed(
+        path=path_of(work, name),
+        reason=f"the snapshot has something there, but {reason}",
+        hint="move it away or make it readable, then try again; nothing was touched",
+    )

@@ -1,0 +1,170 @@
+"""Folders of a tree as they were found, and what was learned of them."""
+
+from typing import TYPE_CHECKING
+
+from mulligan.adapters.snapshots.format.signatures import Listing, listing_of
+
+if TYPE_CHECKING:
+    from mulligan.adapters.snapshots.cache.tree_archive import Archive
+
+
+class Folder:
+    """A folder as it was found. The topmost holds the tree itself, as ".".
+
+    Most folders of a large tree do not change from one look to the next, and nobody asks what is in them: what
+    came in one piece, from a scan or from the stat cache, stays so until someone asks.
+    """
+
+    __slots__ = (
+        "_children",
+        "_listing",
+        "_records",
+        "_row",
+        "_shelf",
+        "_stats",
+        "address",
+        "files",
+        "groups",
+        "id",
+        "missing",
+        "name",
+        "parent",
+        "racy",
+        "sealed",
+        "skipped",
+        "unheld",
+    )
+
+    def __init__(self, name: str, parent: "Folder | None") -> None:
+        self.name = name
+        self.parent = parent
+        self._stats: dict[str, bytes] | None = {}  # None: as in the listing
+        self._listing: Listing | None = None  # None: as on the shelf
+        self._records: dict[str, bytes] | None = {}  # None: as on the shelf
+        self._children: dict[str, Folder] | None = {}  # None: as on the shelf
+        self._shelf: Archive | None = None
+        self._row = 0
+        self.sealed = False  # it is as on the shelf, with all below
+        self.racy: set[str] = set()  # names that must be read again next time
+        self.groups: dict[str, bytes] = {}  # names that share an inode -> first path
+        self.unheld: dict[str, str] = {}  # names that cannot be held -> why
+        self.skipped = False  # has something excluded in it
+        self.id = b""
+        self.address = b""  # empty: not known
+        self.files = 0  # below here, folders not counted
+        self.missing = 0  # here and below: names that cannot be held
+
+    @property
+    def stats(self) -> dict[str, bytes]:
+        """The signatures of what can be held, by name."""
+        if self._stats is None:
+            self._stats, self._listing = self.listing.opened(), None
+        return self._stats
+
+    @property
+    def listing(self) -> Listing:
+        """All signatures in one piece."""
+        if self._stats is not None:
+            return listing_of(self._stats)
+        if self._listing is None:
+            assert self._shelf is not None
+            return self._shelf.listing(self._row)
+        return self._listing
+
+    @property
+    def held(self) -> int:
+        """How many names have a signature."""
+        if self._stats is not None:
+            return len(self._stats)
+        if self._listing is None:
+            assert self._shelf is not None
+            return self._shelf.held(self._row)
+        return self._listing.held
+
+    @property
+    def records(self) -> dict[str, bytes]:
+        """Records as in trees, by name; empty until captured."""
+        if self._records is None:
+            assert self._shelf is not None
+            self._records = self._shelf.records(self._row)
+        return self._records
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether every name has a record."""
+        if self._records is None:
+            assert self._shelf is not None
+            return self._shelf.is_complete(self._row)
+        return len(self._records) == self.held
+
+    @property
+    def children(self) -> "dict[str, Folder]":
+        """The folders in this one, by name."""
+        if self._children is None:
+            assert self._shelf is not None
+            self._children = self._shelf.children(self._row, self)
+        return self._children
+
+    @property
+    def shelf(self) -> "tuple[Archive, int] | None":
+        """Where this folder stands with all below, exactly as it is."""
+        return (self._shelf, self._row) if self._shelf is not None and self.sealed else None
+
+    @property
+    def guarded(self) -> bool:
+        """Holds something that a restore must leave alone."""
+        return self.skipped or bool(self.unheld)
+
+    def start_anew(self) -> None:
+        """Forget what was found, before the folder is listed."""
+        self._stats, self._listing, self.racy, self.unheld, self._children = {}, None, set(), {}, {}
+        self.skipped = False
+
+    def list_as(self, listing: Listing) -> None:
+        """Take signatures in one piece."""
+        self._stats, self._listing = None, listing
+
+    def put_away(self, shelf: "Archive", row: int, *, has_children: bool) -> None:
+        """Be what stands on a shelf."""
+        self._stats = self._listing = self._records = None
+        self._children = None if has_children else {}
+        self._shelf, self._row, self.sealed = shelf, row, True
+
+    def unseal(self) -> None:
+        """Take note that this is about to be changed."""
+        self.sealed = False
+
+    def looks_like(self, other: "Folder") -> bool:
+        """Tell whether both hold the same names with the same signatures."""
+        if self._stats is None and self.listing == other.listing:
+            return True
+        return self.held == other.held and self.stats == other.stats
+
+    def take_over(self, other: "Folder") -> None:
+        """Be known as another is, which has not changed; what both hold is kept once."""
+        self._stats, self._listing, self._records = other._stats, other._listing, other._records  # noqa: SLF001  its own class
+        self._shelf, self._row = other._shelf, other._row  # noqa: SLF001  its own class
+        self.id, self.address = other.id, other.address
+
+    def walk(self) -> "list[Folder]":
+        """This folder and all below, parents before children."""
+        found: list[Folder] = [self]
+        for folder in found:
+            found.extend(folder.children.values())
+        return found
+
+    def walk_missing(self) -> "list[Folder]":
+        """This folder and those below that have something that cannot be held, or lead there."""
+        found: list[Folder] = [self]
+        for folder in found:
+            if folder.missing > len(folder.unheld):
+                found.extend(child for child in folder.children.values() if child.missing)
+        return found
+
+    def walk_unsealed(self) -> "list[Folder]":
+        """This folder and all below, parents before children; nothing below those that are sealed."""
+        found: list[Folder] = [self]
+        for folder in found:
+            if not folder.sealed:
+                found.extend(folder.children.values())
+        return found

@@ -1,0 +1,328 @@
+"""Scanning: what stands in a tree now, by names and stat alone; nothing is read."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from mulligan.adapters.snapshots.cache.tree_archive import NOTHING, Archive
+from mulligan.adapters.snapshots.format.signatures import (
+    COARSE_GRAIN_NS,
+    FIELDS,
+    Fields,
+    Listing,
+    fields_of,
+    is_racy,
+    packed,
+)
+from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
+from mulligan.adapters.snapshots.scan import c_walk as walking
+from mulligan.adapters.snapshots.scan.directory_handles import Folders, path_of
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.watch import inotify
+from mulligan.domain.resources.placement import PROJECT_HOME
+from mulligan.errors import SystemFailed, TreeUnsteady
+from mulligan.ports import WorkingTree
+
+NOT_READABLE = "it may not be read"
+_TRIES = 5
+_UNHELD_KINDS = {
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFIFO: "a fifo",
+    stat.S_IFBLK: "a device",
+    stat.S_IFCHR: "a device",
+}
+
+Exclusions: TypeAlias = "dict[str, Exclusions]"  # excluded paths as nested names; an empty one excludes
+
+
+class Gone(Exception):
+    """Something that was listed is no longer there, or is another kind of thing: the scan starts again."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class Witness(Protocol):
+    """Someone who is told of every folder before it is listed, and so misses nothing that happens after."""
+
+    def begin(self) -> None:
+        """A scan of the whole tree starts; what was entered before counts no more."""
+        ...
+
+    @property
+    def queue(self) -> int:
+        """The inotify queue that folders are put on before they are listed; -1 where none is kept."""
+        ...
+
+    def entered(self, folder: Folder, fd: int) -> None:
+        """The folder is open and about to be listed."""
+        ...
+
+    def queued(self, folder: Folder, number: int) -> None:
+        """The folder was put on the queue, under this number, and then listed; a negative one is an errno."""
+        ...
+
+    def catch_up(self) -> None:
+        """What is known is about to be replaced: what happened so far is judged by it."""
+        ...
+
+    def lost(self, reason: str) -> None:
+        """What was listed cannot be relied on."""
+        ...
+
+
+class Nobody:
+    """The witness of a scan that nothing is built on."""
+
+    queue = -1
+
+    def begin(self) -> None:
+        """Nobody looks."""
+
+    def entered(self, folder: Folder, fd: int) -> None:
+        """Nobody looks."""
+
+    def queued(self, folder: Folder, number: int) -> None:
+        """Nobody looks."""
+
+    def catch_up(self) -> None:
+        """Nobody looks."""
+
+    def lost(self, reason: str) -> None:
+        """Nobody minds."""
+
+
+def is_left_out(name: str, excluded: Exclusions) -> bool:
+    """Tell whether a name in a folder is neither captured nor touched."""
+    return name == PROJECT_HOME or (name in excluded and not excluded[name])
+
+
+def exclusions_of(tree: WorkingTree) -> Exclusions:
+    """The tree's excluded paths by names."""
+    top: Exclusions = {}
+    for names in sorted((path.split("/") for path in tree.excluded), key=len):
+        here = top
+        for name in names:
+            if name in here and not here[name]:
+                break  # below something that is excluded already
+            here = here.setdefault(name, {})
+    return top
+
+
+class Scan:
+    """One look at a whole tree."""
+
+    def __init__(
+        self,
+        folders: Folders,
+        exclusions: Exclusions,
+        started_ns: int,
+        witness: Witness,
+        known: Folder | None = None,
+    ) -> None:
+        """`known` is the tree as it was read before."""
+        self._known = known
+        self._folders = folders
+        self._exclusions = exclusions
+        self._witness = witness
+        self._started_ns = started_ns
+        self._recent_ns = started_ns - COARSE_GRAIN_NS
+        self.links: dict[tuple[int, int], list[tuple[Folder, str]]] = {}  # names of files with several links
+        self.inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
+        self.size_bytes = 0
+
+    def run(self) -> Folder:
+        """Look at every folder; a tree that is missing is an empty topmost folder."""
+        self._witness.begin()
+        top = Folder("", None)
+        if self.find_tree(top):
+            self.list_all(top.children[ROOT_NAME], self._exclusions)
+            self._group_links()
+        return top
+
+    def find_tree(self, top: Folder) -> bool:
+        """Note the tree's own folder in the one around it; False where it is missing."""
+        try:
+            name = self._folders.own_name(top, ROOT_NAME)
+            st = os.stat(name, dir_fd=self._folders.fd(top), follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        if not stat.S_ISDIR(st.st_mode):
+            raise SystemFailed(path=ROOT_NAME, reason="it is not a folder")
+        self.note(top, ROOT_NAME, st)
+        return True
+
+    def list_all(self, folder: Folder, excluded: Exclusions) -> None:
+        """Look at a folder and all below."""
+        pending = [(folder, excluded)]
+        while pending:
+            folder, excluded = pending.pop()
+            for each in [folder] if excluded else self._walk(folder):
+                if self._list_by_hand(each, excluded):
+                    pending.extend((child, excluded.get(name, {})) for name, child in each.children.items())
+
+    def _walk(self, top: Folder) -> list[Folder]:
+        """Look at a folder and all below in C; gives the folders that must be listed by hand."""
+        if walking.walk is None:
+            return [top]
+        try:
+            fd = self._folders.fd(top)
+        except OSError:
+            return [top]
+        witness = self._witness
+        folders: list[Folder] = []
+        left: list[Folder] = []
+        home, threads = os.fsencode(PROJECT_HOME), walking.THREADS
+        archive, number = self._known_place(top)
+        known = archive.rows, archive.heap, number
+        found = walking.walk(fd, home, self._recent_ns, witness.queue, inotify.WANTED, threads, *known)
+        for parent, name, watch, row, content in found:
+            folder = folders[parent].children[name] if folders else top
+            folders.append(folder)
+            if watch:
+                witness.queued(folder, watch)
+            if row >= 0:
+                archive.seal(row, folder)
+                continue
+            if content is None:
+                left.append(folder)
+                continue
+            names, signatures, marked, size, folder.skipped = content
+            folder.list_as(Listing(names, signatures))
+            self.size_bytes += size
+            for each, signature in marked:
+                self._mark(folder, each, fields_of(signature))
+        return left
+
+    def _known_place(self, folder: Folder) -> tuple[Archive, int]:
+        """Where a folder stands in the stat cache; nowhere where each folder must be told to a witness."""
+        known = self._known_as(folder) if self._witness.queue < 0 else None
+        return (known and known.shelf) or (NOTHING, -1)
+
+    def _known_as(self, folder: Folder) -> Folder | None:
+        if folder.parent is None:
+            return self._known
+        around = self._known_as(folder.parent)
+        return around and around.children.get(folder.name)
+
+    def _list_by_hand(self, folder: Folder, excluded: Exclusions) -> bool:
+        try:
+            self.list_folder(folder, excluded)
+        except (PermissionError, _NotSearchable):
+            self._cannot_enter(folder)
+            return False
+        except OSError as exc:
+            if exc.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                raise Gone(_path(folder)) from exc
+            raise
+        return True
+
+    def list_folder(self, folder: Folder, excluded: Exclusions) -> None:
+        """Note every entry of one folder."""
+        fd = self._folders.fd(folder)
+        self._witness.entered(folder, fd)
+        for _ in range(_TRIES):
+            folder.start_anew()
+            try:
+                self._list_once(folder, fd, excluded)
+                return
+            except FileNotFoundError:
+                continue  # an entry went between listing and looking: list again
+        raise TreeUnsteady(path=_path(folder))
+
+    def _list_once(self, folder: Folder, fd: int, excluded: Exclusions) -> None:
+        stats, recent_ns, size_bytes = folder.stats, self._recent_ns, 0
+        with os.scandir(fd) as entries:
+            for entry in entries:
+                name = entry.name
+                if name == PROJECT_HOME or (excluded and is_left_out(name, excluded)):
+                    folder.skipped = True
+                    continue
+                try:
+                    st = entry.stat(follow_symlinks=False)
+                except PermissionError as exc:
+                    raise _NotSearchable from exc
+                # Most entries are plain old files: what there is to note of those is noted here, a third faster.
+                fields = mode, links, _, size, mtime_ns, ctime_ns, _ = FIELDS(st)
+                if mode & 0o170000 == stat.S_IFREG and links == 1 and mtime_ns < recent_ns > ctime_ns:
+                    stats[name] = packed(fields)
+                    size_bytes += size
+                else:
+                    self.note(folder, name, st)
+        self.size_bytes += size_bytes
+
+    def note(self, folder: Folder, name: str, st: os.stat_result) -> None:
+        """Note one entry; one that cannot be held with the reason."""
+        fields = FIELDS(st)
+        if self._mark(folder, name, fields):
+            folder.stats[name] = packed(fields)
+        if stat.S_ISREG(st.st_mode):
+            self.size_bytes += st.st_size
+
+    def _mark(self, folder: Folder, name: str, fields: Fields) -> bool:
+        """Note what a signature does not tell of an entry; False for one that cannot be held."""
+        mode, links, inode, _, _, ctime_ns, device = fields
+        kind = mode & 0o170000
+        if kind == stat.S_IFREG:
+            if links > 1:
+                self.links.setdefault((device, inode), []).append((folder, name))
+        elif kind == stat.S_IFDIR:
+            folder.children[name] = Folder(name, folder)
+        elif kind != stat.S_IFLNK:
+            folder.unheld[name] = f"it is {_UNHELD_KINDS.get(kind, 'of an unknown kind')}"
+            return False
+        # Most files are far older than any grain: the exact question is asked of the few that are not.
+        if ctime_ns >= self._recent_ns and is_racy(ctime_ns, self._started_ns):
+            folder.racy.add(name)
+        return True
+
+    def _cannot_enter(self, folder: Folder) -> None:
+        parent = folder.parent
+        if parent is None or parent.parent is None:
+            raise SystemFailed(path=ROOT_NAME, reason=NOT_READABLE)
+        del parent.children[folder.name]
+        del parent.stats[folder.name]
+        parent.unheld[folder.name] = NOT_READABLE
+
+    def _group_links(self) -> None:
+        for inode, names in self.links.items():
+            # A folder that was listed twice, or turned out closed, may have left names: count what stands.
+            names[:] = {
+                (id(folder), name): (folder, name) for folder, name in names if name in folder.stats
+            }.values()
+            self.inside[inode] = len(names)
+            if len(names) > 1:
+                first = min(os.fsencode(path_of(folder, name)) for folder, name in names)
+                for folder, name in names:
+                    folder.groups[name] = first
+
+
+class _NotSearchable(Exception):
+    """A folder whose names can be read but not what stands under them."""
+
+
+def _path(folder: Folder) -> str:
+    return ROOT_NAME if folder.parent is None else path_of(folder.parent, folder.name)
+
+
+def exclusions_in(folder: Folder, exclusions: Exclusions) -> Exclusions:
+    """The part of a tree's exclusions that is about one of its folders."""
+    if not exclusions or folder.parent is None:
+        return {}
+    if folder.parent.parent is None:
+        return exclusions
+    return exclusions_in(folder.parent, exclusions).get(folder.name, {})
+
+
+def until_steady(attempt: Callable[[], Folder]) -> Folder:
+    """Try until nothing goes away underneath; TreeUnsteady when that never happens."""
+    path = ROOT_NAME
+    for _ in range(_TRIES):
+        try:
+            return attempt()
+        except Gone as exc:
+            path = exc.path
+    raise TreeUnsteady(path=path)

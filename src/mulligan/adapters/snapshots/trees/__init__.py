@@ -1,0 +1,1 @@
+"""Stored trees: compared and edited without touching any file."""

@@ -1,0 +1,1 @@
+"""Watches: inotify reports which names changed while a plan runs."""

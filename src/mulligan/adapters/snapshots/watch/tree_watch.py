@@ -1,0 +1,315 @@
+"""A watch over a tree: which names must be looked at again, learned from the kernel while it happens.
+
+It never knows more than it saw: whatever leaves a doubt makes it lost, with the reason, until the next scan of
+the whole tree sets it up again. What it cannot see at all is written down in docs/adr/0004-watch.md.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from mulligan.adapters.snapshots.format.signatures import inode_and_links
+from mulligan.adapters.snapshots.scan.filesystems import changes_unseen
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.scan.scan import (
+    Exclusions,
+    exclusions_in,
+    exclusions_of,
+    is_left_out,
+)
+from mulligan.adapters.snapshots.watch import inotify
+from mulligan.adapters.snapshots.watch.inotify import Event, Inotify
+from mulligan.domain.checkpoints.store_report import Capture
+from mulligan.ports import WorkingTree
+
+FIRST_LOOK = "nothing was known yet"
+OVERFLOW = "more happened than the system's queue holds"
+LOST_TREE = "the tree's own folder was moved, removed or unmounted"
+UNSEEN_NAME = "a file came and went, which may have been another name of one that stayed"
+OTHER_NAME = "a file got another name, or may have, under which it may have been written"
+NO_WATCH = "the system gives no watch"
+ON_A_NETWORK = "other machines can change it, and no watch sees that"
+TOO_MANY = "the system gives no more watches"
+NOT_IN_STORE = "what was known of it is gone from the store, or was learned by another look"
+CUT_OFF = "the last look was cut off"
+
+
+class Look(Struct, frozen=True):
+    """How a tree was last looked at."""
+
+    watched: bool  # only what the watch named was looked at
+    reason: str  # why all of it was scanned instead; empty where it was not
+
+
+class Watch:
+    """What is known of one tree while it is watched. It is the witness of the scans that it builds on."""
+
+    def __init__(self, tree: WorkingTree, *, others_at_work: bool) -> None:
+        self.tree = tree
+        self.others_at_work = others_at_work
+        self.reason = FIRST_LOOK  # why it is lost; empty while it can be relied on
+        self.top: Folder | None = None  # the tree as it was last looked at, or restored
+        self.dirty: dict[Folder, set[str]] = {}  # names to look at; those also in a folder's `racy`, to read
+        self.renewed: set[tuple[Folder, str]] = set()  # folders that are not the ones known by these names
+        self.shared: dict[Folder, set[str]] = {}  # files with several links: always looked at
+        self.searched: dict[tuple[int, int], int] = {}  # inodes whose other names were looked for -> links
+        self.grouped: set[Folder] = set()  # folders with names that share a file with others in the tree
+        self.unstored: set[Folder] = set()  # folders whose objects are yet to be made, or stored
+        self.last: Capture | None = None  # of the tree exactly as it is known
+        self._exclusions: Exclusions = exclusions_of(tree)
+        self._inotify: Inotify | None = None
+        self._given_up = ""
+        self._folders: dict[int, Folder] = {}  # by number of the watch
+        self._numbers: dict[Folder, int] = {}
+        self._arrived: set[tuple[Folder, str]] = set()  # files, since the last look
+        self._moving: dict[int, bool] = {}  # cookies of renames half seen -> had the file arrived
+
+    # --- as the witness of a scan ----------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Start anew, before a scan of the whole tree."""
+        self.close()
+        self.dirty, self.renewed, self.shared, self.searched = {}, set(), {}, {}
+        self.grouped, self.unstored, self.last = set(), set(), None
+        self._folders, self._numbers, self._arrived, self._moving = {}, {}, set(), {}
+        if changes_unseen(self.tree.path):
+            self._given_up = ON_A_NETWORK
+        self.reason = self._given_up
+        if self.reason:
+            return
+        try:
+            self._inotify = Inotify()
+        except OSError as exc:
+            self._give_up(f"{NO_WATCH}: {exc}")
+
+    @property
+    def queue(self) -> int:
+        """The queue that a scan puts folders on by itself."""
+        return -1 if self._inotify is None else self._inotify.fileno()
+
+    def entered(self, folder: Folder, fd: int) -> None:
+        """Watch a folder from now on, under this object; it may have been known under another."""
+        if self._inotify is None:
+            return
+        try:
+            number = self._inotify.watch(fd)
+        except OSError as exc:
+            self._give_up(f"{TOO_MANY}: {exc}")
+        else:
+            self._known_as(folder, number)
+
+    def queued(self, folder: Folder, number: int) -> None:
+        """Watch a folder that was put on the queue before it was listed."""
+        if self._inotify is None:
+            return
+        if number < 0:
+            self._give_up(f"{TOO_MANY}: {OSError(-number, os.strerror(-number))}")
+        else:
+            self._known_as(folder, number)
+
+    def _known_as(self, folder: Folder, number: int) -> None:
+        before = self._folders.get(number)
+        if before is not None and before is not folder:
+            self._numbers.pop(before, None)
+            self._carry_over(before, folder)
+        self._folders[number] = folder
+        self._numbers[folder] = number
+
+    def lost(self, reason: str) -> None:
+        """Rely on nothing until the next scan."""
+        self.reason = self.reason or reason
+
+    # --- while it is relied on -------------------------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Take note of all that happened so far."""
+        if self._inotify is None:
+            return
+        for event in self._inotify.events():
+            if event.mask & inotify.OVERFLOW:
+                self.lost(OVERFLOW)
+                continue
+            folder = self._folders.get(event.watch)
+            if folder is None:
+                continue  # of a folder that left the tree
+            if event.name:
+                self._note(folder, event)
+            else:
+                self._note_own(folder, event)
+        if any(self._moving.values()):
+            self.lost(UNSEEN_NAME)
+
+    def suspect(self, folder: Folder, name: str) -> None:
+        """Have a name read at the next look, by whatever way that looks."""
+        self.dirty.setdefault(folder, set()).add(name)
+        folder.racy.add(name)
+
+    def leave(self, folder: Folder) -> None:
+        """Stop watching a folder, and all below, that is in the tree no more."""
+        for each in folder.walk():
+            self.dirty.pop(each, None)
+            self.shared.pop(each, None)
+            self.unstored.discard(each)
+            number = self._numbers.pop(each, None)
+            if number is not None:  # else it was entered again elsewhere, under another object
+                del self._folders[number]
+                if self._inotify is not None:
+                    self._inotify.forget(number)
+
+    def share(self, folder: Folder, name: str) -> None:
+        """Have a name with several links looked at every time."""
+        self.shared.setdefault(folder, set()).add(name)
+
+    def unshare(self, folder: Folder, name: str) -> None:
+        """Take note that a name is the only one of its file, or gone."""
+        names = self.shared.get(folder)
+        if names is not None:
+            names.discard(name)
+            if not names:
+                del self.shared[folder]
+
+    def looked(self, touched: dict[Folder, None]) -> None:
+        """Begin the next window: what was looked at is known, but for what was too young to be trusted."""
+        self.dirty = {folder: set(folder.racy) for folder in touched if folder.racy}
+        self.renewed, self._arrived, self._moving = set(), set(), {}
+        self.unstored = set()
+
+    def scanned(self, top: Folder, links: Iterable[tuple[Folder, str]]) -> None:
+        """Build on a scan of the whole tree, to which this was the witness."""
+        for folder in top.walk():
+            if folder.racy:
+                self.dirty[folder] = set(folder.racy)
+            if folder.groups:
+                self.grouped.add(folder)
+        for folder, name in links:
+            self.share(folder, name)
+            if name in folder.stats:
+                inode, count = inode_and_links(folder.stats[name])
+                self.searched[inode] = count
+
+    def not_stored(self, made: Mapping[Folder, Iterable[str]], touched: Iterable[Folder]) -> None:
+        """Take note that what the last look read went nowhere: it is to be read again when it is captured."""
+        for folder in touched:
+            folder.address = b""
+            self.unstored.add(folder)
+            self.last = None
+        for folder, names in made.items():
+            for name in names:
+                if name in folder.stats:
+                    self.suspect(folder, name)
+
+    def restored(self, top: Folder) -> None:
+        """Take over the tree that a restore left; its own events come like any others.
+
+        But for the names it brought: nobody else knows those files by another name, so that they may go again
+        before anyone looks.
+        """
+        self.top, self.last = top, None
+        self.dirty = {folder: names for folder, names in self.dirty.items() if attached(folder, top)}
+        self.shared = {folder: names for folder, names in self.shared.items() if attached(folder, top)}
+        self.grouped = {folder for folder in self.grouped if attached(folder, top)}
+        for folder in [top, *self._numbers]:
+            if not folder.address and attached(folder, top):
+                self._take_over(folder)
+        if not self.others_at_work:
+            self.catch_up()
+            self._arrived.clear()
+
+    def _carry_over(self, before: Folder, folder: Folder) -> None:
+        """Keep what happened in a folder that is known by another object from now on."""
+        names = self.dirty.pop(before, set())
+        self.dirty.setdefault(folder, set()).update(names)
+        self.renewed |= {(folder, name) for place, name in self.renewed if place is before}
+        self._arrived |= {(folder, name) for place, name in self._arrived if place is before}
+
+    def _take_over(self, folder: Folder) -> None:
+        """Have a folder that a restore worked on looked at where the restore could not tell what it left."""
+        self.unstored.add(folder)
+        for name in self.dirty.get(folder, ()):
+            if name in folder.stats:
+                folder.racy.add(name)
+        unknown = {name for name in folder.stats if name not in folder.records} | folder.racy
+        for name, child in folder.children.items():
+            if child not in self._numbers:  # never listed
+                self.renewed.add((folder, name))
+                unknown.add(name)
+        self.dirty.setdefault(folder, set()).update(unknown)
+        if folder.groups:
+            self.grouped.add(folder)
+        for name, packed in folder.stats.items():
+            if name not in folder.children and inode_and_links(packed)[1] > 1:
+                self.share(folder, name)
+
+    def close(self) -> None:
+        """Let go of the system's watches."""
+        if self._inotify is not None:
+            self._inotify.close()
+            self._inotify = None
+
+    def _give_up(self, reason: str) -> None:
+        """Stay lost for good: a limit of the system is not gone at the next checkpoint."""
+        self.close()
+        self._given_up = reason
+        self.lost(reason)
+
+    def _note_own(self, folder: Folder, event: Event) -> None:
+        parent = folder.parent
+        if event.mask & inotify.UNMOUNT or parent is None:
+            self.lost(LOST_TREE)
+        elif event.mask & inotify.IGNORED:
+            # Removed. An inode's number is given to the next folder at once: this one must not be taken for it.
+            del self._folders[event.watch]
+            self._numbers.pop(folder, None)
+            self.renewed.add((parent, folder.name))
+            self.suspect(parent, folder.name)
+        elif event.mask & (inotify.MOVE_SELF | inotify.DELETE_SELF):
+            if parent.parent is None:
+                self.lost(LOST_TREE)  # of any other its parent tells
+        else:
+            self.suspect(parent, folder.name)
+
+    def _note(self, folder: Folder, event: Event) -> None:
+        mask, name = event.mask, event.name
+        if is_left_out(name, exclusions_in(folder, self._exclusions)):
+            self.dirty.setdefault(folder, set()).add(name)
+            return
+        self.suspect(folder, name)
+        if mask & inotify.IS_FOLDER:
+            if mask & (inotify.CREATE | inotify.MOVED_TO):
+                self.renewed.add((folder, name))
+        else:
+            self._follow(folder, name, mask, event.cookie)
+
+    def _follow(self, folder: Folder, name: str, mask: int, cookie: int) -> None:
+        """Follow the names of files that came since the last look.
+
+        Another name of a known file shows when it stays: the file has several links. One that goes again
+        leaves nothing behind, though the file may have been written through it.
+        """
+        place = (folder, name)
+        arrived = place in self._arrived
+        if mask & inotify.MOVED_TO:
+            came = self._moving.pop(cookie, True)
+            if arrived:
+                self.lost(UNSEEN_NAME)
+            if came:
+                self._arrived.add(place)
+        elif mask & inotify.CREATE:
+            self._arrived.add(place)
+        elif not arrived and name not in folder.stats and name not in folder.unheld:
+            self.lost(UNSEEN_NAME)
+        elif mask & inotify.MOVED_FROM:
+            self._moving[cookie] = arrived
+            self._arrived.discard(place)
+        elif mask & inotify.DELETE and arrived:
+            self.lost(UNSEEN_NAME)
+
+
+def attached(folder: Folder, top: Folder) -> bool:
+    """Tell whether a folder stands in the tree, or did when it was last known."""
+    while folder.parent is not None:
+        if folder.parent.children.get(folder.name) is not folder:
+            return False
+        folder = folder.parent
+    return folder is top
