@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.git.in_place import InPlaceCheckouts
+from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.ports import ApplyOrder, Composed

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
+from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes, Workplace
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.resources.placement import folder_name

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
+from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.directory import DirectorySandboxes
-from mulligan.adapters.sandboxes.git.in_place import InPlaceCheckouts
-from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
-from mulligan.adapters.sandboxes.in_place import InPlaceFolders
-from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
-from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
+from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
+from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
+from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
+from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
+from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
+from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes, Workplace
 from mulligan.domain.checkpoints.store_report import PathChange
 from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy

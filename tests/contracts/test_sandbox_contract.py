@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.folders import LocalPlanFolders
-from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
+from mulligan.adapters.sandboxes.plan_folders import LocalPlanFolders
 from mulligan.application.sandboxes.sandbox_renewal import SandboxRenewal
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mulligan.adapters.db.connection import Connection
 from mulligan.adapters.db.migrate import migrate, packaged_migrations
-from mulligan.adapters.sandboxes.git.packs import Objects
+from mulligan.adapters.sandboxes.git.repository.git_packs import Objects
 from mulligan.bootstrap.project import Project
 from mulligan.domain.plans.plan import State
 from tests.faults.scenario import Command, Run, Scenario, created, cut_off, in_state, notes_in

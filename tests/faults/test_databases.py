@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.sandboxes.directory import DirectorySandboxes
-from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes
+from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
+from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes
 from mulligan.bootstrap.project import Project
 from mulligan.domain.plans.plan import State
 from mulligan.errors import RestoreFailed

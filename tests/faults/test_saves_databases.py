@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.database_files import DatabaseFiles
-from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
+from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles
+from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import ChangedMeanwhile, DatabaseBusy, RestoreFailed

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.adapters.sandboxes.places import unsuitable_place
+from mulligan.adapters.sandboxes.suitability import unsuitable_place
 from mulligan.bootstrap.surroundings import Surroundings, locate
 from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.domain.resources.resource import Resource, ResourceType, Strategy

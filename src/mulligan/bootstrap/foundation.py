@@ -23,7 +23,7 @@ from mulligan.errors import DatabaseUnusable
 if TYPE_CHECKING:
     from mulligan.adapters.engine.threads import Stopping
     from mulligan.adapters.neighbours import LocalNeighbours
-    from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+    from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox

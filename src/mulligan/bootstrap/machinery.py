@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mulligan.bootstrap.foundation import Foundation
 
 if TYPE_CHECKING:
-    from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
+    from mulligan.adapters.sandboxes.plan_folders import LocalRepositoryFolders
     from mulligan.application.apply.apply_preparation import ApplyPreparing
     from mulligan.application.apply.real_change_service import RealChangeService
     from mulligan.application.apply.snapshot_merge import MergeService
@@ -42,7 +42,7 @@ class Machinery(Foundation):
     @cached_property
     def sweeps(self) -> SweepService:
         """Frees what nothing refers to."""
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
+        from mulligan.adapters.sandboxes.plan_folders import LocalPlanFolders
         from mulligan.application.checkpoints.project_sweep import SweepService
 
         return SweepService(
@@ -60,13 +60,13 @@ class Machinery(Foundation):
 
     @cached_property
     def _repositories(self) -> LocalRepositoryFolders:
-        from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
+        from mulligan.adapters.sandboxes.plan_folders import LocalRepositoryFolders
 
         return LocalRepositoryFolders(home=self.home / "git", release=self._release)
 
     @cached_property
     def _ended(self) -> EndedSandboxes:
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
+        from mulligan.adapters.sandboxes.plan_folders import LocalPlanFolders
         from mulligan.application.sandboxes.ended_sandboxes import EndedSandboxes
 
         return EndedSandboxes(
@@ -215,7 +215,7 @@ class Machinery(Foundation):
 
     @cached_property
     def _renewal(self) -> SandboxRenewal:
-        from mulligan.adapters.sandboxes.folders import LocalPlanFolders
+        from mulligan.adapters.sandboxes.plan_folders import LocalPlanFolders
         from mulligan.application.sandboxes.sandbox_renewal import SandboxRenewal
 
         folders = LocalPlanFolders(home=self.home / "sandboxes")

@@ -7,18 +7,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
 from mulligan.bootstrap.surroundings import Surroundings, boot_id
 from mulligan.domain.resources.resource import ResourceType, Strategy
 
 if TYPE_CHECKING:
-    from mulligan.adapters.sandboxes.directory import DirectorySandboxes
-    from mulligan.adapters.sandboxes.git.in_place import InPlaceCheckouts
-    from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories
-    from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
-    from mulligan.adapters.sandboxes.in_place import InPlaceFolders
-    from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
-    from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes, Workplace
+    from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
+    from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
+    from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
+    from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
+    from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
+    from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
+    from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes, Workplace
     from mulligan.ports import SnapshotStore
 
 
@@ -52,15 +52,15 @@ class ProjectSandboxes:
     @property
     def repositories(self) -> CheckpointRepositories:
         """Where checkpoints of git checkouts are commits."""
-        from mulligan.adapters.sandboxes.git.command import Git
-        from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories
+        from mulligan.adapters.sandboxes.git.git_command import Git
+        from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
 
         git = Git.within(self._around.environ, self._project_home)
         return CheckpointRepositories(git=git, home=self._git_home)
 
     @cached_property
     def _checkouts(self) -> GitSandboxes:
-        from mulligan.adapters.sandboxes.git.sandboxes import GitSandboxes
+        from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
 
         return GitSandboxes(
             store=self._store,
@@ -73,7 +73,7 @@ class ProjectSandboxes:
 
     @cached_property
     def _checkouts_in_place(self) -> InPlaceCheckouts:
-        from mulligan.adapters.sandboxes.git.in_place import InPlaceCheckouts
+        from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
 
         return InPlaceCheckouts(
             store=self._store,
@@ -86,7 +86,7 @@ class ProjectSandboxes:
 
     @cached_property
     def _folders(self) -> DirectorySandboxes:
-        from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+        from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 
         return DirectorySandboxes(
             store=self._store, home=self._home, project_home=self._project_home, user_home=self._user_home
@@ -94,7 +94,7 @@ class ProjectSandboxes:
 
     @cached_property
     def _folders_in_place(self) -> InPlaceFolders:
-        from mulligan.adapters.sandboxes.in_place import InPlaceFolders
+        from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
 
         return InPlaceFolders(
             store=self._store, home=self._home, project_home=self._project_home, user_home=self._user_home
@@ -102,20 +102,20 @@ class ProjectSandboxes:
 
     @cached_property
     def _databases(self) -> SqliteSandboxes:
-        from mulligan.adapters.sandboxes.sqlite import SqliteSandboxes
+        from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes
 
         return SqliteSandboxes(self._workplace)
 
     @cached_property
     def _databases_in_place(self) -> InPlaceDatabases:
-        from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
+        from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
 
         return InPlaceDatabases(self._workplace)
 
     @cached_property
     def _workplace(self) -> Workplace:
-        from mulligan.adapters.sandboxes.database_copy import BUSY_LIMIT
-        from mulligan.adapters.sandboxes.sqlite import Workplace
+        from mulligan.adapters.sandboxes.sqlite.database_copy import BUSY_LIMIT
+        from mulligan.adapters.sandboxes.sqlite.database_sandbox import Workplace
 
         return Workplace(
             store=self._store,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.sandboxes.database_contents import same_contents
+from mulligan.adapters.sandboxes.sqlite.database_contents import same_contents
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import DatabaseBusy, MulliganError
 from tests.applied import FOLDER, Applying, complete, files_in, make_database, rows_of, write
@@ -154,7 +154,7 @@ def test_one_inside_a_folder_goes_with_it_all_or_none(tmp_path: Path) -> None:
 def test_one_that_someone_keeps_locked_puts_all_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "site", {"text": "before\n"})
     make_database(tmp_path / "app.db", "create table t (x)", "insert into t values ('before')")
-    monkeypatch.setattr("mulligan.adapters.sandboxes.database_copy.BUSY_LIMIT", 0.2)
+    monkeypatch.setattr("mulligan.adapters.sandboxes.sqlite.database_copy.BUSY_LIMIT", 0.2)
     world = complete(tmp_path, FOLDER, DATA)
     write(world.sandbox(), {"text": "plan\n"})
     _plan_writes(world)

@@ -90,7 +90,7 @@ def test_sandboxes_are_removed_as_configured(tmp_path: Path, cleanup: str, stays
 def test_a_failure_to_remove_a_sandbox_does_not_undo_the_apply(
     site: Applying, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mulligan.adapters.sandboxes.directory import DirectorySandboxes
+    from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
     from mulligan.errors import SystemFailed
 
     def fail(_: object, sandbox: object) -> None:

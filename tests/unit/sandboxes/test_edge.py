@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.directory import DirectorySandboxes
-from mulligan.adapters.sandboxes.kinds import LocalSandboxKinds
+from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
+from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId

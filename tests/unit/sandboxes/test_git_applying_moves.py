@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mulligan.adapters.sandboxes.git.command import Git
+from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import ChangedMeanwhile, RestoreFailed, SystemFailed

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.sandboxes.git.command import Git, GitFailed
-from mulligan.adapters.sandboxes.git.index import paths_in
-from mulligan.adapters.sandboxes.git.repository import quoted, unquoted
-from mulligan.adapters.sandboxes.git.tracked import Tracking
+from mulligan.adapters.sandboxes.git.creation.tracked_files import Tracking
+from mulligan.adapters.sandboxes.git.git_command import Git, GitFailed
+from mulligan.adapters.sandboxes.git.position.index_file import paths_in
+from mulligan.adapters.sandboxes.git.repository.user_repository import quoted, unquoted
 from mulligan.errors import ResourceUnsuitable
 from tests.git_checkouts import inner_repository, plain
 from tests.git_world import GIT_ENVIRONMENT, GitProject, run_git

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.sandboxes.git.index_lock import clear_abandoned, replace_index
-from mulligan.adapters.sandboxes.git.packs import OURS, Objects, write_durably
+from mulligan.adapters.sandboxes.git.position.index_lock import clear_abandoned, replace_index
+from mulligan.adapters.sandboxes.git.repository.git_packs import OURS, Objects, write_durably
 from mulligan.boundaries import watch
 from mulligan.errors import RestoreFailed
 from tests.git_world import run_git
@@ -15,7 +15,7 @@ from tests.git_world import run_git
 KILLED_AT = """\
 import os, signal, sys
 from pathlib import Path
-from mulligan.adapters.sandboxes.git.index_lock import replace_index
+from mulligan.adapters.sandboxes.git.position.index_lock import replace_index
 from mulligan.boundaries import watch
 
 watch(lambda when, act: os.kill(os.getpid(), signal.SIGKILL) if f"{when} {act}" == sys.argv[1] else None)
@@ -54,8 +54,8 @@ def test_a_ref_that_did_not_come_to_be_is_no_ref(bare: Path) -> None:
 
 
 def test_a_pack_without_an_index_is_not_joined_and_goes(bare: Path) -> None:
-    from mulligan.adapters.sandboxes.git.bare import BareRepository
-    from mulligan.adapters.sandboxes.git.command import Git
+    from mulligan.adapters.sandboxes.git.git_command import Git
+    from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
 
     packs, objects = bare / "objects" / "pack", Objects("sha1")
     for number in range(33):

@@ -11,23 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.sandboxes.git import ref_locks
-from mulligan.adapters.sandboxes.git.bare import BareRepository
-from mulligan.adapters.sandboxes.git.command import Git, GitFailed
-from mulligan.adapters.sandboxes.git.pins import pin_head, unpin
-from mulligan.adapters.sandboxes.git.position import Position
-from mulligan.adapters.sandboxes.git.ref_locks import clear_locks, locks_in, noting
-from mulligan.adapters.sandboxes.git.repository import Repository, open_repository
+from mulligan.adapters.sandboxes.git.git_command import Git, GitFailed
+from mulligan.adapters.sandboxes.git.position.position import Position
+from mulligan.adapters.sandboxes.git.repository import ref_locks
+from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
+from mulligan.adapters.sandboxes.git.repository.pins import pin_head, unpin
+from mulligan.adapters.sandboxes.git.repository.ref_locks import clear_locks, locks_in, noting
+from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, open_repository
 from tests.dying_git import DyingGit
 from tests.git_world import GIT_ENVIRONMENT, PLAN, GitProject, run_git
 
 WORK = """\
 import os, shutil, sys
 from pathlib import Path
-from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.adapters.sandboxes.git.pins import pin_head, unpin
-from mulligan.adapters.sandboxes.git.position import Position
-from mulligan.adapters.sandboxes.git.repository import open_repository
+from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.repository.pins import pin_head, unpin
+from mulligan.adapters.sandboxes.git.position.position import Position
+from mulligan.adapters.sandboxes.git.repository.user_repository import open_repository
 from mulligan.domain.text.ids import PlanId
 
 work, top, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.adapters.sandboxes.git.repository import Unsuited, open_repository
+from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.repository.user_repository import Unsuited, open_repository
 from mulligan.errors import ResourceUnsuitable, SystemFailed
 from tests.git_checkouts import plain
 from tests.git_world import GIT_ENVIRONMENT, GitProject, run_git

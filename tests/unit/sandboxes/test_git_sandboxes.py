@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.folders import LocalRepositoryFolders
-from mulligan.adapters.sandboxes.git.command import Git
-from mulligan.adapters.sandboxes.git.repositories import CheckpointRepositories
+from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
+from mulligan.adapters.sandboxes.plan_folders import LocalRepositoryFolders
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ResourceUnsuitable

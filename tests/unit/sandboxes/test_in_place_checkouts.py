@@ -253,7 +253,7 @@ def test_what_a_killed_making_left_is_swept(
     committed: Path, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(f"mulligan.adapters.sandboxes.git.in_place.{at}", _killed)
+        patch.setattr(f"mulligan.adapters.sandboxes.git.checkout_in_place.{at}", _killed)
         with pytest.raises(Interrupted):
             _execute(committed, "true")
     (left,) = (committed / ".mulligan" / "git").glob("*/*")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.sandboxes import lock_holders
+from mulligan.adapters.sandboxes.sqlite import lock_holders
 
 HOLDING = (
     "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); input()"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.in_place_database import InPlaceDatabases
+from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.errors import DatabaseBusy, ResourceUnsuitable, RestoreFailed
 from tests.databases import DATA, DatabaseWorld, beside, content, is_sound, new_world, rows, run_sql

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.database_files import DatabaseFiles
-from mulligan.adapters.sandboxes.lock_holders import holders_of
+from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles
+from mulligan.adapters.sandboxes.sqlite.lock_holders import holders_of
 from mulligan.errors import DatabaseBusy
 from tests.databases import (
     COMMITTER,
@@ -187,7 +187,7 @@ def test_who_holds_a_lock_may_be_gone_when_asked_for_its_name(
         f"1: -> POSIX  ADVISORY  WRITE -1 {inode} 0 EOF\n"
         "2: FLOCK  ADVISORY  WRITE 1 00:00:0 0 EOF\n\n"
     )
-    monkeypatch.setattr("mulligan.adapters.sandboxes.lock_holders._LOCKS", tmp_path / "locks")
+    monkeypatch.setattr("mulligan.adapters.sandboxes.sqlite.lock_holders._LOCKS", tmp_path / "locks")
     assert holders_of(found) == ("process 999999999 (gone meanwhile)",)
 
 

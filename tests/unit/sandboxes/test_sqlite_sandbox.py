@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.database_copy import DatabaseCopies
+from mulligan.adapters.sandboxes.sqlite.database_copy import DatabaseCopies
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import RestoreFailed, SnapshotDamaged
 from tests.databases import (

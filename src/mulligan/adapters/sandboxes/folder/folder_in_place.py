@@ -1,0 +1,65 @@
+"""Folders that are worked on in place: the sandbox is the real folder itself, with the same checkpoints."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes, real_tree, sandbox_of
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, PathChange
+from mulligan.domain.resources.resource import Sandbox, Strategy
+from mulligan.domain.trees.tree_difference import changed_by_others
+from mulligan.errors import ChangedMeanwhile, TreeChanged
+from mulligan.ports import Observer, SandboxOrder, WorkingTree
+
+
+class InPlaceFolders(DirectorySandboxes):
+    """Keeps and restores real folders: nothing is copied or removed. A fork of one is a copy like any other."""
+
+    strategy = Strategy.IN_PLACE
+
+    def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
+        """Keep what the folder is now; nothing is copied."""
+        capture = self._store.capture(real_tree(order.location, order.excluded), observer)
+        return sandbox_of(order, capture.snapshot, Strategy.IN_PLACE), capture
+
+    def exists(self, sandbox: Sandbox) -> bool:
+        """Tell whether the folder is there: the one that was kept, not what a symlink leads to by now."""
+        path = Path(sandbox.path)
+        inside = path.is_relative_to(self._project_home.resolve().parent)
+        return inside and path.is_dir() and path.resolve() == path
+
+    def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
+        """Have looking at the folder cost what changed; anyone may be working in it."""
+        return self._store.watch(self._tree(sandbox), others_at_work=True)
+
+    def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
+        """The real folder's tree."""
+        return (self._tree(sandbox),)
+
+    def restore(
+        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+    ) -> tuple[PathChange, ...]:
+        """Make the folder exactly what the snapshot holds, where it holds what is known."""
+        self._must_exist(sandbox)
+        try:
+            return self._store.restore(snapshot, self._tree(sandbox), observer, known)
+        except TreeChanged as exc:
+            raise ChangedMeanwhile(plan_id=sandbox.plan_id, paths=exc.facts["paths"]) from exc
+
+    def recover(self, sandbox: Sandbox) -> tuple[str, ...]:
+        """Put back what a killed restore had taken out of the folder and was not its own."""
+        return self._store.recover(self._tree(sandbox))
+
+    def changed_by_others(
+        self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
+    ) -> tuple[str, ...]:
+        """The paths that hold what is of neither."""
+        present = self.capture(sandbox, observer).snapshot
+        found = (self._store.difference(present.roots[0], state.roots[0]) for state in (target, before))
+        return tuple(f"{sandbox.path}/{path}" for path in changed_by_others(*found))
+
+    def remove(self, sandbox: Sandbox) -> None:
+        """Leave the folder alone: it is the user's."""
+
+    def _tree(self, sandbox: Sandbox) -> WorkingTree:
+        return real_tree(Path(sandbox.path), frozenset(sandbox.excluded))

@@ -1,0 +1,1 @@
+"""Apply to a user's checkout: which changes go into the commit, the index and the working tree."""

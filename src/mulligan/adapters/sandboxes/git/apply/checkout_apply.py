@@ -1,0 +1,148 @@
+"""What a user's checkout becomes when a plan is applied: files, one commit, and an index that fits both.
+
+For each path that the plan changed the commit gets merge(base, plan, HEAD) and the index merge(base, plan, index):
+what the user had staged stays staged, and what was not committed stays uncommitted. Where one of them cannot take
+the plan's part alone, neither does, and the change reaches the working tree only.
+"""
+
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from mulligan.adapters.sandboxes.git.apply.clean_filters import Cleaning
+from mulligan.adapters.sandboxes.git.apply.commit_decisions import Decisions, Sides, can_have
+from mulligan.adapters.sandboxes.git.apply.index_update import Index, Staged
+from mulligan.adapters.sandboxes.git.apply.readiness import identity
+from mulligan.adapters.sandboxes.git.git_command import Git, GitFailed
+from mulligan.adapters.sandboxes.git.repository.git_trees import ObjectMissing, Trees, folders_above
+from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
+from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
+from mulligan.errors import CheckoutUnready, NotBuiltYet, SystemFailed
+from mulligan.ports import ApplyOrder, SnapshotStore
+
+
+def refuse_included(included: Collection[str]) -> None:
+    """Refuse to take over what is in a checkout's own git directory."""
+    named = sorted(path for path in included if path.split("/")[0] == ".git")
+    if named:
+        raise NotBuiltYet(
+            feature=f"applying {', '.join(named)}, of a checkout's own git directory,",
+            hint="copy it from the sandbox by hand, after reading it: it may be code that git runs",
+        )
+
+
+class Applied(Struct, frozen=True):
+    """What became of HEAD and the index, and what they could not take."""
+
+    commit: str | None
+    staged: bool  # whether the index was changed
+    uncommitted: tuple[str, ...]
+
+
+class Applying:
+    """One apply to one checkout."""
+
+    def __init__(
+        self, git: Git, repository: Repository, store: SnapshotStore, order: ApplyOrder, workshop: Path
+    ) -> None:
+        """`workshop` is an empty folder of ours."""
+        self._git = git.on(repository.top, GIT_DIR=repository.git_dir)
+        self._repository = repository
+        self._store = store
+        self._order = order
+        self._workshop = workshop
+        self._outside = git
+
+    def carry_out(self, head: str | None, index: Path, message: str) -> Applied:
+        """Make the commit on top of `head`, with no ref yet, and change this copy of the index."""
+        differences = [d for d in self._order.changed if can_have(d.path)]
+        merged = self._merged()
+        folder = self._workshop / "rules"
+        folder.mkdir()
+        cleaning = Cleaning(self._git, self._repository, self._store, index=index, folder=folder)
+        trees = Trees(self._git, cleaning.objects)
+        try:
+            tree = trees.of_commit(head) if head else None
+            entries = Index(self._git, self._repository, index)
+            staged = entries.read(_paths_and_above(differences))
+            self._refuse_inner(differences, staged)
+            paths = [os.fsencode(d.path) for d in differences]
+            trees.look_ahead(tree, paths)
+            cleaning.follow(self._repository.top, paths, merged)
+            sides = Sides(trees, tree, staged, cleaning)
+            decided = Decisions(self._store, self._order, sides, merged)
+            decided.decide(differences)
+            if decided.staged:
+                entries.write(decided.staged, staged)
+            commit = None
+            if decided.committed:
+                new_tree = trees.edit(tree, decided.committed)
+                text = self._commit_text(new_tree, head, message)
+                commit = cleaning.objects.add("commit", text).hex()
+            if commit is not None or decided.staged:
+                cleaning.keep()
+            left = [
+                f"{d.path}: git takes no such name"
+                for d in self._order.changed
+                if d.of_files and not can_have(d.path)
+            ]
+            return Applied(commit, bool(decided.staged), (*decided.uncommitted, *left))
+        except ObjectMissing as exc:
+            reason = f"the object {exc} is missing from the repository"
+            raise GitFailed(path=str(self._repository.top), reason=reason) from exc
+        except OSError as exc:
+            reason = exc.strerror or str(exc)
+            raise SystemFailed(path=exc.filename or str(self._repository.git_dir), reason=reason) from exc
+        finally:
+            trees.close()
+            cleaning.close()
+
+    def _merged(self) -> dict[bytes, TreeEntry | None]:
+        """What the working tree is about to get, by path."""
+        ours = self._order.ours.roots[0]
+        found = self._store.difference(ours, self._order.files) if ours.id != self._order.files.id else ()
+        return {os.fsencode(d.path): d.new for d in found}
+
+    def _refuse_inner(self, differences: Sequence[TreeDifference], staged: Staged) -> None:
+        """Refuse changes in submodules and other repositories inside: no commit of ours could hold them."""
+        parts = [d.path.split("/") for d in self._order.changed if d.new is not None]
+        made = {"/".join(names[: names.index(".git")]) for names in parts if ".git" in names}
+        tops = [Path(self._order.real.path), Path(self._order.sandbox.path)]
+        known: dict[str, bool] = {"": False}
+
+        def is_inner(folder: str) -> bool:
+            if folder not in known:
+                known[folder] = (
+                    is_inner(folder.rpartition("/")[0])
+                    or os.fsencode(folder) in staged.links
+                    or folder in made
+                    or any(os.path.lexists(top / folder / ".git") for top in tops)
+                )
+            return known[folder]
+
+        inside = [d.path for d in differences if d.of_files and is_inner(d.path.rpartition("/")[0])]
+        if inside:
+            raise CheckoutUnready(
+                path=str(self._repository.top),
+                reason="the plan changed files in submodules or other repositories inside it, which no commit "
+                f"of it can hold: {', '.join(inside)}",
+                hint="apply with --no-commit, and commit there yourself",
+            )
+
+    def _commit_text(self, tree: bytes, parent: str | None, message: str) -> bytes:
+        seconds = int(self._order.at.timestamp())
+        people: list[str] = []
+        for role, word in (("AUTHOR", "author"), ("COMMITTER", "committer")):
+            who, zone = identity(self._outside, self._repository, role)
+            people.append(f"{word} {who} {seconds} {zone}")
+        parents = [f"parent {parent}"] if parent else []
+        text = message.replace("\0", "").strip("\n") + "\n"
+        lines = [f"tree {tree.hex()}", *parents, *people, "", text]
+        return "\n".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _paths_and_above(differences: Sequence[TreeDifference]) -> set[bytes]:
+    paths = {os.fsencode(difference.path) for difference in differences}
+    return paths | folders_above(paths)

@@ -1,0 +1,71 @@
+"""Whether a plan's changes can be brought into a checkout as it stands, and who commits them."""
+
+import os
+
+from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
+from mulligan.errors import CheckoutUnready
+
+# What stands in a git directory while something is half done, and what ends it.
+_HALF_DONE = {
+    "MERGE_HEAD": ("a merge", "`git merge --continue` or `git merge --abort`"),
+    "rebase-merge": ("a rebase", "`git rebase --continue` or `git rebase --abort`"),
+    "rebase-apply": (
+        "a rebase or `git am`",
+        "`git rebase --continue` or `--abort`, or `git am --continue` or `--abort`",
+    ),
+    "CHERRY_PICK_HEAD": ("a cherry-pick", "`git cherry-pick --continue` or `git cherry-pick --abort`"),
+    "REVERT_HEAD": ("a revert", "`git revert --continue` or `git revert --abort`"),
+    "sequencer": ("a cherry-pick or revert", "`git cherry-pick --abort` or `git revert --abort`"),
+    "BISECT_LOG": ("a bisection", "`git bisect reset`"),
+}
+
+
+def refuse_unready(git: Git, repository: Repository, *, commit: bool) -> None:
+    """Refuse a checkout in which something is half done or, where a commit is to be made, none can be."""
+    for name, (what, remedy) in _HALF_DONE.items():
+        if (repository.git_dir / name).exists():
+            raise CheckoutUnready(
+                path=str(repository.top), reason=f"{what} is in progress", hint=f"end it with {remedy}"
+            )
+    there = _in(git, repository)
+    unmerged = sorted(
+        {
+            os.fsdecode(line.partition(b"\t")[2])
+            for line in there.run("ls-files", "-u", "-z").split(b"\0")
+            if line
+        }
+    )
+    if unmerged:
+        raise CheckoutUnready(
+            path=str(repository.top),
+            reason=f"its index has conflicts: {', '.join(unmerged)}",
+            hint="resolve them, and say so with `git add`",
+        )
+    if commit and repository.branch is None:
+        raise CheckoutUnready(
+            path=str(repository.top),
+            reason="no branch is checked out (detached HEAD), so there is none to commit on",
+            hint="switch to a branch with `git switch`, or leave it uncommitted with --no-commit",
+        )
+    if commit:
+        identity(git, repository, "AUTHOR")
+        identity(git, repository, "COMMITTER")
+
+
+def identity(git: Git, repository: Repository, role: str) -> tuple[str, str]:
+    """The user's name and address as commits have them, and the time zone; what git would only guess is refused."""
+    there = _in(git, repository)
+    asked = there.attempt("-c", "user.useConfigOnly=true", "var", f"GIT_{role}_IDENT")
+    if asked.returncode != 0:
+        raise CheckoutUnready(
+            path=str(repository.top),
+            reason="git does not know who you are, so nobody could be named as the author of a commit",
+            hint="tell it with `git config user.name` and `git config user.email`, or use --no-commit",
+        )
+    who, _, zone = os.fsdecode(asked.stdout).strip().rpartition(" ")
+    return who.rpartition(" ")[0], zone
+
+
+def _in(git: Git, repository: Repository) -> Git:
+    return git.on(repository.top, GIT_DIR=repository.git_dir, GIT_WORK_TREE=repository.top)

@@ -1,0 +1,374 @@
+"""Git checkouts that are worked on in place: the real working tree, and of its git directory what says where it stands.
+
+A snapshot has two roots: the files, and three small files for HEAD, the commit of the branch it names, and the
+index. The rest of the git directory is the user's: commits, other branches, stashes, hooks and settings that a
+plan makes stay when it goes back.
+"""
+
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from mulligan.adapters.sandboxes.composition import compose_files
+from mulligan.adapters.sandboxes.export import export_files
+from mulligan.adapters.sandboxes.folder.folder_copy import real_tree, sandbox_of
+from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
+from mulligan.adapters.sandboxes.git.apply.checkout_apply import Applying, refuse_included
+from mulligan.adapters.sandboxes.git.apply.not_carried import left_behind
+from mulligan.adapters.sandboxes.git.apply.readiness import refuse_unready
+from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import Commits
+from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
+from mulligan.adapters.sandboxes.git.creation.checkpoint_start import commit_start, make_anew
+from mulligan.adapters.sandboxes.git.creation.missing_filters import missing_filter
+from mulligan.adapters.sandboxes.git.creation.sandbox_creation import Making
+from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
+from mulligan.adapters.sandboxes.git.position.position import (
+    BRANCHES,
+    FILES_ALONE,
+    STAGED,
+    Position,
+    move_on,
+    stamp,
+    standing_in,
+)
+from mulligan.adapters.sandboxes.git.position.position_diff import Standings, commits_lacking
+from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
+from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories, pins_of
+from mulligan.adapters.sandboxes.git.repository.pins import pin_head, pinned_trees
+from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, Unsuited, open_repository
+from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, Damage, PathChange, Survey
+from mulligan.domain.resources.placement import folder_name
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import CheckpointId
+from mulligan.domain.trees.tree_difference import changed_by_others
+from mulligan.errors import ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable
+from mulligan.ports import (
+    ApplyOrder,
+    Composed,
+    Observer,
+    Publication,
+    SandboxOrder,
+    SnapshotStore,
+    Unobserved,
+    WorkingTree,
+)
+
+_GIT = ".git"
+
+
+class InPlaceCheckouts(InPlaceFolders):
+    """Keeps and restores real checkouts."""
+
+    type = ResourceType.GIT_CHECKOUT
+    strategy = Strategy.IN_PLACE
+
+    def __init__(
+        self,
+        *,
+        store: SnapshotStore,
+        home: Path,
+        git_home: Path,
+        project_home: Path,
+        user_home: Path,
+        environment: Mapping[str, str],
+    ) -> None:
+        """`git_home` is the folder for the repositories of checkpoints."""
+        super().__init__(store=store, home=home, project_home=project_home, user_home=user_home)
+        self._git = Git.within(environment, project_home)
+        self._repositories = CheckpointRepositories(git=self._git, home=git_home)
+
+    def check(self, resource: Resource, location: Path) -> None:
+        """Refuse what is no git checkout, or one that no plan may work on."""
+        super().check(resource, location)
+        repository = self._opened(resource.name, location.resolve())
+        if (why := missing_filter(self._git, repository)) is not None:
+            raise ResourceUnsuitable(
+                resource=resource.name, path=str(location), reason=why.reason, hint=why.hint
+            )
+
+    def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
+        """Count what a checkpoint would hold."""
+        return self._store.survey(real_tree(order.location, order.excluded | {_GIT}), observer)
+
+    def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
+        """Keep what the checkout is now, and make the repository of its checkpoints; nothing is copied."""
+        repository = self._opened(order.resource.name, order.path)
+        bare = self._repositories.of(order.plan_id, order.resource.name)
+        making = Making(self._git, bare, "", repository, order)
+        sandbox = replace(
+            sandbox_of(order, Snapshot(()), Strategy.IN_PLACE),
+            type=ResourceType.GIT_CHECKOUT,
+            excluded=tuple(sorted(making.left_out())),
+            branch=repository.branch,
+            git_dir=str(bare.path),
+        )
+        prefix = pins_of(order.plan_id, order.resource.name)
+        make_anew(bare, repository, prefix, (repository.git_dir,))  # where pins will be, before there are any
+        capture = self.capture(sandbox, observer)
+        borrowed = pinned_trees(self._git, repository.git_dir, prefix)
+        commit_start(bare, repository, repository.top, repository.git_dir / "index", borrowed)
+        return replace(sandbox, base=capture.snapshot), capture
+
+    def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
+        """Refuse: there is no git directory of the plan's own to fork."""
+        raise NotBuiltYet(
+            feature="child plans of a plan that works in place on a git checkout",
+            hint="use `strategy: git_worktree`",
+        )
+
+    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
+        """Store the working tree and where it stands, durably."""
+        files = super().capture(sandbox, observer)
+        if self._bare(
+            sandbox
+        ).is_there:  # else no checkpoint stands on it, and nobody would take the pin away
+            # No prune takes what is named here.
+            pins = pins_of(sandbox.plan_id, sandbox.resource)
+            pin_head(self._git, self._repository_of(sandbox), pins)
+        with self._position(sandbox) as (staged, _):
+            standing = self._store.capture(staged, observer)
+        return replace(
+            files,
+            snapshot=Snapshot((*files.snapshot.roots, *standing.snapshot.roots)),
+            size_bytes=files.size_bytes + standing.size_bytes,
+        )
+
+    def publish(
+        self,
+        sandbox: Sandbox,
+        checkpoint_id: CheckpointId,
+        snapshot: Snapshot,
+        after: Checkpoint | None,
+        at: datetime,
+    ) -> str:
+        """Commit the checkpoint's files in a repository of the plan's own; the commit is its name."""
+        repository = self._repository_of(sandbox)
+
+        def commit() -> str:
+            commits = Commits(
+                self._bare(sandbox),
+                sandbox,
+                self._store,
+                IndexContents(self._store),
+                index=repository.git_dir / "index",
+                rules=_rules(repository),
+            )
+            try:
+                return commits.publish(checkpoint_id, snapshot, after, at)
+            finally:
+                commits.close()
+
+        return self._publishing(sandbox).mended(commit, lambda: repository)
+
+    def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
+        """Make all commits anew if one of them is lost."""
+        publishing = self._publishing(sandbox)
+        return publishing.republish(publications, lambda: self._repository_of(sandbox), _rules)
+
+    def lacking(
+        self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
+    ) -> Mapping[Snapshot, tuple[Damage, ...]]:
+        """Give the commits that going back needs and that the repository has no longer."""
+        asked = [snapshot for snapshot in snapshots if len(snapshot.roots) > 1]
+        found = open_repository(self._git, Path(sandbox.path))
+        if isinstance(found, Unsuited):
+            return dict.fromkeys(asked, (Damage(sandbox.path, found.reason),))
+        return commits_lacking(self._git, self._store, found, asked)
+
+    def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
+        """Drop the commits of all checkpoints but those kept."""
+        self._repositories.retire(sandbox, kept)
+
+    def compare(
+        self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
+    ) -> tuple[PathChange, ...]:
+        """What a restore would do; touches nothing."""
+        changes = super().compare(sandbox, Snapshot(snapshot.roots[:1]), leaving)
+        with self._position(sandbox) as (staged, position):
+            moved = self._store.compare(wanted := Snapshot(snapshot.roots[1:]), staged)
+            if moved:
+                self._store.restore(wanted, staged, Unobserved())
+                position.require(staged.path)
+        return (*_inside(moved), *changes)
+
+    def changed_by_others(
+        self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
+    ) -> tuple[str, ...]:
+        """The paths that hold what is of neither, and HEAD, its branch or the index."""
+        present = self.capture(sandbox, observer).snapshot
+        files = changed_by_others(
+            *(self._store.difference(present.roots[0], s.roots[0]) for s in (target, before))
+        )
+        with self._standings(sandbox) as (standings, _):
+            moved = standings.of_neither(present.roots[1], target.roots[1], before.roots[1])
+        return (*(f"{sandbox.path}/{path}" for path in files), *_in_git(sandbox, moved))
+
+    def moved(self, real: Sandbox, one: Snapshot, other: Snapshot) -> tuple[str, ...]:
+        """HEAD, its branch and the index, where they differ."""
+        with self._standings(real) as (standings, _):
+            return _in_git(real, standings.apart(one.roots[1], other.roots[1]))
+
+    def taken_back(
+        self, real: Sandbox, present: Snapshot, written: Snapshot, before: Snapshot
+    ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
+        """Where the checkout stood; what others moved or staged meanwhile stays."""
+        with self._standings(real) as (standings, shop):
+            position = self._folder(shop / "position")
+            roots = (present.roots[1], written.roots[1], before.roots[1])
+            try:
+                root, left = standings.taken_back(*roots, position)
+            finally:
+                self._store.forget_tree(position)
+        return (root,), _in_git(real, left)
+
+    def restore(
+        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+    ) -> tuple[PathChange, ...]:
+        """Make the working tree, HEAD, its branch and the index exactly what the snapshot holds; idempotent."""
+        with self._position(sandbox) as (staged, position):  # first: what others move from now on is theirs
+            files = None
+            if known is not None:
+                files = Snapshot(known.roots[:1])
+                self._refuse_moved(sandbox, staged, snapshot.roots[1], known.roots[1])
+            changes = super().restore(sandbox, Snapshot(snapshot.roots[:1]), observer, files)
+            moved = self._store.restore(Snapshot(snapshot.roots[1:]), staged, observer)
+            if moved:
+                position.put_back(staged.path)
+        return (*_inside(moved), *changes)
+
+    def _refuse_moved(self, sandbox: Sandbox, position: WorkingTree, target: Root, known: Root) -> None:
+        """Refuse a checkout that stands elsewhere than is known, and not on the way to the target."""
+        (present,) = self._store.capture(position, Unobserved()).snapshot.roots
+        if present.id in (known.id, target.id):
+            return
+        repository = self._repository_of(sandbox)
+        standings = Standings(self._git, repository, self._store, position.path.parent)
+        if moved := standings.of_neither(present, target, known):
+            raise ChangedMeanwhile(plan_id=sandbox.plan_id, paths=", ".join(_in_git(sandbox, moved)))
+
+    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
+        """Refuse a checkout in which something is half done or, where a commit is to be made, none can be."""
+        refuse_unready(self._git, self._repository_of(real), commit=commit)
+
+    def compose(self, order: ApplyOrder) -> Composed:
+        """The merged files and, on top of the commit that is checked out, one that holds what the plan changed.
+
+        The commit is in the repository already, with no ref: restoring the snapshot moves the branch to it.
+        """
+        refuse_included(order.included)
+        repository = self._repository_of(order.real)
+        there = self._git.on(repository.git_dir, GIT_DIR=repository.git_dir)
+        notes = left_behind(self._store, order, there)
+        if order.message is None:
+            return replace(compose_files(order), notes=notes)
+        with self._stage(order.real) as shop:
+            position = self._folder(shop / "position")
+            self._store.restore(Snapshot(order.ours.roots[1:]), position, Unobserved())
+            _, head = standing_in(position.path)
+            applying = Applying(self._git, repository, self._store, order, shop)
+            applied = applying.carry_out(head, position.path / "index", order.message)
+            roots = order.ours.roots[1:]
+            if applied.commit is not None or applied.staged:
+                if applied.commit is not None:
+                    move_on(position.path, applied.commit)
+                stamp(position.path)
+                roots = self._store.capture(position, Unobserved()).snapshot.roots
+            self._store.forget_tree(position)
+        return Composed(
+            snapshot=Snapshot((order.files, *roots)),
+            commit=applied.commit,
+            uncommitted=applied.uncommitted,
+            notes=notes,
+        )
+
+    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
+        """Write the snapshot's files into a new folder, without the git directory."""
+        export_files(self._store, Snapshot(snapshot.roots[:1]), target, observer)
+
+    def remove(self, sandbox: Sandbox) -> None:
+        """Remove the repository of the checkpoints and its pins; the checkout is the user's."""
+        self._repositories.release(sandbox)
+
+    def _tree(self, sandbox: Sandbox) -> WorkingTree:
+        return real_tree(Path(sandbox.path), frozenset({_GIT, *sandbox.excluded}))
+
+    @contextmanager
+    def _position(self, sandbox: Sandbox) -> Generator[tuple[WorkingTree, Position]]:
+        """Where the checkout stands now, as a folder that the store can take."""
+        with self._stage(sandbox) as shop:
+            tree = self._folder(shop / "position")
+            position = Position(self._git, self._repository_of(sandbox), sandbox.plan_id)
+            position.write_down(tree.path)
+            try:
+                yield tree, position
+            finally:
+                self._store.forget_tree(tree)
+
+    @contextmanager
+    def _standings(self, sandbox: Sandbox) -> Generator[tuple[Standings, Path]]:
+        """What compares stored positions, and the folder that it works in."""
+        with self._stage(sandbox) as shop:
+            yield Standings(self._git, self._repository_of(sandbox), self._store, shop), shop
+
+    @contextmanager
+    def _stage(self, sandbox: Sandbox) -> Generator[Path]:
+        """A folder of ours, empty; one that a killed process left goes first."""
+        shop = self._home / sandbox.plan_id / f".work-{folder_name(sandbox.resource)}"
+        remove_tree(shop, self._home)
+        shop.mkdir(mode=0o700, parents=True)
+        try:
+            yield shop
+        finally:
+            remove_tree(shop, self._home)
+
+    def _folder(self, path: Path) -> WorkingTree:
+        path.mkdir(mode=0o700)
+        return WorkingTree(path=path, cache_key=f"position {path}", excluded=frozenset(), real=False)
+
+    def _opened(self, resource: str, top: Path) -> Repository:
+        found = open_repository(self._git, top)
+        if isinstance(found, Unsuited):
+            raise ResourceUnsuitable(resource=resource, path=str(top), reason=found.reason, hint=found.hint)
+        return found
+
+    def _repository_of(self, sandbox: Sandbox) -> Repository:
+        """The user's repository. What a plan does to it is the plan's: there is no way back for one that is gone."""
+        found = open_repository(self._git, Path(sandbox.path))
+        if isinstance(found, Unsuited) and found.lost:
+            head = f"; where HEAD alone is damaged, write `ref: refs/heads/{sandbox.branch}` into it"
+            raise ResourceUnsuitable(
+                resource=sandbox.resource,
+                path=sandbox.path,
+                reason=f"{found.reason}; of a git directory a checkpoint holds only where HEAD, branch and index stand",
+                hint="put the git directory back, from a backup or a clone, then try again"
+                f"{head if sandbox.branch else ''}; {FILES_ALONE}",
+            )
+        return self._opened(sandbox.resource, Path(sandbox.path))
+
+    def _publishing(self, sandbox: Sandbox) -> Publishing:
+        return Publishing(self._git, self._store, self._bare(sandbox), sandbox, self._home)
+
+    def _bare(self, sandbox: Sandbox) -> BareRepository:
+        return self._repositories.of(sandbox.plan_id, sandbox.resource)
+
+
+def _rules(repository: Repository) -> Path:
+    """Where the user says what is ignored and filtered besides the working tree's own rules."""
+    return repository.common_dir / "info"
+
+
+def _in_git(sandbox: Sandbox, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{sandbox.path}/{_GIT}/{name}" for name in names)
+
+
+def _inside(changes: tuple[PathChange, ...]) -> tuple[PathChange, ...]:
+    """What is put back of the git directory, in its own words; notes of other branches are not."""
+    shown = (change for change in changes if change.path not in (".", BRANCHES, STAGED))
+    return tuple(replace(change, path=f"{_GIT}/{change.path}") for change in shown)

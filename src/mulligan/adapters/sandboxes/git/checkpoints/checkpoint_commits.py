@@ -1,0 +1,253 @@
+"""Checkpoints as commits: the tree before, changed by what the store says changed."""
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from mulligan.adapters.sandboxes.git.creation.tracked_files import Tracking
+from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
+from mulligan.adapters.sandboxes.git.position.worktree_entry import Kind, head_of, standing
+from mulligan.adapters.sandboxes.git.repository.bare_repository import CHECKPOINTS, BareRepository
+from mulligan.adapters.sandboxes.git.repository.git_packs import Objects
+from mulligan.adapters.sandboxes.git.repository.git_trees import GITLINK, Leaf, ObjectMissing, Trees
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import CheckpointId
+from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
+from mulligan.ports import SnapshotStore
+
+_LARGE = 8 << 20  # files that git reads by itself, piece by piece
+_PACKFUL = 32 << 20
+_RULES = (b".gitignore", b".gitattributes")
+
+
+class Commits:
+    """Writes the commits of one sandbox; git's answers are kept while it is open."""
+
+    def __init__(
+        self,
+        bare: BareRepository,
+        sandbox: Sandbox,
+        store: SnapshotStore,
+        indexes: IndexContents,
+        *,
+        index: Path,
+        rules: Path,
+    ) -> None:
+        """The sandbox holds what the snapshot holds whose commit is asked for.
+
+        `index` lists what is tracked there, and `rules` is the folder with `exclude` and `attributes`.
+        """
+        self._bare = bare
+        self._sandbox = sandbox
+        self._store = store
+        self._indexes = indexes
+        self._top = Path(sandbox.path)
+        self._rules = rules
+        self._memory = bare.memory
+        self._objects = Objects(self._memory.object_format)
+        self._trees = Trees(bare.git, self._objects)
+        sparse = index.with_name("info") / "sparse-checkout"
+        self._tracking = Tracking(
+            bare.git, self._top, index, self._memory.object_format, lasting=True, sparse=sparse
+        )
+        self._known: dict[str, bytes] = {}  # commits -> trees
+        self._written = 0
+
+    def close(self) -> None:
+        """End the processes behind it."""
+        self._trees.close()
+        self._tracking.forget()
+
+    def publish(
+        self, checkpoint_id: CheckpointId, snapshot: Snapshot, after: Checkpoint | None, at: datetime
+    ) -> str:
+        """Commit a checkpoint's files under its name, durably."""
+        parent, tree = self._before(after)
+        before = after.snapshot if after is not None and parent else self._sandbox.base
+        tree = self._changed(tree, before, snapshot)
+        commit = self._commit(tree, parent, at, checkpoint_id)
+        ref = (self._bare.path / CHECKPOINTS / checkpoint_id, commit.encode() + b"\n")
+        self._objects.write_to(self._pack_folder, ref)
+        self._joined()
+        return commit
+
+    def start(self, snapshot: Snapshot, base: Snapshot, commit: str) -> None:
+        """Make the commit that a forked sandbox starts from: another's, with what differs."""
+        tree = self._changed(self._trees.of_commit(commit), base, snapshot)
+        if self._objects.size:
+            self._objects.write_to(self._pack_folder)
+        start_from(self._bare, tree)
+
+    @property
+    def _pack_folder(self) -> Path:
+        return self._bare.path / "objects" / "pack"
+
+    def _before(self, after: Checkpoint | None) -> tuple[str | None, bytes]:
+        """The commit to follow, None where there is none, and the tree to start from."""
+        if after is not None:
+            known = self._known.get(after.sandbox_ref)
+            if known is not None:
+                return after.sandbox_ref, known
+            try:
+                return after.sandbox_ref, self._trees.of_commit(after.sandbox_ref)
+            except ObjectMissing:
+                pass  # someone else tidied up here: all that changed since the start is committed again
+        return None, self._trees.of_commit(self._bare.base())
+
+    def _commit(self, tree: bytes, parent: str | None, at: datetime, checkpoint_id: CheckpointId) -> str:
+        about = f"plan {self._sandbox.plan_id}, resource {self._sandbox.resource}"
+        text = commit_text(tree, parent, int(at.timestamp()), f"checkpoint {checkpoint_id}\n\n{about}\n")
+        commit = self._objects.add("commit", text).hex()
+        self._known = {commit: tree}
+        return commit
+
+    def _changed(self, tree: bytes, old: Snapshot, new: Snapshot) -> bytes:
+        """The tree with all that differs between two snapshots; the working tree holds the newer one."""
+        differences = [d for d in self._difference(old, new, 0) if d.of_files]
+        look_again = self._follow_rules()
+        changes: dict[bytes, Leaf | None] = {}
+        inner: set[bytes] = set()
+        files: dict[bytes, TreeEntry] = {}
+        for difference in differences:
+            path = os.fsencode(difference.path)
+            outer = self._repository_around(path)
+            if path.rpartition(b"/")[2] in _RULES:
+                self._tracking.forget()
+                look_again = look_again or path.endswith(_RULES[0])
+            if outer is not None:
+                inner.add(outer)
+            elif b".git" in path.split(b"/"):
+                look_again = True  # a repository is one no more: its files are git's again
+            elif difference.new is None or difference.new.is_folder:
+                changes[path] = None
+            else:
+                files[path] = difference.new
+        changes |= self._leaves(files)
+        came, went = self._moved_in_index(old, new)
+        if look_again:
+            came |= {path for path in self._tracking.untracked(ignored=False) if not path.endswith(b"/")}
+            went |= {path for path in self._tracking.untracked(ignored=True) if not path.endswith(b"/")}
+        changes |= self._unchanged(tree, came - changes.keys(), went - changes.keys())
+        changes |= self._links(tree, inner)
+        return self._trees.edit(tree, changes) if changes else tree
+
+    def _leaves(self, files: dict[bytes, TreeEntry]) -> dict[bytes, Leaf | None]:
+        """Blobs of changed files; what is ignored is none of git's."""
+        ignored, conversions = self._tracking.judge(list(files))
+        leaves: dict[bytes, Leaf | None] = dict.fromkeys(ignored)
+        kept = {path: entry for path, entry in files.items() if path not in ignored}
+        by_git: list[bytes] = []
+        for path, entry in kept.items():
+            if entry.type is EntryType.SYMLINK:
+                leaves[path] = (entry.git_mode, self._objects.add("blob", entry.target))
+            elif (data := self._content(entry.content, conversions.get(path))) is None:
+                by_git.append(path)
+            else:
+                leaves[path] = (entry.git_mode, self._objects.add("blob", data))
+                if self._objects.size > _PACKFUL:
+                    self._objects.write_to(self._pack_folder)
+        names = self._tracking.blobs(by_git)
+        self._bare.keep({*names.values()})
+        return leaves | {path: (kept[path].git_mode, name) for path, name in names.items()}
+
+    def _content(self, content: StoredContent | None, conversion: str | None) -> bytes | None:
+        """A file's bytes as its blob has them; None: git itself must make it."""
+        if content is None or conversion == "always" or content.size > _LARGE:
+            return None
+        data = self._store.read(content)
+        return None if conversion and b"\r\n" in data else data
+
+    def _unchanged(self, tree: bytes, came: set[bytes], went: set[bytes]) -> dict[bytes, Leaf | None]:
+        """Leaves for what came to be tracked, or ignored, without having changed itself."""
+        kinds = {path: standing(self._top, path) for path in came if self._trees.entry(tree, path) is None}
+        names = self._tracking.blobs([p for p, kind in kinds.items() if kind in (Kind.FILE, Kind.PROGRAM)])
+        names |= self._tracking.link_blobs([p for p, kind in kinds.items() if kind is Kind.SYMLINK])
+        self._bare.keep({*names.values()})
+        leaves: dict[bytes, Leaf | None] = {
+            path: None for path in went if self._trees.entry(tree, path) is not None
+        }
+        return leaves | {path: (b"%o" % kinds[path].mode, name) for path, name in names.items()}
+
+    def _moved_in_index(self, old: Snapshot, new: Snapshot) -> tuple[set[bytes], set[bytes]]:
+        """Paths that came into the index, and ignored ones that left it: `git add -f`, `git rm --cached`."""
+        changed = [d for d in self._difference(old, new, 1) if d.path == "index"]
+        if not changed:
+            return set(), set()
+        entries = (changed[0].old, changed[0].new)
+        before, now = (self._indexes.of(entry, self._memory.object_format).keys() for entry in entries)
+        came, left = ({path.partition(b"\0")[0] for path in paths} for paths in (now - before, before - now))
+        return came - left, self._tracking.judge(sorted(left - came)).ignored
+
+    def _difference(self, old: Snapshot, new: Snapshot, root: int) -> Sequence[TreeDifference]:
+        if len(old.roots) <= root or len(new.roots) <= root or old.roots[root].id == new.roots[root].id:
+            return ()
+        return self._store.difference(old.roots[root], new.roots[root])
+
+    def _follow_rules(self) -> bool:
+        """Take over what the sandbox's git directory says of ignored and filtered files; tells of a change."""
+        changed = False
+        for name in ("exclude", "attributes"):
+            mine, theirs = self._bare.path / "info" / name, self._rules / name
+            text = theirs.read_bytes() if theirs.is_file() and not theirs.is_symlink() else b""
+            if text != (mine.read_bytes() if mine.exists() else b""):
+                mine.write_bytes(text)
+                changed = True
+        if changed:
+            self._tracking.forget()
+        return changed
+
+    def _links(self, tree: bytes, touched: set[bytes]) -> dict[bytes, Leaf | None]:
+        """The commits that repositories inside the working tree have checked out."""
+        links = sorted({*map(os.fsencode, self._memory.links), *touched})
+        leaves: dict[bytes, Leaf | None] = {}
+        for link in links:
+            head = head_of(self._top, link, self._memory.object_format)
+            now = (GITLINK, bytes.fromhex(head)) if head else None
+            was = self._trees.entry(tree, link)
+            gone = now is None and was is not None and was[0] == GITLINK and not self._is_empty_link(link)
+            if gone or (now is not None and now != was):
+                leaves[link] = now
+        names = tuple(map(os.fsdecode, links))
+        if names != self._memory.links:
+            self._memory = replace(self._memory, links=names)
+            self._bare.remember(self._memory)
+        return leaves
+
+    def _is_empty_link(self, link: bytes) -> bool:
+        """Whether a folder stands for a submodule that is not checked out."""
+        return (self._top / os.fsdecode(link)).is_dir() and self._tracking.in_index(link)
+
+    def _repository_around(self, path: bytes) -> bytes | None:
+        """The outermost folder above a path that is a repository of its own."""
+        names = path.split(b"/")
+        for depth in range(1, len(names)):
+            folder = b"/".join(names[:depth])
+            if os.path.lexists(os.path.join(os.fsencode(self._top), folder, b".git")):
+                return folder
+        return None
+
+    def _joined(self) -> None:
+        self._written += 1
+        if self._written % 8 == 1:
+            self._bare.join_packs(self._objects)
+
+
+def commit_text(tree: bytes, parent: str | None, seconds: int, message: str) -> bytes:
+    """A commit object."""
+    who = f"mulligan <mulligan@localhost> {seconds} +0000"
+    parents = [f"parent {parent}"] if parent else []
+    lines = [f"tree {tree.hex()}", *parents, f"author {who}", f"committer {who}", "", message]
+    return "\n".join(lines).encode("utf-8", "backslashreplace")
+
+
+def start_from(bare: BareRepository, tree: bytes) -> None:
+    """Make the commit that a sandbox starts from, of a tree that is there; equal trees have equal ones."""
+    objects = Objects(bare.memory.object_format)
+    commit = objects.add("commit", commit_text(tree, None, 0, "what the sandbox started from\n"))
+    objects.write_to(bare.path / "objects" / "pack")
+    bare.set_base(commit.hex())

@@ -1,0 +1,74 @@
+"""Giving checkpoints of git checkouts their names: commits, in a repository that is made anew where it was lost."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.git.checkpoints.rebuild import Rebuilding
+from mulligan.adapters.sandboxes.git.git_command import Git, GitFailed
+from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
+from mulligan.adapters.sandboxes.git.repository.git_trees import ObjectMissing
+from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
+from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.domain.resources.placement import folder_name
+from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.text.ids import CheckpointId
+from mulligan.ports import Publication, SnapshotStore
+
+
+class Publishing:
+    """Publishes the checkpoints of one sandbox."""
+
+    def __init__(
+        self, git: Git, store: SnapshotStore, bare: BareRepository, sandbox: Sandbox, home: Path
+    ) -> None:
+        """`home` is the folder for sandboxes."""
+        self._git = git
+        self._store = store
+        self._bare = bare
+        self._sandbox = sandbox
+        self._home = home
+
+    def mended(self, publish: Callable[[], str], repository: Callable[[], Repository]) -> str:
+        """The name that `publish` gives, if need be in a repository that was made anew.
+
+        It has the commit that the sandbox started from, and so what comes; `republish` brings the rest.
+        """
+        try:
+            return publish()
+        except ObjectMissing:
+            pass  # something of what it stands on is gone
+        except GitFailed:
+            if self._bare.is_usable:
+                raise
+        with self._rebuilding() as rebuilding:
+            rebuilding.begin(repository())
+        return publish()
+
+    def republish(
+        self,
+        publications: Sequence[Publication],
+        repository: Callable[[], Repository],
+        rules: Callable[[Repository], Path | None],
+    ) -> dict[CheckpointId, str]:
+        """All commits anew, if one of them is not as it should be."""
+        if self._sandbox.git_dir != str(self._bare.path):
+            return {}  # in a copy of the project: the commits, and the pins they lean on, are the original's
+        if self._bare.holds({p.checkpoint.checkpoint_id: p.checkpoint.sandbox_ref for p in publications}):
+            return {}
+        lender = repository()
+        with self._rebuilding() as rebuilding:
+            rebuilding.begin(lender)
+            return rebuilding.publish_all(publications, rules(lender))
+
+    @contextmanager
+    def _rebuilding(self) -> Generator[Rebuilding]:
+        room = self._home / self._sandbox.plan_id / f".work-{folder_name(self._sandbox.resource)}"
+        remove_tree(room, self._home)
+        room.mkdir(mode=0o700, parents=True)
+        rebuilding = Rebuilding(self._git, self._store, self._bare, self._sandbox, room)
+        try:
+            yield rebuilding
+        finally:
+            rebuilding.forget()
+            remove_tree(room, self._home)

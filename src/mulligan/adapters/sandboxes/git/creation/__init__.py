@@ -1,0 +1,1 @@
+"""Creation of a git sandbox: its private git directory, its pins and its first commit."""

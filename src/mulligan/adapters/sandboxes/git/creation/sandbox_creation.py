@@ -1,0 +1,155 @@
+"""Making a git sandbox: the private git directory, the pins, the repository of its checkpoints."""
+
+import os
+import shutil
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import start_from
+from mulligan.adapters.sandboxes.git.creation.first_commit import begin, copy_objects, tree_of_head
+from mulligan.adapters.sandboxes.git.creation.private_git_dir import PrivateCopies, inner_repositories, write
+from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
+from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository, Memory
+from mulligan.adapters.sandboxes.git.repository.pins import copy_pins, pin
+from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
+from mulligan.domain.checkpoints.store_report import Survey
+from mulligan.ports import SandboxOrder
+
+# What a clean start has not: a merge, rebase, bisection or cherry-pick that is half done.
+_HALF_DONE = (
+    *("AUTO_MERGE", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "MERGE_RR", "SQUASH_MSG"),
+    *("CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer", "REBASE_HEAD", "rebase-apply", "rebase-merge"),
+    *("BISECT_ANCESTORS_OK", "BISECT_EXPECTED_REV", "BISECT_LOG", "BISECT_NAMES", "BISECT_RUN"),
+    *("BISECT_START", "BISECT_TERMS", "refs/bisect"),
+)
+
+
+class Making:
+    """One sandbox that is being made of the user's repository."""
+
+    def __init__(
+        self, git: Git, bare: BareRepository, prefix: str, repository: Repository, order: SandboxOrder
+    ) -> None:
+        """`prefix` names the pins."""
+        self._git = git
+        self._there = git.on(repository.top, GIT_DIR=repository.git_dir, GIT_WORK_TREE=repository.top)
+        self._bare = bare
+        self._top = order.path
+        self._prefix = prefix
+        self._repository = repository
+        self._order = order
+        self._copies = PrivateCopies(git, repository.top, order.path)
+
+    def left_out(self) -> frozenset[str]:
+        """What the sandbox does not hold: what belongs to others and, where told so, what is ignored now."""
+        if self._order.include_ignored:
+            return self._order.excluded
+        listed = self._there.run("ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z")
+        return self._order.excluded | {os.fsdecode(path).rstrip("/") for path in listed.split(b"\0") if path}
+
+    def survey_of(self, commit: str) -> Survey:
+        """Count the files of a commit."""
+        listed = self._there.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit).split(b"\0")
+        sizes = [line.partition(b"\t")[0].split()[3] for line in listed if line]
+        return Survey(files=len(sizes), size_bytes=sum(int(size) for size in sizes if size.isdigit()))
+
+    def branch_named(self, revision: str) -> str | None:
+        """The branch that a revision is the name of."""
+        name = revision.removeprefix("refs/heads/")
+        asked = self._there.attempt("show-ref", "--verify", "-q", f"refs/heads/{name}")
+        return name if asked.returncode == 0 else None
+
+    def copy(self) -> bool:
+        """Make private git directories for a working tree that is there; tells whether its files changed by it."""
+        self._bare.make(self._repository)
+        self._copies.make(self._repository, self._top / ".git", self._top)
+        return self._copies.make_inner(inner_repositories(self._top))
+
+    def check_out(self, revision: str, commit: str) -> None:
+        """Make a working tree of a commit, with a private git directory that has it checked out."""
+        self._bare.make(self._repository)
+        self._top.mkdir(parents=True)
+        self._top.parent.chmod(0o700)
+        index = self._bare.path / "index"
+        there = self._bare.git.on(self._top, GIT_WORK_TREE=self._top, GIT_INDEX_FILE=index)
+        there.run("read-tree", commit)
+        there.run("checkout-index", "-a", "-u", "-q")
+        private = self._top / ".git"
+        self._copies.make(self._repository, private, self._top)
+        for name in _HALF_DONE:
+            path = private / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        branch = self.branch_named(revision)
+        (private / "HEAD").unlink()
+        write(private / "HEAD", f"ref: refs/heads/{branch}\n" if branch else f"{commit}\n")
+        shutil.copy2(index, private / "index")
+        index.unlink()
+
+    def keep_borrowed(self) -> None:
+        """Pin what the private git directories borrow; first of all remember where, so that it can be undone."""
+        self._bare.remember(
+            Memory(
+                object_format=self._repository.object_format,
+                prefix=self._prefix,
+                lenders=tuple(dict.fromkeys(str(c.repository.git_dir) for c in self._copies.made)),
+                links=(),
+                collected=0,
+                path=str(self._bare.path),
+            )
+        )
+        for copy in self._copies.made:
+            pin(self._git, copy, self._prefix)
+
+    def begin(self) -> None:
+        """Make the commit of what the sandbox starts from, and copy what no ref keeps."""
+        private, index = self._top / ".git", self._bare.path / "index"
+        if (private / "index").exists():
+            shutil.copy2(private / "index", index)
+        head = tree_of_head(self._there)
+        started = begin(self._bare.git, self._repository, self._top, index)
+        index.unlink(missing_ok=True)
+        objects = self._bare.path / "objects"
+        copy_objects(self._bare.git, (started.staged, *started.loose), head, private / "objects", objects)
+        if started.tree != started.staged:
+            copy_objects(self._bare.git, (started.tree,), (started.staged, *head), objects)
+        links = tuple(map(os.fsdecode, started.links))
+        self._bare.remember(replace(self._bare.memory, links=links))
+        start_from(self._bare, bytes.fromhex(started.tree))
+        for copy in self._copies.made[1:]:
+            _copy_staged(self._git, copy.repository, copy.git_dir)
+
+
+def make_fork(
+    git: Git, bare: BareRepository, prefix: str, path: Path, parent: tuple[BareRepository, Path]
+) -> None:
+    """Give a restored copy of a sandbox a repository and pins of its own; nothing of it leads to its parent."""
+    parent_bare, parent_path = parent
+    bare.make_like(parent_bare)
+    memory = bare.memory
+    bare.remember(replace(memory, prefix=prefix, path=str(bare.path)))
+    for lender in memory.lenders:
+        copy_pins(git, Path(lender), memory.prefix, prefix)
+    for config in (path / ".git" / "config", *(path / ".git").glob("modules/**/config")):
+        data = config.read_bytes()
+        moved = data.replace(os.fsencode(parent_path), os.fsencode(path))
+        if moved != data:
+            config.write_bytes(moved)
+    index = path / ".git" / "index"
+    if index.is_file():
+        st = index.stat()
+        known = IndexFile(index.read_bytes(), memory.object_format)
+        known.follow(list(known.entries()), parent_path, path)
+        index.write_bytes(known.to_bytes())
+        os.utime(index, ns=(st.st_atime_ns, st.st_mtime_ns))
+
+
+def _copy_staged(git: Git, repository: Repository, private: Path) -> None:
+    """Copy what is staged in a repository inside the sandbox."""
+    there = git.on(repository.git_dir, GIT_DIR=repository.git_dir)
+    index = private / "index"
+    if index.is_file():
+        listed = there.on(repository.git_dir, GIT_INDEX_FILE=index).run("ls-files", "-s", "-z").split(b"\0")
+        staged = {line.split(b" ")[1].decode() for line in listed if line and not line.startswith(b"160000")}
+        copy_objects(there, tuple(sorted(staged)), tree_of_head(there), private / "objects")

@@ -1,0 +1,170 @@
+"""What git would track of a working tree, and the blobs it would make: asked of git itself.
+
+Git is asked with the user's own configuration. From the sandbox it takes data alone: the working tree's
+`.gitignore` and `.gitattributes`, and the list of tracked files in the index.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mulligan.adapters.sandboxes.git.git_batch import Asking
+from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.position.index_file import paths_in
+
+_ATTRIBUTES = ("text", "eol", "crlf", "filter", "ident", "working-tree-encoding")
+_LINE_ENDS = frozenset({b"text", b"eol", b"crlf"})
+_OFF = frozenset({b"unspecified", b"unset"})
+_CONE = b"/*\n!/*/\n"  # how the patterns of whole folders begin
+_AT_ONCE = 8 << 10  # bytes of questions: less than any pipe holds
+
+
+class Judgement(NamedTuple):
+    """What git makes of some files."""
+
+    ignored: set[bytes]
+    conversions: dict[bytes, str]  # "always", by a filter; or "line ends", where there are any
+
+
+class Tracking:
+    """Answers for one working tree."""
+
+    def __init__(
+        self, git: Git, top: Path, index: Path, object_format: str, *, lasting: bool, sparse: Path
+    ) -> None:
+        """`git` works in the bare repository; `index` is the sandbox's; blobs that last outlast a power cut.
+
+        `sparse` is the file with the patterns of a sparse checkout, whether it is there or not.
+        """
+        self._hash = ("-c", f"core.fsync={'loose-object' if lasting else 'none'}", "hash-object", "-w")
+        self._top = top
+        self._index = index
+        self._git = git.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=index)
+        self._unindexed = self._git.on(top, GIT_INDEX_FILE=index.with_name("no-index"))
+        self._sparse = sparse
+        self._ignored, self._attributes = self._asking()
+        self._object_format = object_format
+        self._index_seen: object = None
+        self._in_index: frozenset[bytes] = frozenset()
+        self._converts_line_ends: bool | None = None
+
+    def judge(self, paths: Sequence[bytes]) -> Judgement:
+        """Which files are ignored and not in the index, and what happens to contents on their way into git."""
+        ignored: set[bytes] = set()
+        conversions: dict[bytes, str] = {}
+        for batch in _batches(paths):
+            question = b"".join(path + b"\0" for path in batch)
+            with self._attributes as attributes:
+                attributes.send(question)  # both look it up at the same time
+                for source, _, pattern, path in self._matches(question, len(batch)):
+                    if source and not pattern.startswith(b"!"):
+                        ignored.add(path)
+                for path in batch:
+                    fields = [attributes.until_nul() for _ in range(3 * len(_ATTRIBUTES))]
+                    if kind := self._conversion(fields):
+                        conversions[path] = kind
+        return Judgement(ignored - self._tracked() if ignored else ignored, conversions)
+
+    def blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Make blobs of files of the working tree, filtered as the user's configuration says, in the repository."""
+        plain = [path for path in paths if can_be_listed(path)]
+        listed = b"".join(path + b"\n" for path in plain)
+        names = self._git.run(*self._hash, "--stdin-paths", stdin=listed).split() if plain else []
+        found = dict(zip(plain, names, strict=True))
+        for path in paths:
+            if path not in found:
+                found[path] = self._git.run(*self._hash, "--", os.fsdecode(path)).strip()
+        return {path: bytes.fromhex(name.decode()) for path, name in found.items()}
+
+    def link_blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Make blobs of where symlinks lead."""
+        top = os.fsencode(self._top)
+        found: dict[bytes, bytes] = {}
+        for path in paths:
+            target = os.readlink(os.path.join(top, path))
+            name = self._git.run(*self._hash, "--stdin", "--no-filters", stdin=target)
+            found[path] = bytes.fromhex(name.strip().decode())
+        return found
+
+    def untracked(self, *, ignored: bool) -> list[bytes]:
+        """The files that are not in the index, repositories inside with a slash at their end."""
+        question = ("ls-files", "-o", *(("-i",) if ignored else ()), "--exclude-standard", "-z")
+        asked = self._git.attempt(*question)
+        # An index that an agent broke tracks nothing.
+        out = asked.stdout if asked.returncode == 0 else self._unindexed.run(*question)
+        return [path for path in out.split(b"\0") if path]
+
+    def in_index(self, path: bytes) -> bool:
+        """Whether the sandbox's index has this path."""
+        return path in self._tracked()
+
+    def forget(self) -> None:
+        """Ask anew: what decides which files are ignored or filtered has changed."""
+        self._ignored.close()
+        self._attributes.close()
+        self._ignored, self._attributes = self._asking()
+
+    def _asking(self) -> tuple[Asking, Asking]:
+        """Git to ask about ignored files, and about attributes."""
+        # Asked about tracked files too, git would look through the whole index for each of them. But rules that a
+        # sparse checkout by patterns leaves out of the working tree are in the index alone.
+        hidden = self._sparse.is_file() and not self._sparse.read_bytes().startswith(_CONE)
+        which = () if hidden else ("--no-index",)
+        return (
+            Asking(self._git, "check-ignore", *which, "--stdin", "-z", "-v", "-n"),
+            Asking(self._git if hidden else self._unindexed, "check-attr", "--stdin", "-z", *_ATTRIBUTES),
+        )
+
+    def _tracked(self) -> frozenset[bytes]:
+        """The paths in the sandbox's index, read again when it has changed."""
+        try:
+            st = self._index.stat()
+        except FileNotFoundError:
+            return frozenset()
+        seen = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
+        if seen != self._index_seen:
+            self._in_index = paths_in(self._index.read_bytes(), self._object_format)
+            self._index_seen = seen
+        return self._in_index
+
+    def _line_ends_by_default(self) -> bool:
+        if self._converts_line_ends is None:
+            asked = self._git.attempt("config", "--get", "core.autocrlf")
+            self._converts_line_ends = asked.stdout.strip().lower() not in (
+                b"",
+                b"false",
+                b"0",
+                b"no",
+                b"off",
+            )
+        return self._converts_line_ends
+
+    def _conversion(self, fields: list[bytes]) -> str:
+        given = {fields[i + 1] for i in range(0, len(fields), 3) if fields[i + 2] not in _OFF}
+        if given - _LINE_ENDS:
+            return "always"
+        return "line ends" if given or self._line_ends_by_default() else ""
+
+    def _matches(self, question: bytes, count: int) -> list[list[bytes]]:
+        """For each path the rule that it matches: its source, line, pattern, and the path."""
+        with self._ignored as asked:
+            asked.send(question)
+            return [[asked.until_nul() for _ in range(4)] for _ in range(count)]
+
+
+def can_be_listed(path: bytes) -> bool:
+    """Whether a list of one path a line can have it: git takes what begins with a quote for quoted."""
+    return b"\n" not in path and not path.startswith(b'"')
+
+
+def _batches(paths: Iterable[bytes]) -> list[list[bytes]]:
+    batches: list[list[bytes]] = []
+    size = _AT_ONCE
+    for path in paths:
+        if size + len(path) >= _AT_ONCE:
+            batches.append([])
+            size = 0
+        batches[-1].append(path)
+        size += len(path) + 1
+    return batches

@@ -1,0 +1,1 @@
+"""The position of a checkout: HEAD, its branch and the index, captured, compared and moved."""

@@ -1,0 +1,196 @@
+"""Where a checkout stands: HEAD, the commit of the branch it names, and the index.
+
+As a folder of small files it can be stored; what is stored can be changed there and become where the checkout stands.
+"""
+
+import os
+from pathlib import Path
+
+from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.position.index_entries import same_entries
+from mulligan.adapters.sandboxes.git.position.index_lock import index_locked
+from mulligan.adapters.sandboxes.git.position.staged_objects import keep_staged
+from mulligan.adapters.sandboxes.git.repository.ref_locks import HEAD, PACKED, noting
+from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
+from mulligan.boundaries import act
+from mulligan.domain.text.ids import PlanId
+from mulligan.errors import ChangedMeanwhile, RestoreFailed
+
+BRANCHES = "branches"  # where all of them stood: the one that HEAD is moved away from goes back as well
+STAGED = "staged.pack"  # what the index names and HEAD has not: no ref keeps it
+FILES_ALONE = "the files of a checkpoint: `mulligan checkpoint restore ID --to DIR`"
+_STAMP_NS = 0
+_ON, _BACK = "mulligan", "mulligan: going back"  # in reflogs
+
+
+class Position:
+    """The part of a user's git directory that goes back with the files."""
+
+    def __init__(self, git: Git, repository: Repository, plan_id: PlanId) -> None:
+        """Read and write it through git, without hooks; the index as git's own protocol has it."""
+        self._repository = repository
+        self._plan_id = plan_id
+        self._seen: tuple[str | None, str | None] = (None, None)
+        self._there = git.on(repository.top, GIT_DIR=repository.git_dir, GIT_COMMON_DIR=repository.common_dir)
+
+    def write_down(self, folder: Path) -> None:
+        """Write it into an empty folder: HEAD, `branch` where it names one that has a commit, and the index."""
+        name, commit = self._seen = self._branch()
+        head = f"ref: {name}\n" if name else f"{commit}\n"
+        (folder / "HEAD").write_text(head, "utf-8", "surrogateescape")
+        if name and commit:
+            (folder / "branch").write_text(f"{commit}\n")
+        (folder / BRANCHES).write_bytes(
+            self._there.run("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/")
+        )
+        index = self._repository.git_dir / "index"
+        if index.is_file():
+            st = index.stat()
+            (folder / "index").write_bytes(data := index.read_bytes())
+            self._seen_beside(folder).write_bytes(data)
+            # Git tells files that changed right after the index was written by its time.
+            os.utime(folder / "index", ns=(st.st_mtime_ns, st.st_mtime_ns))
+            keep_staged(self._there, commit, folder / STAGED)
+        stamp(folder)
+
+    def put_back(self, folder: Path) -> None:
+        """Make it what is written there; repeatable. Nothing is moved that others moved since `write_down`."""
+        self.require(folder)
+        name, commit = standing_in(folder)
+        left, stood_at = self._seen  # the branch that is left goes back to where it was too, if it is another
+        noted_then = _branches(folder / BRANCHES)
+        if (folder / STAGED).exists():
+            self._write("unpack-objects", "-q", stdin=(folder / STAGED).read_bytes())
+        data, mtime_ns = self._refreshed(folder / "index")
+        index = self._repository.git_dir / "index"
+        with index_locked(index, data, mtime_ns):
+            if not same_entries(self._there, self._seen_beside(folder), index):
+                raise ChangedMeanwhile(plan_id=self._plan_id, paths=str(index))
+            if left and left != name and left in noted_then:
+                old = stood_at or self._repository.null_id
+                if noted_then[left] != stood_at:
+                    self._write("update-ref", "-m", _BACK, left, noted_then[left], old)
+            self._move_head(name, commit)
+
+    def require(self, folder: Path) -> None:
+        """Refuse to go where a commit is needed that the repository has no longer; touches nothing."""
+        left, _ = self._branch()
+        for needed in (standing_in(folder)[1], _branches(folder / BRANCHES).get(left or "")):
+            if needed is not None:
+                self._require(needed)
+
+    def _seen_beside(self, folder: Path) -> Path:
+        """The index as it was when it was written down, beside what was: there it may be changed."""
+        return folder.with_name(f"{folder.name}-index")
+
+    def _move_head(self, name: str | None, commit: str | None) -> None:
+        """Let HEAD name a branch, and that one a commit; or a commit by itself."""
+        if name is None:
+            self._write("update-ref", "-m", _BACK, "--no-deref", "HEAD", commit or "", self._head_now() or "")
+            return
+        if name != self._seen[0]:
+            self._head_now()
+            self._write("symbolic-ref", "-m", _BACK, "HEAD", name)
+        self._move(name, commit)
+
+    def _head_now(self) -> str | None:
+        """The commit that HEAD names, now that nobody may have moved it; ChangedMeanwhile where someone has."""
+        name, commit = self._branch()
+        seen_name, _ = self._seen
+        if name != seen_name or (name is None and commit != self._seen[1]):
+            raise ChangedMeanwhile(plan_id=self._plan_id, paths=f"HEAD of {self._repository.top}")
+        return commit
+
+    def _move(self, name: str, commit: str | None) -> None:
+        """Let the branch that is checked out name a commit, or none."""
+        seen_name, seen = self._seen
+        asked = self._there.attempt("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
+        before = asked.stdout.decode().strip() or None
+        if before == commit:
+            return
+        if name == seen_name and before != seen:
+            raise ChangedMeanwhile(
+                plan_id=self._plan_id, paths=f"the branch {name} of {self._repository.top}"
+            )
+        if commit is None:
+            self._write("update-ref", "-d", name, before or "")
+        else:
+            old = before or self._repository.null_id
+            self._write("update-ref", "-m", self._reason(commit, before), name, commit, old)
+
+    def _reason(self, commit: str, before: str | None) -> str:
+        """What the reflog says of a move."""
+        text = os.fsdecode(self._there.run("cat-file", "commit", commit))
+        head, _, message = text.partition("\n\n")
+        parents = [line.partition(" ")[2] for line in head.split("\n") if line.startswith("parent ")]
+        follows = parents == ([before] if before else [])
+        return f"{_ON}: {message.partition(chr(10))[0]}" if follows else _BACK
+
+    def _require(self, commit: str) -> None:
+        if self._there.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode:
+            raise RestoreFailed(
+                path=str(self._repository.git_dir),
+                reason=f"the commit {commit} is no longer in the repository",
+                hint=f"fetch it, or put it back, then try again; {FILES_ALONE}",
+            )
+
+    def _write(self, *words: str, stdin: bytes = b"") -> None:
+        # These are the user's own: they outlast a power cut, and are logged wherever logs are kept.
+        unborn = self._seen[1] is None
+        logs = (self._repository.git_dir / "logs" / "HEAD").exists() or unborn
+        logging = ("-c", f"core.logAllRefUpdates={'true' if logs else 'false'}")
+        locks = (HEAD, PACKED, *(f"{word}.lock" for word in words if word.startswith("refs/")))
+        with (
+            noting(self._there, self._repository.git_dir, locks, durable=True) as there,
+            act("position.move"),
+        ):
+            there.run("-c", "core.fsync=all", *logging, *words, stdin=stdin)
+
+    def _branch(self) -> tuple[str | None, str | None]:
+        asked = self._there.attempt("symbolic-ref", "-q", "HEAD")
+        commit = self._there.attempt("rev-parse", "-q", "--verify", "HEAD^{commit}").stdout.decode().strip()
+        return os.fsdecode(asked.stdout).strip() or None, commit or None
+
+    def _refreshed(self, wanted: Path) -> tuple[bytes | None, int | None]:
+        """An index that was written down, with what it knows of files brought up to date; and its time."""
+        if not wanted.exists():
+            return None, None
+        top = self._repository.top
+        there = self._there.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=wanted)
+        # That a file differs from its entry is no failure: it is what the user has not staged.
+        there.attempt("-c", "core.untrackedCache=keep", "update-index", "-q", "--refresh")
+        return wanted.read_bytes(), wanted.stat().st_mtime_ns
+
+
+def stamp(folder: Path) -> None:
+    """Give what is written down a time of its own, but for the index: equal positions are equal trees."""
+    for path in (*folder.iterdir(), folder):
+        if path.name != "index":
+            os.utime(path, ns=(_STAMP_NS, _STAMP_NS))
+
+
+def standing_in(folder: Path) -> tuple[str | None, str | None]:
+    """The branch that is written down as checked out, None: none is; and the commit, None: there is none yet."""
+    head = (folder / "HEAD").read_text("utf-8", "surrogateescape").strip()
+    if not head.startswith("ref: "):
+        return None, head
+    noted = folder / "branch"
+    return head.removeprefix("ref: "), noted.read_text().strip() if noted.exists() else None
+
+
+def move_on(folder: Path, commit: str) -> None:
+    """Change what is written down: the branch that is checked out names another commit."""
+    name, _ = standing_in(folder)
+    assert name is not None  # with none there is no commit to make
+    (folder / "branch").write_text(f"{commit}\n")
+    branches = {**_branches(folder / BRANCHES), name: commit}
+    lines = sorted(f"{ref} {tip}\n".encode("utf-8", "surrogateescape") for ref, tip in branches.items())
+    (folder / BRANCHES).write_bytes(b"".join(lines))
+
+
+def _branches(noted: Path) -> dict[str, str]:
+    """The branches that were written down, each with its commit."""
+    if not noted.exists():
+        return {}
+    lines = noted.read_text("utf-8", "surrogateescape").splitlines()
+    return dict(line.rsplit(" ", 1) for line in lines)

@@ -1,0 +1,119 @@
+"""Where a checkout stood, as stored: what differs between two, and what others changed since.
+
+HEAD and the branch it names are what their bytes are. An index is what its entries say.
+"""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.position.index_entries import entries_in, same_entries, take_back
+from mulligan.adapters.sandboxes.git.position.position import stamp, standing_in
+from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.checkpoints.store_report import Damage
+from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
+from mulligan.ports import SnapshotStore, Unobserved, WorkingTree
+
+_TOLD = ("HEAD", "branch")
+_INDEX = "index"
+
+
+class Standings:
+    """Compares stored positions of one checkout."""
+
+    def __init__(self, git: Git, repository: Repository, store: SnapshotStore, shop: Path) -> None:
+        """`shop` is an empty folder of ours."""
+        self._there = git.on(repository.top, GIT_DIR=repository.git_dir, GIT_WORK_TREE=repository.top)
+        self._null_id = repository.null_id
+        self._store = store
+        self._shop = shop
+
+    def apart(self, one: Root, other: Root) -> tuple[str, ...]:
+        """What differs between two: HEAD, branch, index."""
+        return tuple(each.path for each in self._differences(one, other))
+
+    def of_neither(self, present: Root, one: Root, other: Root) -> tuple[str, ...]:
+        """What is there now and as in neither of two others."""
+        from_one = {d.path for d in self._differences(present, one) if d.old is not None}
+        return tuple(path for path in self.apart(present, other) if path in from_one)
+
+    def taken_back(
+        self, present: Root, written: Root, before: Root, position: WorkingTree
+    ) -> tuple[Root, tuple[str, ...]]:
+        """Where it is to stand when what was written is taken back, and what of others stays as it is.
+
+        `position` is an empty folder of ours. Where others moved HEAD or its branch, all stays; of an index that
+        others changed their entries do.
+        """
+        theirs = self.of_neither(present, written, before)
+        if any(path in _TOLD for path in theirs):
+            return present, theirs
+        if not theirs:
+            return before, ()
+        was_written, was_before = (
+            entries_in(self._there, self._index_of(root, name))
+            for root, name in ((written, "written"), (before, "before"))
+        )
+        self._store.restore(Snapshot((before,)), position, Unobserved())
+        merged = position.path / _INDEX
+        shutil.copy2(self._index_of(present, "present"), merged)
+        here = entries_in(self._there, merged)
+        if was_written is None or was_before is None or here is None:
+            left = theirs  # git cannot read one of them: it stays whole
+        else:
+            again = take_back(self._there, merged, here, was_written, was_before, self._null_id)
+            left = tuple(f"{_INDEX} ({os.fsdecode(path)})" for path in again)
+        stamp(position.path)
+        (root,) = self._store.capture(position, Unobserved()).snapshot.roots
+        return root, left
+
+    def _differences(self, one: Root, other: Root) -> list[TreeDifference]:
+        found = self._store.difference(one, other)
+        return [d for d in found if d.path in _TOLD or (d.path == _INDEX and not self._same_index(d))]
+
+    def _same_index(self, difference: TreeDifference) -> bool:
+        files = (self._write(difference.old, "one"), self._write(difference.new, "other"))
+        return same_entries(self._there, *files)
+
+    def _index_of(self, root: Root, name: str) -> Path:
+        """A copy of the index that a position holds; none where it has none."""
+        folder = WorkingTree(
+            path=self._shop / f"position-{name}",
+            cache_key=f"{self._shop} {name}",
+            excluded=frozenset(),
+            real=False,
+        )
+        folder.path.mkdir(mode=0o700)
+        self._store.restore(Snapshot((root,)), folder, Unobserved())
+        self._store.forget_tree(folder)
+        return folder.path / _INDEX
+
+    def _write(self, entry: TreeEntry | None, name: str) -> Path:
+        file = self._shop / f"{_INDEX}-{name}"
+        file.unlink(missing_ok=True)
+        if entry is not None and entry.content is not None:
+            file.write_bytes(self._store.read(entry.content))
+        return file
+
+
+def commits_lacking(
+    git: Git, store: SnapshotStore, repository: Repository, snapshots: Sequence[Snapshot]
+) -> dict[Snapshot, tuple[Damage, ...]]:
+    """Give the commits that stored positions name and the repository has no longer."""
+    there = git.on(repository.top, GIT_DIR=repository.git_dir)
+    found: dict[Snapshot, tuple[Damage, ...]] = {}
+    with TemporaryDirectory(prefix="mulligan-verify-") as folder:
+        tree = WorkingTree(
+            path=Path(folder) / "position", cache_key=f"verify {folder}", excluded=frozenset(), real=False
+        )
+        for snapshot in snapshots:
+            store.restore(Snapshot(snapshot.roots[1:]), tree, Unobserved())
+            _, commit = standing_in(tree.path)
+            if commit is not None and there.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode:
+                found[snapshot] = (Damage(commit, f"the commit is no longer in {repository.git_dir}"),)
+        store.forget_tree(tree)
+    return found

@@ -1,0 +1,219 @@
+"""The bare repository of a sandbox: where it stands, what it remembers, how one is made and tidied up."""
+
+import json
+import os
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from mulligan.adapters.sandboxes.git.creation.private_git_dir import borrow, write
+from mulligan.adapters.sandboxes.git.git_command import Git, GitFailed
+from mulligan.adapters.sandboxes.git.repository.git_config import as_text, for_checkpoints, read_settings
+from mulligan.adapters.sandboxes.git.repository.git_packs import OURS, Objects, remove_pack, write_durably
+from mulligan.adapters.sandboxes.git.repository.pins import pinned_trees
+from mulligan.adapters.sandboxes.git.repository.ref_locks import HEAD, PACKED, SHALLOW, noting
+from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
+from mulligan.boundaries import act
+from mulligan.domain.text.ids import CheckpointId
+
+BASE = "refs/mulligan/base"  # the commit of what the sandbox started from
+CHECKPOINTS = "refs/checkpoints"
+_MEMORY = "mulligan.json"
+_SMALL_PACK = 8 << 20
+_MANY_PACKS = 32
+_LOCKS = (HEAD, PACKED, SHALLOW, f"{CHECKPOINTS}/")
+_DURABLE = ("-c", "core.fsync=all")
+_ALONE = ("-c", "pack.compression=1", "pack-objects", "-q", "--window=0", "--no-reuse-delta")
+_WORTH_COLLECTING = 1 << 20  # bytes that were added since the last time, at least
+
+
+class Memory(Struct, frozen=True, kw_only=True):
+    """What is known of a sandbox's repository besides what git keeps."""
+
+    object_format: str
+    prefix: str  # of the pins
+    lenders: tuple[str, ...]  # git directories of the user's that have pins
+    links: tuple[str, ...]  # folders of the working tree that are repositories of their own
+    collected: int  # bytes of packs after the last collection of garbage
+    path: str  # where it was made: in a copy of the project it knows of the original's pins
+
+
+class BareRepository:
+    """One bare repository, in the project home."""
+
+    def __init__(self, callers: Git, path: Path) -> None:
+        """Stand at this path, whether it is there or not."""
+        self.path = path
+        self.git = callers.on(path, GIT_DIR=path)
+
+    def make(self, repository: Repository) -> None:
+        """Make it anew, empty, borrowing the repository's objects, filtering as the user's configuration says."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        (self.path / CHECKPOINTS).mkdir(parents=True)
+        self.path.parent.parent.chmod(0o700)
+        settings = for_checkpoints(read_settings(self.git, repository))
+        borrow(self.path / "objects", repository.object_folders())
+        write(self.path / "HEAD", "ref: refs/heads/checkpoints\n")
+        write(self.path / "config", as_text(settings))
+        (self.path / "info").mkdir()
+        for name in ("exclude", "attributes"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(repository.common_dir / "info" / name, self.path / "info" / name)
+
+    def make_like(self, other: "BareRepository") -> None:
+        """Make it anew with the objects of another; they never change, so the files are shared."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        (self.path / CHECKPOINTS).mkdir(parents=True)
+        self.path.parent.parent.chmod(0o700)
+        for name in ("HEAD", "config", _MEMORY):
+            shutil.copy2(other.path / name, self.path / name)
+        shutil.copytree(other.path / "info", self.path / "info")
+        shutil.copytree(other.path / "objects", self.path / "objects", copy_function=os.link)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it was made, as far as that it is known what it borrows."""
+        return (self.path / _MEMORY).is_file()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether commits can be added: it is a repository, with the commit that the sandbox started from."""
+        there = self.is_there and (self.path / "HEAD").is_file() and (self.path / "objects").is_dir()
+        return there and self.git.attempt("cat-file", "-e", f"{BASE}^{{tree}}").returncode == 0
+
+    def holds(self, commits: Mapping[CheckpointId, str]) -> bool:
+        """Whether it has these commits under the checkpoints' names, whole."""
+        if not self.is_usable:
+            return False
+        listed = self.git.attempt(
+            "for-each-ref", "--format=%(refname) %(objectname)", f"{CHECKPOINTS}/"
+        ).stdout
+        found = dict(line.rsplit("/", 1)[1].split(" ") for line in listed.decode().splitlines())
+        if any(found.get(checkpoint_id) != commit for checkpoint_id, commit in commits.items()):
+            return False
+        # What a partial clone has not fetched is missing in ours as well.
+        partial = any(Path(self.memory.lenders[0]).glob("objects/pack/*.promisor"))
+        return partial or self.git.attempt("rev-list", "--objects", "--quiet", "--all").returncode == 0
+
+    @property
+    def memory(self) -> Memory:
+        """What was remembered."""
+        try:
+            found = json.loads((self.path / _MEMORY).read_bytes())
+        except (OSError, ValueError) as exc:
+            raise GitFailed(
+                path=str(self.path),
+                reason="the repository of the plan's checkpoints is gone or damaged",
+                hint="`mulligan doctor` makes it anew from the store",
+            ) from exc
+        return Memory(
+            object_format=found["object_format"],
+            prefix=found["prefix"],
+            lenders=tuple(found["lenders"]),
+            links=tuple(found["links"]),
+            collected=found["collected"],
+            path=found["path"],
+        )
+
+    def lent_to_this(self) -> tuple[str, ...]:
+        """The git directories that have pins of this repository, and not of one that it is a copy of."""
+        memory = self.memory
+        return memory.lenders if memory.path == str(self.path) else ()
+
+    def remember(self, memory: Memory) -> None:
+        """Keep it, durably."""
+        write_durably(self.path, [(self.path / _MEMORY, json.dumps(asdict(memory)).encode())])
+
+    def set_base(self, commit: str) -> None:
+        """Name the commit of what the sandbox started from."""
+        path = self.path / BASE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_durably(self.path, [(path, commit.encode() + b"\n")])
+
+    def base(self) -> str:
+        """The commit of what the sandbox started from."""
+        return self.git.run("rev-parse", "--verify", BASE).decode().strip()
+
+    def retire(self, kept: Collection[str]) -> None:
+        """Drop the commits of all checkpoints but these, and cut their children off from them."""
+        listed = self.git.run(
+            "for-each-ref", "--format=%(refname) %(objectname) %(parent)", f"{CHECKPOINTS}/"
+        )
+        refs = [line.decode().split(" ") for line in listed.splitlines()]
+        gone = [ref for ref, *_ in refs if ref.rpartition("/")[2] not in kept]
+        if not gone:
+            return
+        staying = {commit: parent for ref, commit, parent in refs if ref.rpartition("/")[2] in kept}
+        cut = {commit for commit, parent in staying.items() if parent and parent not in staying}
+        known = set(_lines(self.path / "shallow"))
+        # Commits that go may be cut off themselves, from some that went before: as long as they are there.
+        self._cut_off(known | cut)
+        with noting(self.git, self.path, _LOCKS) as noted, act("git.retire"):
+            noted.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
+        if not known <= staying.keys():
+            self._cut_off((known & staying.keys()) | cut)
+        memory, size = self.memory, self._size()
+        if size > 2 * memory.collected and size > memory.collected + _WORTH_COLLECTING:
+            with act("git.collect"):
+                self._collect(memory)
+            self.remember(replace(memory, collected=self._size()))
+
+    def keep(self, names: Collection[bytes]) -> None:
+        """Have objects in a pack of its own, durably, whoever else has them: what is borrowed the user may prune."""
+        if not names:
+            return
+        objects = self.path / "objects"
+        stem = objects / "pack" / OURS.removesuffix("-")
+        self.git.run(*_DURABLE, *_ALONE, str(stem), stdin=b"".join(b"%s\n" % n.hex().encode() for n in names))
+        for name in map(bytes.hex, names):
+            (objects / name[:2] / name[2:]).unlink(missing_ok=True)
+
+    def _collect(self, memory: Memory) -> None:
+        """Put all that is reachable into one pack, but for what pins keep at the lender, and drop the rest.
+
+        Not `git repack`: that would drop its own copy of whatever a pack of the lender's has for the moment.
+        """
+        folder, old = self.path / "objects" / "pack", set(self._packs())
+        # By their trees: a commit that is left out of a pack leaves its tree in.
+        pinned = pinned_trees(self.git, Path(memory.lenders[0]), memory.prefix)
+        borrowed = "".join(f"^{tree}\n" for tree in pinned).encode()
+        words = ("pack-objects", "--all", "--revs", "--non-empty", "-q", "--missing=allow-any")
+        made = self.git.run(*_DURABLE, *words, str(folder / "pack"), stdin=borrowed).decode().strip()
+        for pack in old - {folder / f"pack-{made}.pack"}:
+            for file in (pack.with_suffix(".idx"), *folder.glob(f"{pack.stem}.*")):
+                file.unlink(missing_ok=True)
+        with noting(self.git, self.path, _LOCKS) as noted:
+            noted.run("prune", "--expire=now")
+
+    def _cut_off(self, commits: Collection[str]) -> None:
+        """Let these have no parents for whoever reads the repository."""
+        lines = "".join(f"{commit}\n" for commit in sorted(commits))
+        write_durably(self.path, [(self.path / "shallow", lines.encode())])
+
+    def join_packs(self, objects: Objects) -> None:
+        """Make one pack of many small ones: git looks into each."""
+        ours = sorted((self.path / "objects" / "pack").glob(f"{OURS}*.pack"))
+        # A process that was killed between the two leaves a pack without an index: nobody sees what is in it.
+        complete = [pack for pack in ours if pack.with_suffix(".idx").exists()]
+        small = [pack for pack in complete if pack.stat().st_size < _SMALL_PACK]
+        if len(small) >= _MANY_PACKS:
+            objects.join(small)
+            for pack in set(ours) - set(complete):
+                remove_pack(pack)
+
+    def _size(self) -> int:
+        return sum(pack.stat().st_size for pack in self._packs())
+
+    def _packs(self) -> Sequence[Path]:
+        return sorted((self.path / "objects" / "pack").glob("pack-*.pack"))
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("ascii").splitlines()
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,157 @@
+"""Keeping a sandbox's git directories complete: what they reach and nobody keeps for them is copied into them.
+
+Git does not write an object that it finds in a borrowed folder. Pins keep what the user's refs reached when the
+sandbox was made; everything else that is found there the user's next prune may take away.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
+from mulligan.adapters.sandboxes.git.repository.bare_repository import Memory
+from mulligan.adapters.sandboxes.git.repository.named_objects import Named, named_now, newly_named
+from mulligan.adapters.sandboxes.git.repository.own_objects import not_own
+from mulligan.adapters.sandboxes.git.repository.reach import Reach
+from mulligan.adapters.sandboxes.git.repository.user_repository import alternates_of
+from mulligan.domain.checkpoints.snapshot import Root
+from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
+from mulligan.ports import StoredTrees
+
+_NESTED = ("modules/", "inner/")
+
+
+class Completed(Struct, frozen=True):
+    """What was found in the git directories of a sandbox."""
+
+    copied: int  # objects
+    missing: tuple[str, ...]  # objects that are nowhere, each with the path or ref that needs it
+
+
+class Completing:
+    """Completes the git directory of one sandbox, and those of repositories inside it."""
+
+    def __init__(
+        self, git: Git, store: StoredTrees, indexes: IndexContents, memory: Memory, private: Path
+    ) -> None:
+        """`private` is the sandbox's git directory; `memory` knows where objects are borrowed and pinned."""
+        self._git = git
+        self._store = store
+        self._indexes = indexes
+        self._memory = memory
+        self._private = private
+        self._reaches: dict[Path, Reach] = {}
+        self.whole: Root | None = None  # the git directory when it was last found complete
+
+    def close(self) -> None:
+        """End the processes behind it."""
+        for reach in self._reaches.values():
+            reach.close()
+        self._reaches.clear()
+
+    def complete(self, new: Root, base: Root) -> Completed:
+        """Complete what changed since the git directory was last complete; it is stored as `new`.
+
+        `base` is what the sandbox started from, complete.
+        """
+        copied, missing = 0, list[str]()
+        for git_dir, found in self._by_git_dir(self._store.difference(self.whole or base, new)).items():
+            reach = self._reach_of(git_dir)
+            if reach is not None:
+                named = newly_named(found, self._read, self._memory.object_format)
+                if named.dropped:  # by `git gc`, for instance: nothing that was looked at before is certain
+                    reach.forget()
+                    again = self._by_git_dir(self._store.difference(base, new)).get(git_dir, [])
+                    logs = newly_named(again, self._read, self._memory.object_format).logs
+                    named = Named(named_now(git_dir, self._memory.object_format), logs, (), dropped=True)
+                done = self._complete(git_dir, reach, named)
+                copied += done.copied
+                missing += done.missing
+        return Completed(copied, tuple(missing))
+
+    def lacking(self) -> tuple[str, ...]:
+        """What refs, HEAD, stashes and the index of the git directories reach and no folder of objects holds."""
+        missing: list[str] = []
+        for git_dir in _git_dirs(self._private):
+            reach = self._reach_of(git_dir)
+            if reach is not None:
+                refs = named_now(git_dir, self._memory.object_format)
+                missing += reach.missing(reach.all_of(refs), refs)
+        return tuple(missing)
+
+    def _complete(self, git_dir: Path, reach: Reach, named: Named) -> Completed:
+        wanted = reach.new_of(named.refs | named.logs)
+        if named.dropped:
+            wanted |= reach.staged()
+        wanted |= self._indexes.added(named.indexes, self._memory.object_format)
+        borrowed = not_own(git_dir / "objects", wanted.keys())
+        present = reach.present(borrowed)
+        copied = reach.not_pinned(named.refs | named.logs, present) if present else present
+        reach.copy(copied)
+        lost = {name: wanted[name] for name in borrowed - present}
+        return Completed(len(copied), reach.missing(lost, named.refs))
+
+    def _reach_of(self, git_dir: Path) -> Reach | None:
+        """What a git directory reaches; None where it borrows nothing that we know of."""
+        if git_dir not in self._reaches:
+            lender = self._lender_of(git_dir)
+            if lender is None:
+                return None
+            self._reaches[git_dir] = Reach(self._git, lender, git_dir, self._memory)
+        return self._reaches[git_dir]
+
+    def _lender_of(self, git_dir: Path) -> Path | None:
+        """The git directory of the user's that this one borrows from, where it is still there."""
+        borrowed = {path.resolve() for path in alternates_of(git_dir / "objects")}
+        for each in map(Path, self._memory.lenders):
+            if (each / "HEAD").exists() and _objects_of(each) in borrowed:
+                return each
+        return None
+
+    def _by_git_dir(self, differences: Sequence[TreeDifference]) -> dict[Path, list[TreeDifference]]:
+        """Differences by the git directory that they are of, with paths inside it."""
+        found: dict[Path, list[TreeDifference]] = {}
+        for difference in differences:
+            path, git_dir = difference.path, self._private
+            if path.startswith(_NESTED):
+                names = path.split("/")
+                inside = next(
+                    (
+                        n
+                        for n in range(len(names) - 1, 1, -1)
+                        if _is_git_dir(self._private.joinpath(*names[:n]))
+                    ),
+                    0,
+                )
+                git_dir, path = self._private.joinpath(*names[:inside]), "/".join(names[inside:])
+            found.setdefault(git_dir, []).append(
+                TreeDifference(path=path, old=difference.old, new=difference.new)
+            )
+        return found
+
+    def _read(self, entry: TreeEntry | None) -> bytes:
+        return b"" if entry is None or entry.content is None else self._store.read(entry.content)
+
+
+def _is_git_dir(path: Path) -> bool:
+    return (path / "HEAD").is_file() and (path / "objects").is_dir()
+
+
+def _git_dirs(top: Path) -> list[Path]:
+    """A private git directory, and those of repositories inside it."""
+    found = [top] if _is_git_dir(top) else []
+    for nested in _NESTED:
+        for folder, names, _ in os.walk(top / nested):
+            if _is_git_dir(Path(folder)):
+                found += _git_dirs(Path(folder))
+                names.clear()
+    return found
+
+
+def _objects_of(git_dir: Path) -> Path:
+    pointer = git_dir / "commondir"
+    common = git_dir / os.fsdecode(pointer.read_bytes()).strip() if pointer.is_file() else git_dir
+    return (common / "objects").resolve()

@@ -1,0 +1,1 @@
+"""Sandboxes of SQLite databases: copied and captured through SQLite, or worked on in place."""

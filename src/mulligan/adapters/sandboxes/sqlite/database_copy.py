@@ -1,0 +1,222 @@
+"""Copying a database through SQLite itself, while others read and write it, and without writing to it.
+
+A database that others have open is read through a connection of our own, with their locks. Two states cannot
+be read that way without leaving files beside it: one in WAL mode that nobody has open (SQLite would make a
+-wal and a -shm, and leave them there), and one whose last writer died (the recovery writes). Those are read
+as they lie, the second from a private copy on which SQLite recovers it, and the read counts only if no stamp
+of the files changed meanwhile.
+"""
+
+import os
+import re
+import sqlite3
+import stat
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote_from_bytes
+
+from msgspec import Struct
+
+from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, is_settled
+from mulligan.adapters.sandboxes.sqlite.lock_holders import holders_of
+from mulligan.domain.resources.placement import sidecars
+from mulligan.errors import DatabaseBusy, SystemFailed
+from mulligan.ports import Observer
+
+BUSY_LIMIT = 10.0  # seconds to wait for other programs to let go of a database
+MAGIC = b"SQLite format 3\0"
+_PAGES_AT_ONCE = 4096  # between two signs of progress
+_NAP = 0.005
+_WAL = 2  # in the header, where a database says how it is written
+_HEADER = 100
+_KNOWS_ITS_SIZE = 3_007_000  # the first SQLite that kept its version number in the header
+
+# SQLite says one of these when a reader would have to recover what a dead writer left.
+_NEEDS_RECOVERY = {
+    sqlite3.SQLITE_READONLY_ROLLBACK,
+    sqlite3.SQLITE_READONLY_RECOVERY,
+    sqlite3.SQLITE_READONLY_CANTINIT,
+    sqlite3.SQLITE_READONLY_CANTLOCK,
+    sqlite3.SQLITE_CANTOPEN,
+}
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_SYSTEM = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM}  # not the file's fault
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_BROKEN_RULE = re.compile(r"CHECK constraint failed in |\w+ value in |non-\w+ value in ")
+
+
+class NoDatabase(Exception):
+    """SQLite cannot read the file as a database, for this reason."""
+
+
+class _Unsteady(Exception):
+    """The files changed while they were read as they lie."""
+
+
+class _Locked(Exception):
+    """Someone else has it locked."""
+
+
+class DatabaseCopies:
+    """Copies databases: equal contents give equal bytes."""
+
+    def __init__(self, now_ns: Callable[[], int], busy_limit: float) -> None:
+        """`now_ns` is the clock that stamps files; others may keep a database locked for `busy_limit` seconds."""
+        self._now_ns = now_ns
+        self._busy_limit = busy_limit
+
+    def copy(self, files: DatabaseFiles, target: Path, room: Path, observer: Observer) -> None:
+        """Copy a database that is there to `target`, which must not be.
+
+        `room` is an empty folder for work in progress. NoDatabase where SQLite cannot read it, DatabaseBusy
+        where others do not let go of it.
+        """
+        deadline = time.monotonic() + self._busy_limit
+        copying = _Copying(files, target, room, observer, self._now_ns, deadline)
+        while True:
+            try:
+                copying.attempt()
+                return
+            except (_Unsteady, _Locked) as exc:
+                if time.monotonic() > deadline:
+                    found = files.stat(files.name)
+                    holders = holders_of(found) if found else ()
+                    raise DatabaseBusy(
+                        database=str(files.path),
+                        seconds=self._busy_limit,
+                        holders=", ".join(holders) or "another program",
+                    ) from exc
+                time.sleep(_NAP)
+
+
+class _Copying(Struct, frozen=True):
+    """One copy of one database."""
+
+    files: DatabaseFiles
+    target: Path
+    room: Path
+    observer: Observer
+    now_ns: Callable[[], int]
+    deadline: float
+
+    def attempt(self) -> None:
+        """Copy it in the way that its present state allows; again, where that changed on the way."""
+        before = self._stat()
+        self._content()
+        after = self._stat()
+        if (after.st_dev, after.st_ino) != (before.st_dev, before.st_ino):
+            raise _Unsteady  # another file was put in its place
+        os.chmod(self.target, stat.S_IMODE(before.st_mode))
+        os.utime(self.target, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    def _stat(self) -> os.stat_result:
+        found = self.files.stat(self.files.name)
+        if found is None:
+            raise _Unsteady
+        return found
+
+    def _content(self) -> None:
+        wal, shm, journal = names = sidecars(self.files.name)
+        if odd := [name for name in names if not self.files.is_plain(name)]:
+            # SQLite would follow a symlink there, and write to what it leads to.
+            raise NoDatabase(
+                f"{odd[0]} is no file, and SQLite keeps what is not written yet in one of that name"
+            )
+        head, wal_found = self.files.head(_HEADER), self.files.stat(wal)
+        in_wal_mode = head[18:20] == bytes((_WAL, _WAL))
+        has_wal = wal_found is not None and wal_found.st_size > 0
+        if not head and not has_wal and self.files.stat(journal) is None:
+            self.target.touch()  # nothing was ever written to it; a copy by SQLite would have a page
+        elif in_wal_mode and not has_wal:
+            self._as_it_lies(lambda: self._backup(self.files.path, "?mode=ro&immutable=1"))
+        elif in_wal_mode and self.files.stat(shm) is None:
+            self._as_it_lies(self._recover)
+        else:
+            self._with_locks()
+
+    def _with_locks(self) -> None:
+        try:
+            self._backup(self.files.path, "?mode=ro")
+        except sqlite3.DatabaseError as exc:
+            if exc.sqlite_errorcode & 0xFF in _BUSY:
+                raise _Locked from exc
+            if exc.sqlite_errorcode not in _NEEDS_RECOVERY:
+                raise self._unreadable(exc) from exc
+            self._as_it_lies(self._recover)
+
+    def _as_it_lies(self, read: Callable[[], None]) -> None:
+        """Read files that nobody is expected to change; _Unsteady when someone did."""
+        while not is_settled(before := self.files.look(), self.now_ns()):
+            if time.monotonic() > self.deadline:
+                raise _Unsteady
+            time.sleep(_NAP)
+        failure: sqlite3.Error | None = None
+        try:
+            read()
+        except sqlite3.DatabaseError as exc:
+            failure = exc
+        if self.files.look() != before:
+            raise _Unsteady
+        if failure is not None:
+            raise self._unreadable(failure) from failure
+
+    def _unreadable(self, exc: sqlite3.Error) -> NoDatabase | SystemFailed:
+        if exc.sqlite_errorcode & 0xFF in _SYSTEM:
+            return SystemFailed(path=str(self.files.path), reason=str(exc))
+        return NoDatabase(str(exc))
+
+    def _recover(self) -> None:
+        """Copy the files, and have SQLite recover the copy as it would the database when it is opened next."""
+        for old in self.room.iterdir():
+            old.unlink()
+        wal, _shm, journal = sidecars(self.files.name)
+        self.files.copy_to(self.room, (self.files.name, wal, journal))
+        copy = self.room / self.files.name
+        copy.chmod(0o600)
+        self._backup(copy, "")
+
+    def _backup(self, source: Path, how: str) -> None:
+        self.target.unlink(missing_ok=True)
+        left = max(self.deadline - time.monotonic(), 0.0)
+        address = f"file:{quote_from_bytes(os.fsencode(source))}{how}"
+        with closing(sqlite3.connect(address, uri=True, timeout=left, isolation_level=None)) as reader:
+            # Within one transaction, or the copy would begin anew with every write of others. And it is this
+            # statement that waits for a lock: the copy itself would wait for ever.
+            reader.execute("BEGIN")
+            reader.execute("PRAGMA schema_version").fetchone()
+            with closing(sqlite3.connect(self.target, isolation_level=None)) as writer:
+                writer.execute("PRAGMA journal_mode = OFF")
+                writer.execute("PRAGMA synchronous = OFF")  # it is made durable by whoever needs it
+                reader.backup(writer, pages=_PAGES_AT_ONCE, progress=self._progress)
+        _make_equal(self.target)
+
+    def _progress(self, _status: int, left: int, total: int) -> None:
+        self.observer.progress("database pages copied", total - left, total)
+
+
+def _make_equal(copy: Path) -> None:
+    """Set what counts writes and not what was written, so that equal contents have equal bytes on any machine.
+
+    Counters of changes and of changes of the schema, and the version of the SQLite that wrote last.
+    """
+    with copy.open("r+b") as file:
+        for offset, value in ((24, 1), (40, 1), (92, 1), (96, _KNOWS_ITS_SIZE)):
+            file.seek(offset)
+            file.write(value.to_bytes(4, "big"))
+
+
+def problem_in(database: Path) -> str | None:
+    """What is damaged in a database that nobody else has open; None: nothing that SQLite can tell.
+
+    Rows that break a constraint are no damage: mending them may be what the plan is for. Nor is it one that
+    this SQLite does not know a collation or function of the program whose database it is.
+    """
+    address = f"file:{quote_from_bytes(os.fsencode(database))}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as reader:
+            told = [str(text) for (text,) in reader.execute("PRAGMA quick_check")]
+    except sqlite3.DatabaseError as exc:
+        return str(exc) if exc.sqlite_errorcode & 0xFF in _DAMAGE else None
+    return next((text for text in told if text != "ok" and not _BROKEN_RULE.match(text)), None)

@@ -1,0 +1,394 @@
+"""Sandboxes of SQLite databases: copied and captured through SQLite, put in place as a file.
+
+A snapshot of a database holds one file under the database's own name, or none where there is no database.
+What a step made unreadable for SQLite is kept byte for byte instead, so that there is a way back from it.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.adapters.sandboxes.composition import compose_files
+from mulligan.adapters.sandboxes.export import export_files
+from mulligan.adapters.sandboxes.private_sandbox import Private
+from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.adapters.sandboxes.sqlite.database_contents import same_contents
+from mulligan.adapters.sandboxes.sqlite.database_copy import MAGIC, DatabaseCopies, NoDatabase, problem_in
+from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, Stamps, is_settled
+from mulligan.adapters.sandboxes.sqlite.known_state import KnownState
+from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
+from mulligan.domain.resources.placement import folder_name, sidecars
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.text.ids import PlanId
+from mulligan.errors import ResourceUnsuitable, RestoreFailed, SandboxMissing, SystemFailed
+from mulligan.ports import (
+    ApplyOrder,
+    Composed,
+    Observer,
+    SandboxOrder,
+    SnapshotStore,
+    Unobserved,
+    WorkingTree,
+)
+
+_WORTH_A_NAP = 4 << 20  # bytes; waiting until a file's stamp is trusted takes less than reading it again
+_NAP = 0.005
+_LONGEST_NAP = 0.1  # someone may be writing all the time
+
+
+class Workplace(Struct, frozen=True, kw_only=True):
+    """What it takes to work on databases."""
+
+    store: SnapshotStore
+    home: Path  # the folder for sandboxes
+    project_home: Path
+    now_ns: Callable[[], int]  # the clock that stamps files
+    boot_id: str
+    busy_limit: float  # seconds for which others may keep a database locked
+
+
+class _Staged(Struct, frozen=True):
+    """A database as a folder that the store can take."""
+
+    tree: WorkingTree
+    unheld: tuple[Unheld, ...]
+
+
+class SqliteSandboxes(Private):
+    """Makes working copies of databases, each in a folder of its own or inside another resource's sandbox."""
+
+    type = ResourceType.SQLITE
+    strategy = Strategy.FILESYSTEM_COPY
+    _others_at_work = False  # between two steps nobody writes to a sandbox
+
+    def __init__(self, around: Workplace) -> None:
+        """Work there."""
+        self._store = around.store
+        self._home = around.home
+        self._project_home = around.project_home
+        self._around = around
+        self._copies = DatabaseCopies(around.now_ns, around.busy_limit)
+
+    def check(self, resource: Resource, location: Path) -> None:
+        """Refuse a real thing that is no database, or one that no plan may work on."""
+        if reason := self._unsuitable(resource, location.resolve()):
+            raise ResourceUnsuitable(resource=resource.name, path=str(location), reason=reason)
+
+    def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
+        """Count what a sandbox would copy."""
+        database, wal, _journal = _real(order).look()
+        size = sum(stamp[4] for stamp in (database, wal) if stamp is not None)
+        return Survey(files=int(database is not None), size_bytes=size)
+
+    def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
+        """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
+        files, name = _real(order), order.path.name
+        with self._workshop(order.plan_id, order.resource.name) as shop:
+            tree = work_folder(shop, "out")
+            try:
+                if files.look()[0] is not None:
+                    self._copies.copy(files, tree.path / name, work_folder(shop, "room").path, observer)
+                    if problem := problem_in(tree.path / name):
+                        raise NoDatabase(problem)
+                elif not order.resource.create:
+                    raise NoDatabase("it is not there any more")
+            except NoDatabase as exc:
+                raise ResourceUnsuitable(
+                    resource=order.resource.name,
+                    path=str(order.location),
+                    reason=f"SQLite cannot read it: {exc}",
+                    hint="mend the database (`sqlite3 FILE .recover` saves what can be read), then try again",
+                ) from exc
+            _stamp(tree, files)
+            capture = self._capture(tree, observer)
+        return self._make(order, capture.snapshot, observer), capture
+
+    def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
+        """Make a working copy of one of the parent's snapshots."""
+        return self._make(order, snapshot, observer)
+
+    def exists(self, sandbox: Sandbox) -> bool:
+        """Tell whether the folder around the working copy is there: a step may remove the database itself."""
+        if not Path(sandbox.path).is_relative_to(self._home):
+            return False  # a project that was copied: the sandbox is that of the original
+        root = self._files(sandbox).root
+        return root.is_dir() and not root.is_symlink() and not root.parent.is_symlink()
+
+    def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
+        """Nothing to set up: one look at three files tells whether a database changed."""
+        return nullcontext()
+
+    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
+        """Store the working copy durably; one that nobody touched is not read again."""
+        self._must_exist(sandbox)
+        stamps, taken_ns = self._look(self._files(sandbox))
+        if (known := self._known(sandbox)) is not None:
+            return Capture(snapshot=known, size_bytes=0, files=int(stamps[0] is not None), unheld=())
+        with self._staged(sandbox, observer) as staged:
+            capture = self._capture(staged.tree, observer)
+        if staged.unheld:
+            return replace(capture, unheld=staged.unheld)
+        self._memory(sandbox).remember(stamps, taken_ns, capture.snapshot)
+        return capture
+
+    def compare(
+        self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
+    ) -> tuple[PathChange, ...]:
+        """What a restore would do, in words of the database's own folder; touches nothing."""
+        self._must_exist(sandbox)
+        return self._changes(sandbox, snapshot)
+
+    def restore(
+        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+    ) -> tuple[PathChange, ...]:
+        """Make the working copy exactly what the snapshot holds; idempotent."""
+        self._must_exist(sandbox)
+        changes = self._changes(sandbox, snapshot)
+        if changes or (not self._others_at_work and self._is_untidy(sandbox)):
+            self._put(sandbox, snapshot, observer)
+        return changes
+
+    def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
+        """Tell whether SQLite reads the same in both, however it is laid out in pages."""
+        if one.same_as(other):
+            return True
+        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+            trees = (work_folder(shop, "one"), work_folder(shop, "other"))
+            for tree, snapshot in zip(trees, (one, other), strict=True):
+                self._store.restore(snapshot, tree, Unobserved())
+                self._store.forget_tree(tree)
+            return same_contents(*(next(tree.path.iterdir(), None) for tree in trees))
+
+    def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
+        """None: what is remembered of a database lies beside its sandbox."""
+        return ()
+
+    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
+        """Any database can take changes."""
+
+    def compose(self, order: ApplyOrder) -> Composed:
+        """The chosen content is all there is to it."""
+        return compose_files(order)
+
+    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
+        """Write the database into a new folder."""
+        export_files(self._store, snapshot, target, observer)
+
+    def remove(self, sandbox: Sandbox) -> None:
+        """Remove the working copy; one that is gone already is fine."""
+        files = self._files(sandbox)
+        if self.exists(sandbox):
+            with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+                files.remove(shop)
+        if files.root.name == folder_name(sandbox.resource):  # not another resource's
+            remove_tree(files.root, self._home)
+        self._memory(sandbox).forget()
+
+    def _make(self, order: SandboxOrder, base: Snapshot, observer: Observer) -> Sandbox:
+        sandbox = self._sandbox(order, base)
+        _make_private(self._files(sandbox).root)
+        self.restore(sandbox, base, observer)
+        return sandbox
+
+    def _sandbox(self, order: SandboxOrder, base: Snapshot) -> Sandbox:
+        return Sandbox(
+            plan_id=order.plan_id,
+            resource=order.resource.name,
+            type=self.type,
+            strategy=self.strategy,
+            location=str(order.location),
+            path=str(order.path),
+            base=base,
+            excluded=(),
+            branch=None,
+            git_dir=None,
+        )
+
+    def _changes(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
+        """What differs from the snapshot; where something does, all of the snapshot is read and verified."""
+        known = self._known(sandbox)
+        if known is None:
+            with self._staged(sandbox, Unobserved()) as staged:
+                return self._store.compare(snapshot, staged.tree)
+        if known.same_as(snapshot):
+            return ()
+        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+            self._store.compare(snapshot, nothing := work_folder(shop, "nothing"))
+            self._store.forget_tree(nothing)
+        return tuple(
+            PathChange(found.path, ChangeAction.REMOVED if found.new is None else ChangeAction.RESTORED)
+            for found in self._store.difference(known.roots[0], snapshot.roots[0])
+            if found.of_files
+        )
+
+    def _put(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
+        """Put the snapshot's file, or none, in the place of what is there."""
+        files = self._files(sandbox)
+        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+            tree = work_folder(shop, "in")
+            self._store.restore(snapshot, tree, observer)
+            self._store.forget_tree(tree)
+            try:
+                self._replace(files, tree.path, shop)
+            except OSError as exc:
+                raise RestoreFailed(path=sandbox.path, reason=exc.strerror or str(exc)) from exc
+        if not self._others_at_work:
+            self._memory(sandbox).remember(*self._look(files), snapshot)
+
+    def _look(self, files: DatabaseFiles) -> tuple[Stamps, int]:
+        """The stamps of a database and when they were taken; of a large one once they can be trusted."""
+        limit = time.monotonic() + _LONGEST_NAP
+        while True:
+            taken_ns, stamps = self._around.now_ns(), files.look()
+            large = stamps[0] is not None and stamps[0][4] >= _WORTH_A_NAP
+            if not large or is_settled(stamps, taken_ns) or time.monotonic() > limit:
+                return stamps, taken_ns
+            time.sleep(_NAP)
+
+    def _is_untidy(self, sandbox: Sandbox) -> bool:
+        """Equal as SQLite reads it may still mean half of it in a -wal, or a transaction to be rolled back."""
+        _database, *others = self._files(sandbox).look()
+        return any(stamp is not None for stamp in others)
+
+    def _replace(self, files: DatabaseFiles, new: Path, shop: Path) -> None:
+        files.replace_from(new, shop)
+
+    @contextmanager
+    def _staged(self, sandbox: Sandbox, observer: Observer) -> Generator[_Staged]:
+        """The working copy as a folder that the store can take: read by SQLite, or else byte for byte."""
+        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+            tree = work_folder(shop, "out")
+            try:
+                unheld = self._stage(
+                    self._files(sandbox), tree.path, work_folder(shop, "room").path, observer
+                )
+            except OSError as exc:
+                raise SystemFailed(path=sandbox.path, reason=exc.strerror or str(exc)) from exc
+            _stamp(tree, self._files(sandbox))
+            try:
+                yield _Staged(tree, unheld)
+            finally:
+                self._store.forget_tree(tree)
+
+    def _stage(self, files: DatabaseFiles, out: Path, room: Path, observer: Observer) -> tuple[Unheld, ...]:
+        found = files.stat(files.name)
+        if found is None:
+            return ()
+        if stat.S_ISREG(found.st_mode):
+            try:
+                self._copies.copy(files, out / files.name, room, observer)
+                return ()
+            except PermissionError:
+                return (Unheld(files.name, "it may not be read"),)
+            except NoDatabase as exc:
+                (out / files.name).unlink(missing_ok=True)
+                reason = f"as a database: {exc}; its bytes are kept as they are"
+        elif stat.S_ISLNK(found.st_mode):
+            reason = "as a database: a symlink stands in its place, which is kept and not followed"
+        else:
+            then = (
+                "stops there unless it is an empty folder"
+                if self._others_at_work
+                else "removes what is there"
+            )
+            return (Unheld(files.name, f"it is no file any more; going back {then}"),)
+        wal, _shm, journal = sidecars(files.name)
+        files.copy_to(out, (files.name, wal, journal))
+        if stat.S_ISREG(found.st_mode):
+            os.chmod(out / files.name, stat.S_IMODE(found.st_mode))
+        return (Unheld(files.name, reason),)
+
+    def _capture(self, tree: WorkingTree, observer: Observer) -> Capture:
+        try:
+            return self._store.capture(tree, observer)
+        finally:
+            self._store.forget_tree(tree)
+
+    def _known(self, sandbox: Sandbox) -> Snapshot | None:
+        """What the working copy is, where that is known without reading it, and the store still has it."""
+        known = self._memory(sandbox).recall(self._files(sandbox).look())
+        if known is None or self._store.verify([known], quick=True, observer=Unobserved()):
+            return None
+        return known
+
+    def _memory(self, sandbox: Sandbox) -> KnownState:
+        file = self._home / sandbox.plan_id / f".known-{folder_name(sandbox.resource)}"
+        return KnownState(file, self._around.boot_id)
+
+    def _files(self, sandbox: Sandbox) -> DatabaseFiles:
+        """The working copy, from the sandbox's folder (its own, or that of the resource around it) on."""
+        plan = self._home / sandbox.plan_id
+        folder, *inside = Path(sandbox.path).relative_to(plan).parts
+        return DatabaseFiles(plan / folder, tuple(inside))
+
+    @contextmanager
+    def _workshop(self, plan_id: PlanId, resource: str) -> Generator[Path]:
+        """A private folder beside the sandbox, empty; one that a killed process left goes first."""
+        shop = self._home / plan_id / f".work-{folder_name(resource)}"
+        try:
+            _make_private(shop.parent)
+            remove_tree(shop, self._home)
+            shop.mkdir(mode=0o700)
+            yield shop
+        except OSError as exc:
+            raise SystemFailed(path=str(shop), reason=exc.strerror or str(exc)) from exc
+        finally:
+            remove_tree(shop, self._home)
+
+    def _must_exist(self, sandbox: Sandbox) -> None:
+        if not self.exists(sandbox):
+            raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
+
+    def _unsuitable(self, resource: Resource, real: Path) -> str:
+        """Why a plan cannot work on this; empty when it can."""
+        project = self._project_home.resolve()
+        if real.is_relative_to(project):
+            return "it is inside the project home"
+        if not real.is_relative_to(project.parent):
+            return f"it leads out of the project, to {real}"
+        if real.is_dir():
+            return "it is a folder; a database is a file"
+        files = DatabaseFiles(real.parent, (real.name,))
+        found = files.stat(files.name)
+        if found is None:
+            return "" if resource.create else "it does not exist; with `create: true` it may be missing"
+        if not stat.S_ISREG(found.st_mode):
+            return "it is no file"
+        try:
+            head = files.head(len(MAGIC))
+        except OSError as exc:
+            return f"it cannot be read: {exc.strerror}"
+        return "" if head in (b"", MAGIC) else "it is no SQLite database"
+
+
+def _real(order: SandboxOrder) -> DatabaseFiles:
+    real = order.location.resolve()  # the user may name a database by a symlink, as SQLite itself allows
+    return DatabaseFiles(real.parent, (real.name,))
+
+
+def work_folder(shop: Path, name: str) -> WorkingTree:
+    """Make a folder for work in progress that the store can capture and restore."""
+    path = shop / name
+    path.mkdir(mode=0o700)
+    return WorkingTree(path=path, cache_key=f"database {path}", excluded=frozenset(), real=False)
+
+
+def _stamp(tree: WorkingTree, files: DatabaseFiles) -> None:
+    """Give the folder a time that the database decides: what was not touched is stored no second time."""
+    found = files.stat(files.name)
+    time_ns = found.st_mtime_ns if found is not None else 0
+    os.utime(tree.path, ns=(time_ns, time_ns))
+
+
+def _make_private(folder: Path) -> None:
+    if not folder.is_dir():
+        _make_private(folder.parent)
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
