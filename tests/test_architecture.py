@@ -26,15 +26,15 @@ READS_SURROUNDINGS = {
     "bootstrap/": "the one place where the program meets its surroundings",
     "__main__.py": "decides how to start before anything is imported",
     "cli/": "terminals describe themselves in variables (NO_COLOR, COLUMNS)",
-    "adapters/tools/launcher.py": "a program of its own, in its own process: its environment is its input",
-    "adapters/tools/worker.py": "likewise",
+    "adapters/tools/launcher/launcher.py": "a program of its own, in its own process: its environment is its input",
+    "adapters/tools/worker/worker.py": "likewise",
 }
 # Who may write to stdout and stderr.
 PRINTS = {
     "cli/": "the room that talks to people",
     "__main__.py": "tells what went wrong before cli could be imported",
-    "adapters/tools/launcher.py": "a program of its own: its streams are how it answers",
-    "adapters/tools/worker.py": "likewise",
+    "adapters/tools/launcher/launcher.py": "a program of its own: its streams are how it answers",
+    "adapters/tools/worker/worker.py": "likewise",
 }
 
 SURROUNDINGS = {

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mulligan import errors
-    from mulligan.adapters.tools.registration import tool
-    from mulligan.adapters.tools.step_context import StepContext
+    from mulligan.adapters.tools.user_tools.tool_decorator import tool
+    from mulligan.adapters.tools.worker.step_context import StepContext
     from mulligan.application.apply.apply_preparation import Application
     from mulligan.application.checkpoints.checkpoint_library import ExportedFolder, Verification
     from mulligan.application.checkpoints.project_sweep import SweepReport
@@ -104,7 +104,7 @@ _HOMES = {
     "Rollback": "mulligan.application.rollback.rollback_service",
     "Session": "mulligan.bootstrap.session",
     "State": "mulligan.domain.plans.plan",
-    "StepContext": "mulligan.adapters.tools.step_context",
+    "StepContext": "mulligan.adapters.tools.worker.step_context",
     "SweepReport": "mulligan.application.checkpoints.project_sweep",
     "Timeline": "mulligan.domain.views.timeline",
     "Tools": "mulligan.bootstrap.tools",
@@ -115,7 +115,7 @@ _HOMES = {
     "init": "mulligan.bootstrap.entrance",
     "open": "mulligan.bootstrap.entrance",
     "sqlite": "mulligan.bootstrap.resources",
-    "tool": "mulligan.adapters.tools.registration",
+    "tool": "mulligan.adapters.tools.user_tools.tool_decorator",
 }
 
 

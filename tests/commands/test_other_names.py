@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mulligan.adapters.tools import landlock
+from mulligan.adapters.tools.launcher import landlock
 from tests.commands.program import ask, data_of
 from tests.confined import written_by_coverage
 

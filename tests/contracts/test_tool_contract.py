@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mulligan.adapters.tools.launcher import children_of
+from mulligan.adapters.tools.launcher.launcher import children_of
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.plans.tool import ToolResult, Undo
 from mulligan.domain.text.json_value import canonical_json

@@ -37,9 +37,9 @@ OUTSIDE = {
     "moves.py _copy_to_free_name": "likewise",
     "cli/report_answer.py _write": "a page that can be made again; it is whole or not there",
     "cli/report_answer.py _linked": "likewise",
-    "adapters/tools/contents.py replace": "inside of `call.run`, in a process of its own",
-    "adapters/tools/files.py call": "inside of `call.run`, in a process of its own",
-    "adapters/tools/sql_process.py run": "inside of `call.run`, in a process of its own",
+    "adapters/tools/builtin/file_replacement.py replace": "inside of `call.run`, in a process of its own",
+    "adapters/tools/builtin/file_tools.py call": "inside of `call.run`, in a process of its own",
+    "adapters/tools/sql/sql_process.py run": "inside of `call.run`, in a process of its own",
 }
 FALLIBLE = [name for name, (errors, _, _) in ACTS.items() if errors]
 STOPPABLE = ("call.run", "group.record", "pack.sync", "restore.place", "rows.commit", "sandbox.record")

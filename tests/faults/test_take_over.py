@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters import locks
-from mulligan.adapters.tools import survivors
+from mulligan.adapters.tools.process import survivors
 from mulligan.domain.plans.plan import State
 from mulligan.errors import PlanBusy
 from tests.faults.projects import project_in

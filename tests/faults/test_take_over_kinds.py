@@ -12,7 +12,7 @@ import pytest
 
 from mulligan import boundaries
 from mulligan.adapters import locks
-from mulligan.adapters.tools import survivors
+from mulligan.adapters.tools.process import survivors
 from mulligan.bootstrap.project import Project
 from mulligan.domain.plans.plan import State
 from mulligan.errors import MulliganError, ResourceUnsuitable

@@ -32,7 +32,7 @@ def known_words(around: Surroundings, named: str | None) -> Generator[KnownWords
 
 def tool_words(around: Surroundings, named: str | None) -> Iterator[Word]:
     """The built-in tools, and those that a trusted tools.py declared; no code of the user's is run."""
-    from mulligan.adapters.tools.tools_file import NAME, TrustRecord, read_tools_file
+    from mulligan.adapters.tools.user_tools.tools_file import NAME, TrustRecord, read_tools_file
     from mulligan.bootstrap.toolbox import MACHINE_FILES, build_toolbox, machine_name
 
     own = locate(around, named) / home.NAME

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mulligan.adapters.tools.confinement import LandlockConfinement
+from mulligan.adapters.tools.process.confinement import LandlockConfinement
 
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - tools may write them, we do not
 

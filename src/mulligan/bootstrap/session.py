@@ -9,7 +9,7 @@ from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from mulligan.adapters.tools.step_context import checked_choice, require_texts
+from mulligan.adapters.tools.worker.step_context import checked_choice, require_texts
 from mulligan.application.runs.session_run import kept
 from mulligan.boundaries import Check, guarded_by, guards
 from mulligan.domain.plans.decision import Choice

@@ -4,9 +4,9 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from mulligan.adapters.tools.packages import installed_tools
 from mulligan.adapters.tools.project_toolbox import ProjectToolbox
 from mulligan.adapters.tools.toolbox import LocalToolbox
+from mulligan.adapters.tools.user_tools.entry_points import installed_tools
 
 MACHINE_FILES = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 

@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from mulligan.adapters.tools.own_tool import OwnTool
-from mulligan.adapters.tools.own_tools import FileStanding
 from mulligan.adapters.tools.project_toolbox import ProjectToolbox
+from mulligan.adapters.tools.user_tools.tool_discovery import FileStanding
+from mulligan.adapters.tools.user_tools.user_tool import OwnTool
 from mulligan.domain.plans.tool import Argument, ToolDeclaration, tool_unknown
 from mulligan.errors import NotFound
 

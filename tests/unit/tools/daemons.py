@@ -4,7 +4,7 @@ import sys
 import time
 from pathlib import Path
 
-from mulligan.adapters.tools.launcher import is_zombie
+from mulligan.adapters.tools.launcher.launcher import is_zombie
 
 DAEMON = """\
 import os, sys, time

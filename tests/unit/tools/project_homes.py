@@ -4,9 +4,9 @@ import os
 import sys
 from pathlib import Path
 
-from mulligan.adapters.tools.packages import PackagedTools
 from mulligan.adapters.tools.project_toolbox import ProjectToolbox
 from mulligan.adapters.tools.toolbox import LocalToolbox
+from mulligan.adapters.tools.user_tools.entry_points import PackagedTools
 
 HEAD = "import os, sys, time\nimport mulligan\n"
 GREET = HEAD + "@mulligan.tool\ndef greet(context, who: str):\n    return f'hello {who}'\n"

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.tools import landlock
-from mulligan.adapters.tools.confinement import LandlockConfinement
-from mulligan.adapters.tools.landlock import lacking, restrict, why_not
-from mulligan.adapters.tools.privileges import promise_no_new_privileges
-from mulligan.adapters.tools.processes import Launchers
+from mulligan.adapters.tools.launcher import landlock
+from mulligan.adapters.tools.launcher.landlock import lacking, restrict, why_not
+from mulligan.adapters.tools.launcher.privileges import promise_no_new_privileges
+from mulligan.adapters.tools.process.command_runner import Launchers
+from mulligan.adapters.tools.process.confinement import LandlockConfinement
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.bounds import Bounds
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
@@ -311,8 +311,8 @@ class TestProcesses:
         code = (
             f"import os, sys; sys.path[:0] = {sys.path!r}\n"
             "from pathlib import Path\n"
-            "from mulligan.adapters.tools.printed import Recorded\n"
-            "from mulligan.adapters.tools.processes import Command, Launchers\n"
+            "from mulligan.adapters.tools.process.tool_output import Recorded\n"
+            "from mulligan.adapters.tools.process.command_runner import Command, Launchers\n"
             "from mulligan.domain.resources.bounds import Bounds\n"
             "linked = []\n"
             "made = Launchers(\n"

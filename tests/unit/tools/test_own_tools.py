@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.tools.tools_file import LARGEST, RECORD, read_tools_file
+from mulligan.adapters.tools.user_tools.tools_file import LARGEST, RECORD, read_tools_file
 from mulligan.errors import (
     SystemFailed,
     ToolFailed,
@@ -186,7 +186,7 @@ def test_a_file_that_broke_since_it_was_trusted_is_told(home, monkeypatch):
 
 
 def test_loading_is_given_up_in_time(home, monkeypatch):
-    monkeypatch.setattr("mulligan.adapters.tools.own_tools.PATIENCE", 0.5)
+    monkeypatch.setattr("mulligan.adapters.tools.user_tools.tool_discovery.PATIENCE", 0.5)
     with pytest.raises(ToolsInvalid, match="took longer than"):
         home.trusted("import time; time.sleep(60)\n")
 

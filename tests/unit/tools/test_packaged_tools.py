@@ -2,7 +2,7 @@
 
 import pytest
 
-from mulligan.adapters.tools.packages import PackagedTools, installed_tools
+from mulligan.adapters.tools.user_tools.entry_points import PackagedTools, installed_tools
 from mulligan.errors import ToolsInvalid, ToolsUntrusted
 from tests.recording_host import RecordingHost, a_request
 from tests.unit.tools.project_homes import GREET, HEAD

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.tools.launcher import is_zombie
+from mulligan.adapters.tools.launcher.launcher import is_zombie
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.errors import CheckpointFailed, ToolFailed
 from tests.recording_host import a_request
@@ -191,7 +191,7 @@ def test_users_can_import_the_type_and_it_is_the_same(call, module, root):
     source = str(Path(__file__).parents[3] / "src")
     module(
         f"sys.path.append({source!r})\n"
-        "from mulligan.adapters.tools.step_context import StepContext\n"
+        "from mulligan.adapters.tools.worker.step_context import StepContext\n"
         "def f(context: StepContext): return isinstance(context, StepContext)\n"
     )
     assert call("python", function="work:f").output is True

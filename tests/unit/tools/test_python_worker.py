@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.tools.launcher import is_zombie
+from mulligan.adapters.tools.launcher.launcher import is_zombie
 from mulligan.errors import ToolFailed
 from tests.recording_host import RecordingHost, a_request
 from tests.unit.tools.timeouts import timed_out

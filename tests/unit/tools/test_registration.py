@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 import mulligan
-from mulligan.adapters.tools.registration import ATTRIBUTE, declared_by
+from mulligan.adapters.tools.user_tools.tool_decorator import ATTRIBUTE, declared_by
 
 
 def facts(function):

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.tools.launcher import is_zombie
-from mulligan.adapters.tools.printed import RECORDED
-from mulligan.adapters.tools.processes import Launchers
+from mulligan.adapters.tools.launcher.launcher import is_zombie
+from mulligan.adapters.tools.process.command_runner import Launchers
+from mulligan.adapters.tools.process.tool_output import RECORDED
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.errors import PathEscapes, SystemFailed, ToolFailed, ToolTimedOut
 from tests.recording_host import PLAN, RecordingHost, a_request

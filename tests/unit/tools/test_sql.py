@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.tools.rows_table import rows_table
-from mulligan.adapters.tools.statements import divide
+from mulligan.adapters.tools.sql.rows_table import rows_table
+from mulligan.adapters.tools.sql.statements import divide
 from mulligan.domain.plans.tool import ToolResult
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import PathEscapes, ToolFailed, ToolTimedOut
@@ -30,7 +30,7 @@ def database(root: Path) -> Path:
 @pytest.fixture
 def sql(call: Sql, root: Path, database: Path, monkeypatch: pytest.MonkeyPatch) -> Sql:
     """Run statements on the database, which lies inside the sandbox of a folder."""
-    monkeypatch.setattr("mulligan.adapters.tools.sql.BUSY_LIMIT", 0.5)
+    monkeypatch.setattr("mulligan.adapters.tools.sql.sql_tool.BUSY_LIMIT", 0.5)
 
     def run(*statements: str, **options: object) -> ToolResult:
         given = {"statements": list(statements)} if statements else {}
@@ -300,7 +300,7 @@ def test_a_statement_that_takes_too_long_is_ended_and_leaves_nothing(sql: Sql, d
 
 
 def test_a_process_that_is_killed_is_told(sql: Sql, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mulligan.adapters.tools.sql._PROGRAM", "raise SystemExit('no memory')")
+    monkeypatch.setattr("mulligan.adapters.tools.sql.sql_tool._PROGRAM", "raise SystemExit('no memory')")
     assert failure(sql, "SELECT 1") == "sql: its process ended with status 1: no memory"
 
 

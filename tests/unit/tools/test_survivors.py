@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.tools.launcher import children_of
+from mulligan.adapters.tools.launcher.launcher import children_of
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
@@ -127,7 +127,7 @@ class TestSurvivors:
         assert any("daemon.py" in line for line in found)
 
     def test_a_launcher_that_hangs_is_killed_after_some_patience(self, toolbox, root, monkeypatch):
-        monkeypatch.setattr("mulligan.adapters.tools.survivors.PATIENCE", 0.5)
+        monkeypatch.setattr("mulligan.adapters.tools.process.survivors.PATIENCE", 0.5)
         process = start_runner(root, f"plan-b-{PLAN}", "shell", "command", start_daemon(root) + "; sleep 300")
         launcher = launcher_of(process)
         os.kill(launcher, signal.SIGSTOP)
@@ -148,14 +148,14 @@ class TestSurvivors:
         here = Path(__file__).parents[3] / "src"
         code = (
             f"import sys; sys.path.insert(0, {str(here)!r})\n"
-            "from mulligan.adapters.tools.survivors import end_marked\n"
+            "from mulligan.adapters.tools.process.survivors import end_marked\n"
             f"print(end_marked('MULLIGAN_PLAN_ID', {PLAN!r}))\n"
         )
         (root / "look.py").write_text(code)
         assert call("shell", command=f"{sys.executable} look.py; echo on").output == "()\non"
 
     def test_one_that_cannot_be_ended_is_named(self, toolbox, monkeypatch):
-        monkeypatch.setattr("mulligan.adapters.tools.survivors.PATIENCE", 0.2)
+        monkeypatch.setattr("mulligan.adapters.tools.process.survivors.PATIENCE", 0.2)
         with subprocess.Popen(["sleep", "300"], env={"MULLIGAN_PLAN_ID": f"plan-d-{PLAN}"}) as process:
             real = os.kill
             monkeypatch.setattr(os, "kill", refuse)
@@ -195,7 +195,7 @@ class TestSurvivors:
         assert wait_until(lambda: is_gone(root))
 
     def test_one_that_may_be_anothers_is_named(self, toolbox, root, monkeypatch):
-        monkeypatch.setattr("mulligan.adapters.tools.survivors.PATIENCE", 0.2)
+        monkeypatch.setattr("mulligan.adapters.tools.process.survivors.PATIENCE", 0.2)
         wiped = {"PATH": os.defpath}
         with subprocess.Popen(["sleep", "300"], cwd=root, env=wiped, start_new_session=True) as process:
             with pytest.raises(ProcessSurvives) as caught:

@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.adapters.tools.processes import Launchers
+from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
-from mulligan.adapters.tools.worker_call import WorkerCalls
-from mulligan.adapters.tools.worker_process import Workers
+from mulligan.adapters.tools.worker.worker_calls import WorkerCalls
+from mulligan.adapters.tools.worker.worker_process import Workers
 from mulligan.domain.plans.tool import ToolDeclaration, tool_unknown
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import PlanId
@@ -21,8 +21,8 @@ from mulligan.errors import ToolsInvalid
 from mulligan.ports import StepHost, Tool, ToolRequest
 
 if TYPE_CHECKING:
-    from mulligan.adapters.tools.own_tools import OwnTools
-    from mulligan.adapters.tools.packages import PackagedTools
+    from mulligan.adapters.tools.user_tools.entry_points import PackagedTools
+    from mulligan.adapters.tools.user_tools.tool_discovery import OwnTools
 
 
 class ProjectToolbox:
@@ -56,8 +56,8 @@ class ProjectToolbox:
     @cached_property
     def own(self) -> "OwnTools":
         """The tools of the user's own; nothing of them is looked at yet."""
-        from mulligan.adapters.tools.own_tools import OwnTools
-        from mulligan.adapters.tools.tools_file import TrustRecord
+        from mulligan.adapters.tools.user_tools.tool_discovery import OwnTools
+        from mulligan.adapters.tools.user_tools.tools_file import TrustRecord
 
         return OwnTools(
             home=self._home,

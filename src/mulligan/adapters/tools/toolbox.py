@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from mulligan.adapters.tools.processes import Launchers
-from mulligan.adapters.tools.survivors import end_left_of
-from mulligan.adapters.tools.worker_process import Workers
+from mulligan.adapters.tools.process.command_runner import Launchers
+from mulligan.adapters.tools.process.survivors import end_left_of
+from mulligan.adapters.tools.worker.worker_process import Workers
 from mulligan.domain.plans.tool import ToolDeclaration, tool_unknown
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import PlanId
@@ -41,12 +41,12 @@ class LocalToolbox:
     @cached_property
     def _tools(self) -> dict[str, Tool]:
         # Imported here: going back and looking around need the processes that were left, but no tool.
-        from mulligan.adapters.tools.files import DeleteFile, EditFile, MoveFile, WriteFile
-        from mulligan.adapters.tools.patch import ApplyPatch
-        from mulligan.adapters.tools.python import PythonTool
-        from mulligan.adapters.tools.shell import Shell
-        from mulligan.adapters.tools.sql import Sql
-        from mulligan.adapters.tools.worker_call import WorkerCalls
+        from mulligan.adapters.tools.builtin.file_tools import DeleteFile, EditFile, MoveFile, WriteFile
+        from mulligan.adapters.tools.builtin.python_tool import PythonTool
+        from mulligan.adapters.tools.builtin.shell import Shell
+        from mulligan.adapters.tools.patch.patch_tool import ApplyPatch
+        from mulligan.adapters.tools.sql.sql_tool import Sql
+        from mulligan.adapters.tools.worker.worker_calls import WorkerCalls
 
         return {
             "shell": Shell(self._launchers, self._environment, self._scratch),

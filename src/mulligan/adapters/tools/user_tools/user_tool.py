@@ -5,7 +5,7 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.adapters.tools.worker_call import WorkerCalls
+from mulligan.adapters.tools.worker.worker_calls import WorkerCalls
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolDeclaration, ToolResult
 from mulligan.domain.resources.resource import ResourceType
 from mulligan.domain.text.json_value import Json, JsonObject

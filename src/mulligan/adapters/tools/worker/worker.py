@@ -23,7 +23,7 @@ from io import TextIOWrapper
 from types import ModuleType
 from typing import IO, Any
 
-from mulligan.adapters.tools.step_context import StepContext
+from mulligan.adapters.tools.worker.step_context import StepContext
 
 FRAMES = 8  # of a traceback, the innermost ones
 

@@ -30,14 +30,14 @@ import select
 import sys
 import time
 
-from mulligan.adapters.tools.kernel import prctl
+from mulligan.adapters.tools.launcher.kernel import prctl
 
 TYPE_CHECKING = False  # importing typing would double what this program imports
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable
 
-    from mulligan.adapters.tools.call_filter import Notices
+    from mulligan.adapters.tools.launcher.call_filter import Notices
 else:
     import _signal as signal  # the functions without the enums: importing those takes longer than the rest
 

@@ -10,10 +10,17 @@ from typing import cast
 
 from msgspec import Struct
 
-from mulligan.adapters.tools.own_tool import OwnTool, Source
-from mulligan.adapters.tools.packages import PackagedTools
-from mulligan.adapters.tools.tools_file import CHANGED, NAME, NOT_YET, ToolsFile, TrustRecord, read_tools_file
-from mulligan.adapters.tools.worker_call import WorkerCalls
+from mulligan.adapters.tools.user_tools.entry_points import PackagedTools
+from mulligan.adapters.tools.user_tools.tools_file import (
+    CHANGED,
+    NAME,
+    NOT_YET,
+    ToolsFile,
+    TrustRecord,
+    read_tools_file,
+)
+from mulligan.adapters.tools.user_tools.user_tool import OwnTool, Source
+from mulligan.adapters.tools.worker.worker_calls import WorkerCalls
 from mulligan.domain.plans.decision import Choice
 from mulligan.domain.text.ids import CallId, DecisionId, GroupId, PlanId
 from mulligan.domain.text.json_value import Json, JsonObject

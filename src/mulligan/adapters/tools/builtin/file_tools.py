@@ -3,10 +3,10 @@
 import os
 import stat
 
-from mulligan.adapters.tools.arguments import file_mode, text
-from mulligan.adapters.tools.contents import Content, failing_as, read, replace
-from mulligan.adapters.tools.declaring import FILES, declare
-from mulligan.adapters.tools.paths import OpenSandbox, Place, open_sandbox
+from mulligan.adapters.tools.builtin.call_arguments import file_mode, text
+from mulligan.adapters.tools.builtin.declarations import FILES, declare
+from mulligan.adapters.tools.builtin.file_replacement import Content, failing_as, read, replace
+from mulligan.adapters.tools.builtin.sandbox_paths import OpenSandbox, Place, open_sandbox
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
 from mulligan.errors import ToolFailed
 from mulligan.ports import StepHost, ToolRequest

@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 
-from mulligan.adapters.tools.kernel import system_call
+from mulligan.adapters.tools.launcher.kernel import system_call
 
 TYPE_CHECKING = False  # importing typing would double what the launcher imports
 if TYPE_CHECKING:

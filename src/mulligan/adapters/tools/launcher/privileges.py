@@ -6,7 +6,7 @@ launcher uses this module too: the standard library only, and little of it.
 
 import struct
 
-from mulligan.adapters.tools.kernel import capget, capset, prctl
+from mulligan.adapters.tools.launcher.kernel import capget, capset, prctl
 
 # What programs of root need for work in a sandbox. Everything else is dropped, also what later kernels add.
 KEPT = {

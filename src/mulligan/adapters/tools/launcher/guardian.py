@@ -8,17 +8,17 @@ not confined, so a confined step cannot signal it. It never outlives what it gua
 
 import os
 
-from mulligan.adapters.tools.control_groups import enter, leave
-from mulligan.adapters.tools.kernel import prctl
-from mulligan.adapters.tools.launcher import Launcher, become_subreaper, children_of
+from mulligan.adapters.tools.launcher.control_groups import enter, leave
+from mulligan.adapters.tools.launcher.kernel import prctl
+from mulligan.adapters.tools.launcher.launcher import Launcher, become_subreaper, children_of
 
 TYPE_CHECKING = False  # importing typing would double what this program imports
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable
 
-    from mulligan.adapters.tools.call_filter import Notices
-    from mulligan.adapters.tools.launcher import Message
+    from mulligan.adapters.tools.launcher.call_filter import Notices
+    from mulligan.adapters.tools.launcher.launcher import Message
 else:
     import _signal as signal
 

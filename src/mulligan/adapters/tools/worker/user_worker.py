@@ -17,10 +17,10 @@ from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import IO, Any
 
-from mulligan.adapters.tools.registration import Declared, declared_by
-from mulligan.adapters.tools.step_context import StepContext
-from mulligan.adapters.tools.worker import Worker
-from mulligan.adapters.tools.worker import main as serve
+from mulligan.adapters.tools.user_tools.tool_decorator import Declared, declared_by
+from mulligan.adapters.tools.worker.step_context import StepContext
+from mulligan.adapters.tools.worker.worker import Worker
+from mulligan.adapters.tools.worker.worker import main as serve
 
 PACKAGE = "mulligan"
 MODULE = "mulligan_tools"  # what the module of a tools.py is called

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.adapters.tools.confining import Unconfined
-from mulligan.adapters.tools.environment import CALL_MARK
-from mulligan.adapters.tools.launcher_process import Event, LauncherProcess
-from mulligan.adapters.tools.printed import Recorded
-from mulligan.adapters.tools.survivors import end_marked
+from mulligan.adapters.tools.launcher.jail import Unconfined
+from mulligan.adapters.tools.process.environment import CALL_MARK
+from mulligan.adapters.tools.process.launcher_client import Event, LauncherProcess
+from mulligan.adapters.tools.process.survivors import end_marked
+from mulligan.adapters.tools.process.tool_output import Recorded
 from mulligan.boundaries import act
 from mulligan.domain.resources.bounds import Bounds
 from mulligan.domain.text.ids import CallId, PlanId

@@ -4,17 +4,22 @@ The order matters. Whatever needs privileges, such as making namespaces, comes b
 needs the promise of no new privileges; capabilities go last, since nothing may be set up after them.
 """
 
-from mulligan.adapters.tools.call_filter import filter_calls
-from mulligan.adapters.tools.landlock import restrict
-from mulligan.adapters.tools.privileges import drop_capabilities, promise_no_new_privileges
+from mulligan.adapters.tools.launcher.call_filter import filter_calls
+from mulligan.adapters.tools.launcher.landlock import restrict
+from mulligan.adapters.tools.launcher.privileges import drop_capabilities, promise_no_new_privileges
 
 TYPE_CHECKING = False  # importing typing would double what the launcher imports
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mulligan.adapters.tools.call_filter import Notices
+    from mulligan.adapters.tools.launcher.call_filter import Notices
 
-LOADED = ("landlock", "privileges", "call_filter", "confining")  # what the launcher loads, in this order
+LOADED = (
+    "launcher.landlock",
+    "launcher.privileges",
+    "launcher.call_filter",
+    "launcher.jail",
+)  # in this order
 
 
 class Unconfined(Exception):

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from mulligan.adapters.tools.environment import CALL_MARK, folder_of, tool_environment
-from mulligan.adapters.tools.launcher_process import Event
-from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Shown
-from mulligan.adapters.tools.processes import (
+from mulligan.adapters.tools.process.command_runner import (
     Command,
     Leftover,
     launcher_lost,
     leftovers_of,
     not_started,
 )
-from mulligan.adapters.tools.survivors import end_marked
-from mulligan.adapters.tools.worker_process import WorkerProcess, Workers
+from mulligan.adapters.tools.process.environment import CALL_MARK, folder_of, tool_environment
+from mulligan.adapters.tools.process.launcher_client import Event
+from mulligan.adapters.tools.process.survivors import end_marked
+from mulligan.adapters.tools.process.tool_output import MEBIBYTE, RECORDED, Shown
+from mulligan.adapters.tools.worker.worker_process import WorkerProcess, Workers
 from mulligan.boundaries import act
 from mulligan.domain.plans.decision import Choice
 from mulligan.domain.plans.tool import ToolResult

@@ -7,33 +7,33 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from mulligan.adapters.tools import control_groups
-from mulligan.adapters.tools.confining import LOADED, Unconfined
-from mulligan.adapters.tools.environment import PLAN_MARK, clean
-from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Shown
-from mulligan.adapters.tools.survivors import LAUNCHER_MARK
+from mulligan.adapters.tools.launcher import control_groups
+from mulligan.adapters.tools.launcher.jail import LOADED, Unconfined
+from mulligan.adapters.tools.process.environment import PLAN_MARK, clean
+from mulligan.adapters.tools.process.survivors import LAUNCHER_MARK
+from mulligan.adapters.tools.process.tool_output import MEBIBYTE, RECORDED, Shown
 from mulligan.domain.resources.bounds import Bounds
 from mulligan.domain.text.ids import PlanId
 
-# Loads a program of this folder under its full name, from its cached bytecode, without its package.
+# Loads a program of the folders beside this one under its full name, from its cached bytecode, without its package.
 LOAD = """\
 import sys
 from importlib.machinery import SourceFileLoader
 def load(name):
-    name, path = "mulligan.adapters.tools." + name, sys.argv[1] + "/" + name + ".py"
+    name, path = "mulligan.adapters.tools." + name, sys.argv[1] + "/" + name.replace(".", "/") + ".py"
     module = sys.modules[name] = type(sys)(name)
     SourceFileLoader(name, path).exec_module(module)
     return module
 """
 # What confines is loaded when it is needed.
 _START = f"""\
-for name in ("kernel", "control_groups", "launcher"):
+for name in ("launcher.kernel", "launcher.control_groups", "launcher.launcher"):
     load(name)
-load("guardian").main(sys.argv[2:], lambda *paths: [load(name) for name in {LOADED}][-1].confine(*paths))
+load("launcher.guardian").main(sys.argv[2:], lambda *p: [load(name) for name in {LOADED}][-1].confine(*p))
 """
 LONGEST_NAP = 3600.0  # seconds; the system counts milliseconds in 31 bits, and a timeout may be longer
 PACE = 0.1  # seconds: how long a request to stop may go unseen
-PROGRAMS = str(Path(__file__).parent)
+PROGRAMS = str(Path(__file__).parents[1])
 
 Event = tuple[
     bytes, ...

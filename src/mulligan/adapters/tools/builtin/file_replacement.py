@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
-from mulligan.adapters.tools.paths import Place
+from mulligan.adapters.tools.builtin.sandbox_paths import Place
 from mulligan.errors import ToolFailed
 
 

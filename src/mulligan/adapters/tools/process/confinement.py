@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mulligan.adapters.tools import landlock
+from mulligan.adapters.tools.launcher import landlock
 from mulligan.domain.resources.bounds import Bounds
 from mulligan.domain.resources.resource import ResourceType, Sandbox
 from mulligan.domain.text.ids import PlanId

@@ -1,8 +1,8 @@
 """The tool `python`: a function of a module that is looked for in the sandbox first."""
 
-from mulligan.adapters.tools.arguments import mapping, text
-from mulligan.adapters.tools.declaring import EVERY_RESOURCE, declare
-from mulligan.adapters.tools.worker_call import WorkerCalls
+from mulligan.adapters.tools.builtin.call_arguments import mapping, text
+from mulligan.adapters.tools.builtin.declarations import EVERY_RESOURCE, declare
+from mulligan.adapters.tools.worker.worker_calls import WorkerCalls
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.ports import StepHost, ToolRequest

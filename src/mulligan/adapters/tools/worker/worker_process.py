@@ -8,17 +8,20 @@ import time
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from mulligan.adapters.tools.environment import CALL_MARK
-from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS, LauncherProcess, write_all
-from mulligan.adapters.tools.printed import Shown
-from mulligan.adapters.tools.processes import Command, Launchers
+from mulligan.adapters.tools.process.command_runner import Command, Launchers
+from mulligan.adapters.tools.process.environment import CALL_MARK
+from mulligan.adapters.tools.process.launcher_client import LOAD, PROGRAMS, LauncherProcess, write_all
+from mulligan.adapters.tools.process.tool_output import Shown
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
 
 # What each program needs, and is loaded before it.
 _LOADED = {
-    "worker": "load('step_context'); load('worker').main(sys.argv[2:])",
-    "own_worker": "load('step_context'); load('worker'); load('registration'); load('own_worker').main(sys.argv[2:])",
+    "worker": "load('worker.step_context'); load('worker.worker').main(sys.argv[2:])",
+    "own_worker": (
+        "load('worker.step_context'); load('worker.worker'); load('user_tools.tool_decorator')"
+        "; load('worker.user_worker').main(sys.argv[2:])"
+    ),
 }
 EXIT_GRACE = 1.0  # seconds for a worker to leave by itself when it is no longer needed
 

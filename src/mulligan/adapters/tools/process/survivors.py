@@ -12,10 +12,10 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from mulligan.adapters.tools import control_groups
-from mulligan.adapters.tools.confinement import roots_of
-from mulligan.adapters.tools.environment import PLAN_MARK
-from mulligan.adapters.tools.process_table import (
+from mulligan.adapters.tools.launcher import control_groups
+from mulligan.adapters.tools.process.confinement import roots_of
+from mulligan.adapters.tools.process.environment import PLAN_MARK
+from mulligan.adapters.tools.process.process_table import (
     all_processes,
     ancestors,
     command_line,

@@ -3,12 +3,12 @@
 import os
 import stat
 
-from mulligan.adapters.tools.arguments import text
-from mulligan.adapters.tools.contents import Content, failing_as, read, replace
-from mulligan.adapters.tools.declaring import FILES, declare
-from mulligan.adapters.tools.diff_reader import parse_diff
-from mulligan.adapters.tools.paths import OpenSandbox, Place, open_sandbox
-from mulligan.adapters.tools.unified_diff import DiffMalformed, FilePatch, HunkMismatch, apply_hunks
+from mulligan.adapters.tools.builtin.call_arguments import text
+from mulligan.adapters.tools.builtin.declarations import FILES, declare
+from mulligan.adapters.tools.builtin.file_replacement import Content, failing_as, read, replace
+from mulligan.adapters.tools.builtin.sandbox_paths import OpenSandbox, Place, open_sandbox
+from mulligan.adapters.tools.patch.diff_reader import parse_diff
+from mulligan.adapters.tools.patch.unified_diff import DiffMalformed, FilePatch, HunkMismatch, apply_hunks
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
 from mulligan.errors import ToolFailed
 from mulligan.ports import StepHost, ToolRequest

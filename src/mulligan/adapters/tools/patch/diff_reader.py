@@ -2,7 +2,7 @@
 
 import re
 
-from mulligan.adapters.tools.unified_diff import DiffMalformed, FilePatch, Hunk, lines_of
+from mulligan.adapters.tools.patch.unified_diff import DiffMalformed, FilePatch, Hunk, lines_of
 
 NOWHERE = "/dev/null"  # stands for a file that is not there
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")

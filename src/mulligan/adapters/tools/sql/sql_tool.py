@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from mulligan.adapters.tools.arguments import text, text_list
-from mulligan.adapters.tools.contents import failing_as, read
-from mulligan.adapters.tools.declaring import DATABASES, declare
-from mulligan.adapters.tools.environment import tool_environment
-from mulligan.adapters.tools.launcher_process import LOAD, PROGRAMS
-from mulligan.adapters.tools.paths import open_sandbox
-from mulligan.adapters.tools.printed import MEBIBYTE, Recorded
-from mulligan.adapters.tools.processes import Command, Launchers, Outcome
-from mulligan.adapters.tools.rows_table import rows_table
-from mulligan.adapters.tools.scratch import Scratch
-from mulligan.adapters.tools.statements import Statement, from_list, from_script
+from mulligan.adapters.tools.builtin.call_arguments import text, text_list
+from mulligan.adapters.tools.builtin.declarations import DATABASES, declare
+from mulligan.adapters.tools.builtin.file_replacement import failing_as, read
+from mulligan.adapters.tools.builtin.sandbox_paths import open_sandbox
+from mulligan.adapters.tools.process.command_runner import Command, Launchers, Outcome
+from mulligan.adapters.tools.process.environment import tool_environment
+from mulligan.adapters.tools.process.launcher_client import LOAD, PROGRAMS
+from mulligan.adapters.tools.process.scratch import Scratch
+from mulligan.adapters.tools.process.tool_output import MEBIBYTE, Recorded
+from mulligan.adapters.tools.sql.rows_table import rows_table
+from mulligan.adapters.tools.sql.statements import Statement, from_list, from_script
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import ToolFailed
@@ -24,7 +24,7 @@ from mulligan.ports import StepHost, ToolRequest
 BUSY_LIMIT = 10.0  # seconds to wait for a lock
 MOST_ROWS = 1000  # recorded as output
 MOST_BYTES = MEBIBYTE  # of them as JSON
-_PROGRAM = LOAD + "load('sql_process').main(sys.argv[2:])"
+_PROGRAM = LOAD + "load('sql.sql_process').main(sys.argv[2:])"
 
 
 class Sql:

@@ -9,7 +9,7 @@ import errno
 import os
 import struct
 
-from mulligan.adapters.tools.kernel import prctl, system_call
+from mulligan.adapters.tools.launcher.kernel import prctl, system_call
 
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _SET_MODE_FILTER = 1

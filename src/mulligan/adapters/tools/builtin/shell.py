@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from mulligan.adapters.tools.arguments import text, text_list, text_map
-from mulligan.adapters.tools.contents import failing_as
-from mulligan.adapters.tools.declaring import EVERY_RESOURCE, declare
-from mulligan.adapters.tools.environment import folder_of, tool_environment
-from mulligan.adapters.tools.paths import open_sandbox
-from mulligan.adapters.tools.printed import MEBIBYTE, RECORDED, Excerpted
-from mulligan.adapters.tools.processes import Command, Launchers, Outcome
-from mulligan.adapters.tools.scratch import Scratch
+from mulligan.adapters.tools.builtin.call_arguments import text, text_list, text_map
+from mulligan.adapters.tools.builtin.declarations import EVERY_RESOURCE, declare
+from mulligan.adapters.tools.builtin.file_replacement import failing_as
+from mulligan.adapters.tools.builtin.sandbox_paths import open_sandbox
+from mulligan.adapters.tools.process.command_runner import Command, Launchers, Outcome
+from mulligan.adapters.tools.process.environment import folder_of, tool_environment
+from mulligan.adapters.tools.process.scratch import Scratch
+from mulligan.adapters.tools.process.tool_output import MEBIBYTE, RECORDED, Excerpted
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import ToolFailed

@@ -1,0 +1,1 @@
+"""The tool `apply_patch`: reads unified diffs and applies them, all or nothing."""

@@ -1,0 +1,1 @@
+"""Processes of tools as the runner sees them: started, confined, followed, ended."""

@@ -1,0 +1,1 @@
+"""The tool `sql`: statements on a database, in one transaction, in a process of its own."""

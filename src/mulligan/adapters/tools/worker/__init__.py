@@ -1,0 +1,1 @@
+"""Workers: processes that run Python functions, one call after the other."""
