@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from mulligan.adapters.db.connection import Connection
-from mulligan.adapters.db.migrate import migrate, packaged_migrations
+from mulligan.adapters.db.migration import migrate, packaged_migrations
 from mulligan.adapters.sandboxes.git.repository.git_packs import Objects
 from mulligan.bootstrap.project import Project
 from mulligan.domain.plans.plan import State

@@ -7,8 +7,8 @@ import pytest
 
 from mulligan.adapters.db.connection import Connection
 from mulligan.adapters.db.database import SqliteDatabase
-from mulligan.adapters.db.migrate import Migration, migrate, packaged_migrations
-from mulligan.adapters.db.version import NEWEST_VERSION, version_of
+from mulligan.adapters.db.migration import Migration, migrate, packaged_migrations
+from mulligan.adapters.db.schema_version import NEWEST_VERSION, version_of
 from mulligan.errors import DatabaseTooNew, DatabaseUnusable
 from tests.unit.examples import a_plan
 

@@ -10,14 +10,14 @@ from mulligan.adapters import home
 from mulligan.bootstrap.surroundings import locate
 
 if TYPE_CHECKING:
-    from mulligan.adapters.db.known_words import KnownWords, Word
+    from mulligan.adapters.db.completion_words import KnownWords, Word
     from mulligan.bootstrap.surroundings import Surroundings
 
 
 @contextmanager
 def known_words(around: Surroundings, named: str | None) -> Generator[KnownWords]:
     """The words of the project's database; where there is none, or it cannot be read, that is raised."""
-    from mulligan.adapters.db.known_words import KnownWords
+    from mulligan.adapters.db.completion_words import KnownWords
     from mulligan.bootstrap.database_place import database_in
     from mulligan.bootstrap.layered_settings import LayeredSettings
 

@@ -11,12 +11,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.adapters.db.checkpoints import SqlCheckpointRepository
 from mulligan.adapters.db.connection import Connection
-from mulligan.adapters.db.plans import SqlPlanRepository
-from mulligan.adapters.db.records import SqlDecisionRepository, SqlStepRepository, SqlToolCallRepository
-from mulligan.adapters.db.sandboxes import SqlSandboxRepository
-from mulligan.adapters.db.version import NEWEST_VERSION, version_of
+from mulligan.adapters.db.rows.checkpoint_rows import SqlCheckpointRepository
+from mulligan.adapters.db.rows.plan_rows import SqlPlanRepository
+from mulligan.adapters.db.rows.sandbox_rows import SqlSandboxRepository
+from mulligan.adapters.db.rows.step_rows import (
+    SqlDecisionRepository,
+    SqlStepRepository,
+    SqlToolCallRepository,
+)
+from mulligan.adapters.db.schema_version import NEWEST_VERSION, version_of
 from mulligan.errors import PlanTakenOver
 
 if TYPE_CHECKING:
@@ -74,7 +78,7 @@ class SqlTransaction:
     @property
     def corrections(self) -> CorrectionRepository:
         """Corrections."""
-        from mulligan.adapters.db.corrections import SqlCorrectionRepository
+        from mulligan.adapters.db.rows.correction_rows import SqlCorrectionRepository
 
         return SqlCorrectionRepository(self._db)
 
@@ -86,28 +90,28 @@ class SqlTransaction:
     @property
     def children(self) -> ChildRepository:
         """Which plans are children of which."""
-        from mulligan.adapters.db.children import SqlChildRepository
+        from mulligan.adapters.db.rows.child_rows import SqlChildRepository
 
         return SqlChildRepository(self._db)
 
     @property
     def history(self) -> HistoryRepository:
         """Lines of history."""
-        from mulligan.adapters.db.history import SqlHistoryRepository
+        from mulligan.adapters.db.rows.history_rows import SqlHistoryRepository
 
         return SqlHistoryRepository(self._db)
 
     @property
     def intents(self) -> IntentRepository:
         """What is under way."""
-        from mulligan.adapters.db.history import SqlIntentRepository
+        from mulligan.adapters.db.rows.history_rows import SqlIntentRepository
 
         return SqlIntentRepository(self._db)
 
     @property
     def events(self) -> EventRepository:
         """The log."""
-        from mulligan.adapters.db.history import SqlEventRepository
+        from mulligan.adapters.db.rows.history_rows import SqlEventRepository
 
         return SqlEventRepository(self._db)
 
@@ -119,7 +123,7 @@ class SqlTransaction:
     @property
     def real_changes(self) -> RealChangeRepository:
         """What was applied."""
-        from mulligan.adapters.db.real_changes import SqlRealChangeRepository
+        from mulligan.adapters.db.rows.real_change_rows import SqlRealChangeRepository
 
         return SqlRealChangeRepository(self._db)
 
@@ -162,7 +166,7 @@ class SqliteDatabase:
             f"a row of {row[0]} refers to one of {row[2]} that is gone"
             for row in connection.rows(_REFERENCES)
         ]
-        from mulligan.adapters.db.soundness import unsound_rows  # here: only who looks for trouble needs it
+        from mulligan.adapters.db.row_checks import unsound_rows  # here: only who looks for trouble needs it
 
         with self.reading() as db:
             return [*(text for text in found if text != "ok"), *lost, *unsound_rows(connection, db)]
@@ -193,7 +197,7 @@ class SqliteDatabase:
         connection = Connection(self._path)
         try:
             if version_of(connection) != NEWEST_VERSION:
-                from mulligan.adapters.db.migrate import migrate, packaged_migrations
+                from mulligan.adapters.db.migration import migrate, packaged_migrations
 
                 migrate(connection, packaged_migrations())
         except BaseException:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mulligan.adapters.db.version import version_of
+from mulligan.adapters.db.schema_version import version_of
 from mulligan.boundaries import act
 from mulligan.errors import DatabaseTooNew, DatabaseUnusable
 

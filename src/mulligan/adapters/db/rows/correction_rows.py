@@ -60,7 +60,7 @@ class SqlCorrectionRepository:
         prefix = as_id_prefix(word)
         rows = self._db.rows(_BY_PREFIX, (prefix + "%",)) if prefix else ()
         if not rows:
-            from mulligan.adapters.db.other_kinds import hint_of_other_kind
+            from mulligan.adapters.db.rows.id_hints import hint_of_other_kind
 
             raise CorrectionNotFound(wanted=word, **hint_of_other_kind(self._db, word))
         if len(rows) > 1:

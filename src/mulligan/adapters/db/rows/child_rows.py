@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import json_object, json_text
-from mulligan.adapters.db.plans import SqlPlanRepository
+from mulligan.adapters.db.rows.plan_rows import SqlPlanRepository
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.subplan import Child, Spawn
 from mulligan.domain.text.ids import PlanId

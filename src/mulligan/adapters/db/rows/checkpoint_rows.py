@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import ALL, is_text, json_object, json_text, time_text, time_value
-from mulligan.adapters.db.retention import expendable, summaries
-from mulligan.adapters.db.states import state_from_text, state_to_text
+from mulligan.adapters.db.rows.retention_rows import expendable, summaries
+from mulligan.adapters.db.state_document import state_from_text, state_to_text
 from mulligan.domain.checkpoints.checkpoint import (
     Checkpoint,
     CheckpointGroup,
@@ -308,7 +308,7 @@ class SqlCheckpointRepository:
             return CheckpointNotFound(wanted=word, hint=self._why_none(plan_id))
         rows = self._db.rows(_LEFT_BEHIND, (word, plan_id, plan_id))
         if not rows:
-            from mulligan.adapters.db.other_kinds import hint_of_other_kind
+            from mulligan.adapters.db.rows.id_hints import hint_of_other_kind
 
             labels = (row["label"] for row in self._db.rows(_LABELS, (plan_id, plan_id)))
             near = nearest_word(word, (known for known in (*_WORDS, *labels) if known != word))
@@ -323,7 +323,7 @@ class SqlCheckpointRepository:
         )
 
     def _why_none(self, plan_id: PlanId) -> str:
-        from mulligan.adapters.db.plans import SqlPlanRepository
+        from mulligan.adapters.db.rows.plan_rows import SqlPlanRepository
 
         if not SqlPlanRepository(self._db).get(plan_id).definition.rollback_policy.enabled:
             return (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from mulligan.adapters.db.columns import texts_json
-from mulligan.adapters.db.sandboxes import sandbox_of
+from mulligan.adapters.db.rows.sandbox_rows import sandbox_of
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.intent import IntentKind
 from mulligan.domain.trees.real_change import RealChange

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from mulligan.adapters.db.columns import ALL, json_object, json_text, time_text, time_value
-from mulligan.adapters.db.definitions import definition_from_text, definition_to_text
+from mulligan.adapters.db.definition_document import definition_from_text, definition_to_text
 from mulligan.domain.history.lines import Line, Segment
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.intent import Intent, IntentKind

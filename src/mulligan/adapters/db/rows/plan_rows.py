@@ -15,8 +15,8 @@ from mulligan.adapters.db.columns import (
     time_value,
 )
 from mulligan.adapters.db.connection import Connection, Row
-from mulligan.adapters.db.definitions import definition_from_text, definition_to_text
-from mulligan.adapters.db.states import state_from_text, state_to_text
+from mulligan.adapters.db.definition_document import definition_from_text, definition_to_text
+from mulligan.adapters.db.state_document import state_from_text, state_to_text
 from mulligan.domain.plans.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.text.names import nearest_word
@@ -168,7 +168,7 @@ class SqlPlanRepository:
 
     def _meant(self, word: str) -> dict[str, str]:
         """The hint for a word that names no plan."""
-        from mulligan.adapters.db.other_kinds import hint_of_other_kind
+        from mulligan.adapters.db.rows.id_hints import hint_of_other_kind
 
         near = nearest_word(word, [row["name"] for row in self._db.rows(_NAMES)])
         if near:
