@@ -20,7 +20,7 @@ from pathlib import Path
 import click
 
 from mulligan import errors
-from mulligan.cli.commands import example_of
+from mulligan.cli.commands.declaration import example_of
 from mulligan.cli.main import program
 from mulligan.errors import MulliganError
 from tests.api_page import the_api

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mulligan.cli.commands import example_of
+from mulligan.cli.commands.declaration import example_of
 from tests.page_examples import REFERENCE, Example, ExampleProject, examples_of, lasting
 from tests.page_walks import DOCS
 from tests.reference_pages import HINT, PARTS, codes_of, commands, kinds, with_part

@@ -40,7 +40,7 @@ NEEDLESS_FOR_STATUS = (
     "mulligan.application.runs.plan_executor",
     "mulligan.application.runs.run",
     "mulligan.bootstrap.checkpoints",
-    "mulligan.cli.live",
+    "mulligan.cli.terminal.live",
     "mulligan.domain.plans.event",
     "mulligan.domain.plans.intent",
     "mulligan.domain.checkpoints.retention",
@@ -57,7 +57,7 @@ NEEDLESS_FOR_SHELLS = (
     "mulligan.application.queries.plan_queries",
     "mulligan.bootstrap.foundation",
     "mulligan.bootstrap.project",
-    "mulligan.cli.checkpoint_commands",
+    "mulligan.cli.commands.checkpoint_commands",
 )
 _LOADED_BY = """
 import json, sys

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 import mulligan
-from mulligan.cli.answer import Answer, Drawing, Format, Row, Span
+from mulligan.cli.answers.answer import Answer, Drawing, Format, Row, Span
+from mulligan.cli.answers.timeline_blocks import timeline_blocks
 from mulligan.cli.main import run
-from mulligan.cli.render import draw_blocks
-from mulligan.cli.timeline_blocks import timeline_blocks
+from mulligan.cli.terminal.render import draw_blocks
 from mulligan.domain.plans.event import EventType
 from tests.commands.program import ask, data_of
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mulligan.application.queries.progress_queries import NewCheckpoint, PlanProgress
 from mulligan.cli.main import run
-from mulligan.cli.watching import frame
+from mulligan.cli.terminal.watch_screen import frame
 from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.plans.step import StepRecord, StepStatus

@@ -9,8 +9,8 @@ import pytest
 from mulligan.adapters.db.connection import Connection
 from mulligan.adapters.db.database import SqlTransaction
 from mulligan.bootstrap.project import Project
-from mulligan.cli.answer import Line
-from mulligan.cli.status_answer import status_answer
+from mulligan.cli.answers.answer import Line
+from mulligan.cli.answers.status_answer import status_answer
 from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import State

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import mulligan
-from mulligan.cli import report_answer
+from mulligan.cli.answers import report_answer
 from mulligan.cli.main import run
 from tests.commands.program import ask, data_of
 from tests.report.eventful import LINES, NAME, SCRIPT, eventful_project

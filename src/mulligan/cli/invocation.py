@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from mulligan.cli.answer import Answer, Format
+from mulligan.cli.answers.answer import Answer, Format
 from mulligan.errors import ConfirmationMissing, DatabaseUnusable, Declined, MulliganError, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.bootstrap.project import Project
     from mulligan.bootstrap.surroundings import Surroundings
-    from mulligan.cli.live import Live
-    from mulligan.cli.silent import Silent
+    from mulligan.cli.terminal.live import Live
+    from mulligan.cli.terminal.silent import Silent
 
 
 class Invocation(Struct, kw_only=True, dict=True):
@@ -45,11 +45,11 @@ class Invocation(Struct, kw_only=True, dict=True):
     def live(self) -> "Live | Silent":
         """Who shows what goes on."""
         if self.format.is_document:
-            from mulligan.cli.silent import Silent
+            from mulligan.cli.terminal.silent import Silent
 
             return Silent()
-        from mulligan.cli.live import AsItIs, Live
-        from mulligan.cli.screen import Screen, can_draw
+        from mulligan.cli.terminal.live import AsItIs, Live
+        from mulligan.cli.terminal.screen import Screen, can_draw
         from mulligan.domain.text.inert_text import Inert
 
         terminal = can_draw(sys.stderr) and self._configured_format() != Format.PLAIN
@@ -65,7 +65,7 @@ class Invocation(Struct, kw_only=True, dict=True):
 
     def when(self, moment: datetime) -> str:
         """A moment for people: on a terminal how long ago while that is less than a day, else by their own clock."""
-        from mulligan.cli.times import ago, local_time
+        from mulligan.cli.terminal.times import ago, local_time
 
         recent = self.now - moment < timedelta(days=1)
         return ago(moment, self.now) if recent and self.format is Format.RICH else local_time(moment)
@@ -108,7 +108,7 @@ class Invocation(Struct, kw_only=True, dict=True):
 
     def show(self, preview: Answer) -> None:
         """Show what would be done, before a question."""
-        from mulligan.cli.render import draw_blocks
+        from mulligan.cli.terminal.render import draw_blocks
 
         if not self.format.is_document:
             self.live.close()

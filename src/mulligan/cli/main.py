@@ -11,32 +11,32 @@ from datetime import UTC, datetime, timedelta
 import click
 from msgspec.structs import replace
 
-from mulligan.cli.answer import Answer, Format, Line
-from mulligan.cli.commands import closing_words, command, everywhere
-from mulligan.cli.groups import SuggestingGroup
+from mulligan.cli.answers.answer import Answer, Format, Line
+from mulligan.cli.commands.command_groups import SuggestingGroup
+from mulligan.cli.commands.declaration import closing_words, command, everywhere
 from mulligan.cli.invocation import Invocation
-from mulligan.cli.render import render, write
+from mulligan.cli.terminal.render import render, write
 from mulligan.domain.text.plural import counted
 from mulligan.errors import InternalError, Interrupted, MulliganError, ProjectUnwell, SystemFailed, UsageWrong
 
 # Which module declares the commands of each group; loaded when one of them is called.
 _GROUPS = {
     "plan": (
-        "mulligan.cli.plan_commands",
+        "mulligan.cli.commands.plan_commands",
         "Create, run, look at, compare, roll back, correct and apply plans.",
     ),
     "checkpoint": (
-        "mulligan.cli.checkpoint_commands",
+        "mulligan.cli.commands.checkpoint_commands",
         "List, show, compare, take, check, restore and prune checkpoints.",
     ),
-    "config": ("mulligan.cli.config_commands", "Look at and change settings."),
-    "tool": ("mulligan.cli.tool_commands", "List, show and trust tools."),
+    "config": ("mulligan.cli.commands.config_commands", "Look at and change settings."),
+    "tool": ("mulligan.cli.commands.tool_commands", "List, show and trust tools."),
 }
 # Commands that stand by themselves, each in the group of a module of its own.
 _COMMANDS = {
-    "completion": "mulligan.cli.completion_command",
-    "run": "mulligan.cli.run_command",
-    "undo": "mulligan.cli.undo_command",
+    "completion": "mulligan.cli.commands.completion_command",
+    "run": "mulligan.cli.commands.run_command",
+    "undo": "mulligan.cli.commands.undo_command",
 }
 _WITH_VALUE = (
     "--format",
@@ -146,7 +146,7 @@ def doctor(invocation: Invocation) -> Answer:
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; gives the exit code."""
     if "_MULLIGAN_COMPLETE" in os.environ:
-        from mulligan.cli.completing import answer_shell  # here: only shells ask
+        from mulligan.cli.completion.word_completion import answer_shell  # here: only shells ask
 
         answer_shell(program, os.environ)
         return 0
@@ -209,7 +209,7 @@ def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
 
 
 def _misused(exc: click.ClickException, command: str) -> UsageWrong:
-    from mulligan.cli.usage import usage_error  # here: only a mistake needs it
+    from mulligan.cli.commands.usage_errors import usage_error  # here: only a mistake needs it
 
     return usage_error(exc, command)
 

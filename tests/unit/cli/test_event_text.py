@@ -2,7 +2,7 @@
 
 import pytest
 
-from mulligan.cli.event_text import told
+from mulligan.cli.answers.event_text import told
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject

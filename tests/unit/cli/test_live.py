@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from mulligan.cli.live import AsItIs, Live
-from mulligan.cli.screen import Screen
-from mulligan.cli.silent import Silent
+from mulligan.cli.terminal.live import AsItIs, Live
+from mulligan.cli.terminal.screen import Screen
+from mulligan.cli.terminal.silent import Silent
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.inert_text import Inert

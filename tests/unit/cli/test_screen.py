@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from mulligan.cli.answer import Span
-from mulligan.cli.glyphs import has_signs, plain_signs
-from mulligan.cli.screen import Screen
+from mulligan.cli.answers.answer import Span
+from mulligan.cli.terminal.glyphs import has_signs, plain_signs
+from mulligan.cli.terminal.screen import Screen
 from tests.terminal import Terminal
 
 

@@ -1,5 +1,5 @@
-from mulligan.cli.answer import Table
-from mulligan.cli.tables import table_text
+from mulligan.cli.answers.answer import Table
+from mulligan.cli.terminal.tables import table_text
 
 ID = "01M7GH75H2X8872DMXR2CGBX5P"
 PLANS = Table(

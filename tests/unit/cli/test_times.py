@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mulligan.cli.times import ago, lasting, running
+from mulligan.cli.terminal.times import ago, lasting, running
 
 NOW = datetime(2026, 5, 6, 12, 0, 0, tzinfo=UTC)
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mulligan.cli.answer import Answer, Format, Line, Table
-from mulligan.cli.commands import command, everywhere, newest, not_shown
-from mulligan.cli.diff_answer import diff_answer
+from mulligan.cli.answers.answer import Answer, Format, Line, Table
+from mulligan.cli.answers.diff_answer import diff_answer
+from mulligan.cli.commands.command_groups import SuggestingGroup
+from mulligan.cli.commands.declaration import command, everywhere, newest, not_shown
 from mulligan.cli.encode import encode
-from mulligan.cli.groups import SuggestingGroup
-from mulligan.cli.times import ago, local_time
+from mulligan.cli.terminal.times import ago, local_time
 from mulligan.domain.text.plural import counted
 from mulligan.errors import SnapshotDamaged
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mulligan.cli.answer import Line, Table
+from mulligan.cli.answers.answer import Line, Table
 from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:

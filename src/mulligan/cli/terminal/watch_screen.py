@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mulligan.cli import glyphs
-from mulligan.cli.answer import Answer, Format, Line, Span
+from mulligan.cli.answers.answer import Answer, Format, Line, Span
+from mulligan.cli.answers.event_text import told
+from mulligan.cli.answers.status_answer import status_answer
 from mulligan.cli.encode import harmless, harmless_lines
-from mulligan.cli.event_text import told
-from mulligan.cli.screen import Screen, can_draw, width
-from mulligan.cli.status_answer import status_answer
-from mulligan.cli.streams import lead_nowhere
-from mulligan.cli.times import ago, clock_time, lasting, running
+from mulligan.cli.terminal import glyphs
+from mulligan.cli.terminal.screen import Screen, can_draw, width
+from mulligan.cli.terminal.streams import lead_nowhere
+from mulligan.cli.terminal.times import ago, clock_time, lasting, running
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.step import StepStatus
 from mulligan.errors import Interrupted

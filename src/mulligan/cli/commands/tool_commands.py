@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.commands import command, everywhere
-from mulligan.cli.groups import SuggestingGroup
+from mulligan.cli.answers.answer import Answer, Line, Table
+from mulligan.cli.commands.command_groups import SuggestingGroup
+from mulligan.cli.commands.declaration import command, everywhere
 from mulligan.cli.invocation import Invocation
-from mulligan.cli.trusting import ask_for_trust
+from mulligan.cli.trust_question import ask_for_trust
 
 if TYPE_CHECKING:
     from mulligan.bootstrap.tools import ToolView

@@ -13,11 +13,11 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from mulligan.cli import glyphs
-from mulligan.cli.answer import Span
+from mulligan.cli.answers.answer import Span
 from mulligan.cli.encode import harmless_lines
-from mulligan.cli.screen import Screen
-from mulligan.cli.times import lasting, running
+from mulligan.cli.terminal import glyphs
+from mulligan.cli.terminal.screen import Screen
+from mulligan.cli.terminal.times import lasting, running
 from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.text.ids import PlanId

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.commands import command, everywhere, newest, not_shown
-from mulligan.cli.diff_answer import diff_answer
-from mulligan.cli.groups import SuggestingGroup
-from mulligan.cli.status_answer import status_answer
-from mulligan.cli.trusting import trusting
+from mulligan.cli.answers.answer import Answer, Line, Table
+from mulligan.cli.answers.diff_answer import diff_answer
+from mulligan.cli.answers.status_answer import status_answer
+from mulligan.cli.commands.command_groups import SuggestingGroup
+from mulligan.cli.commands.declaration import command, everywhere, newest, not_shown
+from mulligan.cli.trust_question import trusting
 from mulligan.domain.plans.plan import State
 from mulligan.errors import PlanNotFound, ProjectNotFound, UsageWrong
 
@@ -104,7 +104,7 @@ def status(invocation: Invocation, plan: str, watch: bool) -> Answer:
     """
     project = invocation.project()
     if watch:
-        from mulligan.cli.watching import watched  # here: a single look needs no screen
+        from mulligan.cli.terminal.watch_screen import watched  # here: a single look needs no screen
 
         return watched(invocation, project, plan)
     return status_answer(project.status(plan), None, when=invocation.when)
@@ -144,7 +144,9 @@ def log(invocation: Invocation, plan: str, limit: int | None) -> Answer:
         events = project.log(plan, limit=limit)
         shown = [{"seq": e.seq, "type": e.type, "created_at": e.created_at, "data": e.data} for e in events]
         return Answer(data={"events": shown}, messages=not_shown(events.older, "entry", "entries"))
-    from mulligan.cli.timeline_blocks import timeline_blocks  # here: no other command shows a timeline
+    from mulligan.cli.answers.timeline_blocks import (
+        timeline_blocks,  # here: no other command shows a timeline
+    )
 
     timeline = project.timeline(plan, limit=limit)
     older = not_shown(timeline.older, "entry", "entries")
@@ -156,7 +158,7 @@ def log(invocation: Invocation, plan: str, limit: int | None) -> Answer:
 @click.option("--show-superseded", "superseded", is_flag=True, help="What a rollback left behind too.")
 def tree(invocation: Invocation, plan: str, superseded: bool) -> Answer:
     """Show a plan's decisions, and the checkpoints taken on the way, as a tree; the newest plan unless named."""
-    from mulligan.cli.tree_answer import tree_answer  # here: no other command shows a tree
+    from mulligan.cli.answers.tree_answer import tree_answer  # here: no other command shows a tree
 
     return tree_answer(invocation.project().tree(plan, superseded=superseded))
 
@@ -173,7 +175,7 @@ def report(invocation: Invocation, plan: str, file: str, force: bool) -> Answer:
     Its steps, tool calls with their output, decisions, checkpoints, and what differs between them. The page
     needs no network and has no scripts.
     """
-    from mulligan.cli.report_answer import report_answer  # here: no other command writes a page
+    from mulligan.cli.answers.report_answer import report_answer  # here: no other command writes a page
 
     return report_answer(invocation, plan, file, force=force)
 
@@ -220,7 +222,7 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
     CHECKPOINT_ID is the id of a checkpoint or group, a unique prefix of one, a label, `first` or `latest`.
     What is there now is kept in a pre_rollback checkpoint, so a rollback can itself be rolled back.
     """
-    from mulligan.cli.rollback_answer import rollback_answer  # here: no other command shows one
+    from mulligan.cli.answers.rollback_answer import rollback_answer  # here: no other command shows one
 
     project = invocation.project()
     if dry_run:
@@ -288,7 +290,7 @@ def correct(
     `StepContext.guidance` and `MULLIGAN_GUIDANCE`. `plan diff --correction` compares what was with what came of it.
     DECISION_ID is the id of a decision or a unique prefix of it; `plan tree` shows them.
     """
-    from mulligan.cli.correction_answer import correction_answer  # here: no other command shows one
+    from mulligan.cli.answers.correction_answer import correction_answer  # here: no other command shows one
 
     project = invocation.project()
 
@@ -340,7 +342,7 @@ def apply(
     What others changed meanwhile stays; where that and the plan overlap, nothing is changed and the paths are
     listed. What was there is kept in a pre_apply checkpoint, and `plan unapply` takes an apply back.
     """
-    from mulligan.cli.apply_answer import apply_answer, confirmed  # here: no other command needs it
+    from mulligan.cli.answers.apply_answer import apply_answer, confirmed  # here: no other command needs it
 
     project = invocation.project()
 
@@ -362,7 +364,7 @@ def unapply(invocation: Invocation, plan: str, yes: bool, dry_run: bool) -> Answ
 
     What others changed since stays; where that and what was applied overlap, nothing is changed.
     """
-    from mulligan.cli.apply_answer import apply_answer, confirmed
+    from mulligan.cli.answers.apply_answer import apply_answer, confirmed
 
     project = invocation.project()
 

@@ -27,7 +27,7 @@ def trusting(invocation: "Invocation", project: "Project", act: Callable[[], _Re
 
 def ask_for_trust(invocation: "Invocation", project: "Project", why: str) -> str:
     """Show which content would run, none of it run, and ask; gives its hash."""
-    from mulligan.cli.answer import Answer, Line
+    from mulligan.cli.answers.answer import Answer, Line
 
     standing = project.tools.standing()
     lines = [

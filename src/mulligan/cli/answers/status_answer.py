@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.times import lasting
+from mulligan.cli.answers.answer import Answer, Line, Table
+from mulligan.cli.terminal.times import lasting
 from mulligan.domain.plans.plan import Phase, State
 
 if TYPE_CHECKING:

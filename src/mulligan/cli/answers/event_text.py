@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import cast
 
-from mulligan.cli.times import lasting
+from mulligan.cli.terminal.times import lasting
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.domain.text.plural import counted

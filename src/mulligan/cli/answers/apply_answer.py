@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import asdict
 
-from mulligan.cli.answer import Answer, Line, Table
+from mulligan.cli.answers.answer import Answer, Line, Table
 from mulligan.domain.resources.resource import ResourceType
 from mulligan.domain.text.plural import counted
 from mulligan.domain.trees.diff import FileStatus

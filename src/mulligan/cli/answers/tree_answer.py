@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import cast
 
-from mulligan.cli import glyphs
-from mulligan.cli.answer import Answer, Drawing, Row, Span
+from mulligan.cli.answers.answer import Answer, Drawing, Row, Span
+from mulligan.cli.terminal import glyphs
 from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.views.history_tree import NodeType, TreeNode

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mulligan.cli.answer import Answer, Line
-from mulligan.cli.commands import command
-from mulligan.cli.completion_scripts import SCRIPTS
+from mulligan.cli.answers.answer import Answer, Line
+from mulligan.cli.commands.declaration import command
+from mulligan.cli.completion.completion_scripts import SCRIPTS
 
 if TYPE_CHECKING:
     from mulligan.cli.invocation import Invocation

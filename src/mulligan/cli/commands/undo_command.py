@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mulligan.cli.commands import command
-from mulligan.cli.rollback_answer import rollback_answer
-from mulligan.cli.trusting import trusting
+from mulligan.cli.answers.rollback_answer import rollback_answer
+from mulligan.cli.commands.declaration import command
+from mulligan.cli.trust_question import trusting
 
 if TYPE_CHECKING:
-    from mulligan.cli.answer import Answer
+    from mulligan.cli.answers.answer import Answer
     from mulligan.cli.invocation import Invocation
 
 group = click.Group("mulligan")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.changes_table import changes_line, changes_table
+from mulligan.cli.answers.answer import Answer, Line, Table
+from mulligan.cli.answers.changes_table import changes_line, changes_table
 from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:

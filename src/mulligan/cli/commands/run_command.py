@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 import click
 from msgspec.structs import asdict, replace
 
-from mulligan.cli.answer import Answer, Block, Line
-from mulligan.cli.commands import command
-from mulligan.cli.status_answer import status_answer
+from mulligan.cli.answers.answer import Answer, Block, Line
+from mulligan.cli.answers.status_answer import status_answer
+from mulligan.cli.commands.declaration import command
 from mulligan.domain.resources.resource import Strategy
 from mulligan.errors import Interrupted, MulliganError, StepFailed
 
@@ -81,7 +81,7 @@ def _succeeded(invocation: Invocation, project: Project, status: PlanStatus, tol
     answer = status_answer(status, None, told)
     if invocation.format.is_document or not sys.stdout.isatty():
         return answer
-    from mulligan.cli.diff_answer import short_diff
+    from mulligan.cli.answers.diff_answer import short_diff
 
     title = f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}, exit status 0"
     blocks: list[Block] = [Line(title, title=True), *short_diff(project.diff(status.plan_id), status.plan_id)]
@@ -104,7 +104,7 @@ def _did_something(project: Project, plan_id: str) -> bool:
 
 def _applied(project: Project, status: PlanStatus, told: Sequence[str]) -> Answer:
     """Apply the result; where that is refused the plan stands as it is, and the answer says both."""
-    from mulligan.cli.apply_answer import apply_answer
+    from mulligan.cli.answers.apply_answer import apply_answer
 
     try:
         applied, done = project.apply(status.plan_id)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from mulligan.cli.answer import Answer, Block, Line, Patch, Table
+from mulligan.cli.answers.answer import Answer, Block, Line, Patch, Table
 from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:

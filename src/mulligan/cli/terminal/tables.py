@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from mulligan.cli.answer import Table
+from mulligan.cli.answers.answer import Table
 from mulligan.cli.encode import harmless
 
 _GAP = "  "

@@ -2,9 +2,9 @@
 
 import click
 
-from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.commands import command, everywhere
-from mulligan.cli.groups import SuggestingGroup
+from mulligan.cli.answers.answer import Answer, Line, Table
+from mulligan.cli.commands.command_groups import SuggestingGroup
+from mulligan.cli.commands.declaration import command, everywhere
 from mulligan.cli.invocation import Invocation
 from mulligan.config import Entry
 

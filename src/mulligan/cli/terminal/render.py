@@ -10,13 +10,24 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO, cast
 
-from mulligan.cli.answer import Answer, Block, Document, Drawing, Format, Line, Patch, Row, Span, Table
+from mulligan.cli.answers.answer import (
+    Answer,
+    Block,
+    Document,
+    Drawing,
+    Format,
+    Line,
+    Patch,
+    Row,
+    Span,
+    Table,
+)
 from mulligan.cli.encode import encode, harmless, harmless_lines
-from mulligan.cli.glyphs import has_signs, plain_signs
-from mulligan.cli.patch_colours import styled_lines
-from mulligan.cli.streams import lead_nowhere
-from mulligan.cli.tables import table_text
-from mulligan.cli.times import local_time
+from mulligan.cli.terminal.glyphs import has_signs, plain_signs
+from mulligan.cli.terminal.patch_colours import styled_lines
+from mulligan.cli.terminal.streams import lead_nowhere
+from mulligan.cli.terminal.tables import table_text
+from mulligan.cli.terminal.times import local_time
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import StepFailed
 

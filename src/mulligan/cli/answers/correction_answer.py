@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
-from mulligan.cli.answer import Answer, Line, Table
-from mulligan.cli.changes_table import changes_line, changes_table
+from mulligan.cli.answers.answer import Answer, Line, Table
+from mulligan.cli.answers.changes_table import changes_line, changes_table
 
 if TYPE_CHECKING:
     from mulligan.application.corrections.correction_result import Appended, Corrected

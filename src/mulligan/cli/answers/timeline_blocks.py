@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from mulligan.cli import glyphs
-from mulligan.cli.answer import Block, Drawing, Line, Row, Span
-from mulligan.cli.event_text import told
-from mulligan.cli.times import clock_time, lasting, local_day
+from mulligan.cli.answers.answer import Block, Drawing, Line, Row, Span
+from mulligan.cli.answers.event_text import told
+from mulligan.cli.terminal import glyphs
+from mulligan.cli.terminal.times import clock_time, lasting, local_day
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.views.timeline import Moment, Timeline, is_return
 

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.cli.answer import Answer, Document, Line
+from mulligan.cli.answers.answer import Answer, Document, Line
 from mulligan.domain.text.plural import counted
 from mulligan.errors import SystemFailed, TargetExists, UsageWrong
 

@@ -8,10 +8,10 @@ import os
 from collections.abc import Sequence
 from typing import TextIO
 
-from mulligan.cli.answer import Span
+from mulligan.cli.answers.answer import Span
 from mulligan.cli.encode import harmless
-from mulligan.cli.glyphs import has_signs, plain_signs
-from mulligan.cli.streams import lead_nowhere
+from mulligan.cli.terminal.glyphs import has_signs, plain_signs
+from mulligan.cli.terminal.streams import lead_nowhere
 
 _STYLES = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36",

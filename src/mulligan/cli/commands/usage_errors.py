@@ -4,7 +4,7 @@ import re
 
 import click
 
-from mulligan.cli.commands import example_of
+from mulligan.cli.commands.declaration import example_of
 from mulligan.domain.text.names import nearest_word
 from mulligan.errors import UsageWrong
 

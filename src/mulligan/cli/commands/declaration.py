@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mulligan.cli.answer import Answer, Format
+from mulligan.cli.answers.answer import Answer, Format
 from mulligan.cli.invocation import Invocation, option_pair
 from mulligan.domain.text.plural import counted
 
@@ -80,7 +80,7 @@ class _Named(click.types.StringParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> "list[CompletionItem[str]]":
-        from mulligan.cli.completing import named_words
+        from mulligan.cli.completion.word_completion import named_words
 
         return named_words(_NAMED[param.name or ""], ctx, incomplete)
 

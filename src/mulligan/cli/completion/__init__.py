@@ -1,0 +1,1 @@
+"""Completion of words in the shell."""

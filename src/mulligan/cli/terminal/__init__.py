@@ -1,0 +1,1 @@
+"""The terminal: draws answers, live progress and watched plans."""
