@@ -6,9 +6,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from mulligan.api.project import Project
 from mulligan.application.apply.apply_preparation import Application
 from mulligan.application.queries.plan_queries import PlanStatus
-from mulligan.bootstrap.project import Project
 from tests.faults.projects import project_in
 
 FOLDER = "site: {type: fs-directory, location: site}"

@@ -4,6 +4,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -20,10 +21,12 @@ OWN_CODE = sorted(
 )
 
 LONGEST_FILE = 400
+MOST_MODULES = 12  # in a folder
+NOUNS_IN_ING = ("wiring.py", "listing.py")
 
-# Who may read the environment and the clock, besides bootstrap, which hands both to everyone else.
+# Who may read the environment and the clock, besides the wiring, which hands both to everyone else.
 READS_SURROUNDINGS = {
-    "bootstrap/": "the one place where the program meets its surroundings",
+    "wiring/": "the one place where the program meets its environment",
     "__main__.py": "decides how to start before anything is imported",
     "cli/": "terminals describe themselves in variables (NO_COLOR, COLUMNS)",
     "adapters/tools/launcher/launcher.py": "a program of its own, in its own process: its environment is its input",
@@ -150,7 +153,7 @@ def test_the_library_never_prints():
     assert found == []
 
 
-def test_only_bootstrap_reads_environment_and_clock():
+def test_only_the_wiring_reads_environment_and_clock():
     found = [
         use for file in MODULES if not allowed(file, READS_SURROUNDINGS) for use in uses(file, SURROUNDINGS)
     ]
@@ -181,6 +184,33 @@ def test_files_stay_readable():
     }
     long = {name: length for name, length in lengths.items() if length > LONGEST_FILE}
     assert long == {}
+
+
+def test_folders_hold_at_most_a_dozen_modules():
+    crowded = {
+        place(folder): len(names)
+        for folder in {file.parent for file in MODULES}
+        if len(names := [file for file in folder.glob("*.py") if file.stem != "__init__"]) > MOST_MODULES
+    }
+    assert crowded == {}
+
+
+def test_every_folder_says_what_it_holds():
+    silent = [
+        place(file) for file in MODULES if file.stem == "__init__" and not ast.get_docstring(tree(file))
+    ]
+    assert silent == []
+
+
+def test_no_module_name_occurs_twice():
+    names = Counter(file.stem for file in MODULES if file.stem != "__init__")
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_modules_are_named_after_what_they_hold():
+    """A gerund says that something happens, not what the module has."""
+    gerunds = [place(file) for file in MODULES if file.stem.endswith("ing")]
+    assert [name for name in gerunds if not name.endswith(NOUNS_IN_ING)] == []
 
 
 def test_no_work_is_left_in_comments():

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from mulligan import errors
     from mulligan.adapters.tools.user_tools.tool_decorator import tool
     from mulligan.adapters.tools.worker.step_context import StepContext
+    from mulligan.api.entrance import init, open
+    from mulligan.api.project import Project
+    from mulligan.api.project_checkpoints import Checkpoints
+    from mulligan.api.project_settings import Configuration
+    from mulligan.api.project_tools import Tools
+    from mulligan.api.resource_factories import directory, git, sqlite
+    from mulligan.api.session import Session
     from mulligan.application.apply.apply_preparation import Application
     from mulligan.application.checkpoints.checkpoint_library import ExportedFolder, Verification
     from mulligan.application.checkpoints.project_sweep import SweepReport
@@ -28,13 +35,6 @@ if TYPE_CHECKING:
     from mulligan.application.rollback.rollback_service import Rollback
     from mulligan.application.runs.plan_executor import Execution
     from mulligan.application.sandboxes.doctor import Diagnosis
-    from mulligan.bootstrap.checkpoints import Checkpoints
-    from mulligan.bootstrap.configuration import Configuration
-    from mulligan.bootstrap.entrance import init, open
-    from mulligan.bootstrap.project import Project
-    from mulligan.bootstrap.resources import directory, git, sqlite
-    from mulligan.bootstrap.session import Session
-    from mulligan.bootstrap.tools import Tools
     from mulligan.domain.plans.event import Event
     from mulligan.domain.plans.plan import State
     from mulligan.domain.resources.resource import Resource
@@ -84,8 +84,8 @@ __all__ = [
 _HOMES = {
     "Application": "mulligan.application.apply.apply_preparation",
     "CheckpointView": "mulligan.application.queries.checkpoint_queries",
-    "Checkpoints": "mulligan.bootstrap.checkpoints",
-    "Configuration": "mulligan.bootstrap.configuration",
+    "Checkpoints": "mulligan.api.project_checkpoints",
+    "Configuration": "mulligan.api.project_settings",
     "Corrected": "mulligan.application.corrections.correction_result",
     "Diagnosis": "mulligan.application.sandboxes.doctor",
     "Diff": "mulligan.domain.trees.diff",
@@ -97,24 +97,24 @@ _HOMES = {
     "PlanLine": "mulligan.application.queries.plan_queries",
     "PlanProgress": "mulligan.application.queries.progress_queries",
     "PlanStatus": "mulligan.application.queries.plan_queries",
-    "Project": "mulligan.bootstrap.project",
+    "Project": "mulligan.api.project",
     "Pruning": "mulligan.application.checkpoints.prune_service",
     "Resource": "mulligan.domain.resources.resource",
     "ResumePreview": "mulligan.application.plans.plan_resume",
     "Rollback": "mulligan.application.rollback.rollback_service",
-    "Session": "mulligan.bootstrap.session",
+    "Session": "mulligan.api.session",
     "State": "mulligan.domain.plans.plan",
     "StepContext": "mulligan.adapters.tools.worker.step_context",
     "SweepReport": "mulligan.application.checkpoints.project_sweep",
     "Timeline": "mulligan.domain.views.timeline",
-    "Tools": "mulligan.bootstrap.tools",
+    "Tools": "mulligan.api.project_tools",
     "TreeNode": "mulligan.domain.views.history_tree",
     "Verification": "mulligan.application.checkpoints.checkpoint_library",
-    "directory": "mulligan.bootstrap.resources",
-    "git": "mulligan.bootstrap.resources",
-    "init": "mulligan.bootstrap.entrance",
-    "open": "mulligan.bootstrap.entrance",
-    "sqlite": "mulligan.bootstrap.resources",
+    "directory": "mulligan.api.resource_factories",
+    "git": "mulligan.api.resource_factories",
+    "init": "mulligan.api.entrance",
+    "open": "mulligan.api.entrance",
+    "sqlite": "mulligan.api.resource_factories",
     "tool": "mulligan.adapters.tools.user_tools.tool_decorator",
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.domain.resources.bounds import Bounds
 from mulligan.errors import ConfinementImpossible
 from tests.commands.program import ask, data_of

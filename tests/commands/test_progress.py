@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.bootstrap.project import Project
-from mulligan.bootstrap.services import Services
-from mulligan.bootstrap.surroundings import make, surroundings
+from mulligan.api.project import Project
 from mulligan.cli.main import run
 from mulligan.ports import Unobserved
+from mulligan.wiring.services import Services
+from mulligan.wiring.surroundings import make, surroundings
 from tests.git_checkouts import plain
 
 PLAN = """

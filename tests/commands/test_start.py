@@ -9,7 +9,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from mulligan.bootstrap.surroundings import user_folder
+from mulligan.wiring.surroundings import user_folder
 from tests.commands.program import project_with_plan
 
 # What a look at a plan has no use for. A module that turns up here is imported somewhere on the way: import it
@@ -39,7 +39,7 @@ NEEDLESS_FOR_STATUS = (
     "mulligan.application.checkpoints.checkpoint_service",
     "mulligan.application.runs.plan_executor",
     "mulligan.application.runs.run",
-    "mulligan.bootstrap.checkpoints",
+    "mulligan.api.project_checkpoints",
     "mulligan.cli.terminal.live",
     "mulligan.domain.plans.event",
     "mulligan.domain.plans.intent",
@@ -49,14 +49,14 @@ NEEDLESS_FOR_STATUS = (
     "mulligan.domain.plans.tool",
     "mulligan.planfile",
     "mulligan.ports.storage",
-    "mulligan.ports.tooling",
+    "mulligan.ports.tool_host",
 )
 # Whoever presses Tab waits for it; the project is not even opened.
 NEEDLESS_FOR_SHELLS = (
     "mulligan.adapters.db.database",
     "mulligan.application.queries.plan_queries",
-    "mulligan.bootstrap.foundation",
-    "mulligan.bootstrap.project",
+    "mulligan.wiring.foundation",
+    "mulligan.api.project",
     "mulligan.cli.commands.checkpoint_commands",
 )
 _LOADED_BY = """

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.domain.plans.plan import State
 from tests.faults.processes import processes_with
 from tests.faults.projects import Watching, nothing, services_in

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mulligan.adapters.db.database import SqliteDatabase, SqlTransaction
-from mulligan.adapters.home import make_project
-from mulligan.bootstrap.project import Project
-from mulligan.bootstrap.services import Services
-from mulligan.bootstrap.surroundings import Surroundings
+from mulligan.adapters.project_home import make_project
+from mulligan.api.project import Project
 from mulligan.domain.plans.event import Event
 from mulligan.ports import Claim
+from mulligan.wiring.services import Services
+from mulligan.wiring.surroundings import Surroundings
 
 
 class Watching:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import BuiltinFunctionType, FrameType
 from typing import TypeVar
 
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.errors import MulliganError
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import MulliganError
 from tests.faults.scenario_plans import ADDED, FAMILY, IN_PLACE, MAIN, SHOWN, SMALL, STOPPED

@@ -11,7 +11,7 @@ from pathlib import Path
 from mulligan.adapters.db.connection import Connection
 from mulligan.adapters.db.migration import migrate, packaged_migrations
 from mulligan.adapters.sandboxes.git.repository.git_packs import Objects
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.domain.plans.plan import State
 from tests.faults.scenario import Command, Run, Scenario, created, cut_off, in_state, notes_in
 from tests.git_world import run_git

@@ -16,10 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from mulligan.bootstrap.project import Project
-from mulligan.bootstrap.services import Services
+from mulligan.api.project import Project
 from mulligan.domain.plans.plan import State
 from mulligan.errors import MulliganError
+from mulligan.wiring.services import Services
 from tests.faults.projects import Watching, nothing, services_of
 from tests.faults.syscall_shim import Control, Hit
 from tests.faults.syscall_world import COMMANDS, Command, left_in, make_project_folder, seen_in

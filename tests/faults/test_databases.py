@@ -11,7 +11,7 @@ import pytest
 
 from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.domain.plans.plan import State
 from mulligan.errors import RestoreFailed
 from tests.databases import beside, content, is_sound, rows, run_sql

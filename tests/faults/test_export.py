@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.db.database import SqliteDatabase, SqlTransaction
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.errors import SnapshotDamaged, TargetExists
 from tests.faults.projects import Watching, nothing, project_in, services_in
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from mulligan.adapters.locks import FilePlanLocks
-from mulligan.bootstrap.world import SystemClock
+from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
+from mulligan.wiring.system_clock import SystemClock
 from tests.commands.program import answer_of, data_of, start
 from tests.small_disk import PAGE, SmallDisk, small_disk
 from tests.snapshot_world import picture

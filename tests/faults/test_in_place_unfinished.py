@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.db.database import SqlTransaction
+from mulligan.api.project import Project
 from mulligan.application.queries.plan_queries import PlanStatus
-from mulligan.bootstrap.project import Project
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import State
 from mulligan.errors import ChangedMeanwhile, LocationTaken, SandboxMissing

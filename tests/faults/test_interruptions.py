@@ -8,7 +8,7 @@ import pytest
 
 from mulligan.adapters.db.connection import Connection
 from mulligan.adapters.db.database import SqlTransaction
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.cli.answers.answer import Line
 from mulligan.cli.answers.status_answer import status_answer
 from mulligan.domain.checkpoints.checkpoint import CheckpointType

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.boundaries import watch
 from mulligan.errors import ChangedMeanwhile
 from mulligan.ports import Unobserved

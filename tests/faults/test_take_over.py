@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters import locks
+from mulligan.adapters import plan_locks as locks
 from mulligan.adapters.tools.process import survivors
 from mulligan.domain.plans.plan import State
 from mulligan.errors import PlanBusy

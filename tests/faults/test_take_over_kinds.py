@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from mulligan import boundaries
-from mulligan.adapters import locks
+from mulligan.adapters import plan_locks as locks
 from mulligan.adapters.tools.process import survivors
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.domain.plans.plan import State
 from mulligan.errors import MulliganError, ResourceUnsuitable
 from tests.faults.projects import project_in

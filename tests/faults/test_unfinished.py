@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.db.database import SqlTransaction
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.domain.plans.plan import State
 from mulligan.errors import SandboxMissing, SnapshotDamaged
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in

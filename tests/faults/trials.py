@@ -20,12 +20,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
+from mulligan.api.project import Project
 from mulligan.application.queries.checkpoint_queries import CheckpointView
-from mulligan.bootstrap.project import Project
-from mulligan.bootstrap.services import Services
 from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.plan import State
 from mulligan.domain.plans.step import StepStatus
+from mulligan.wiring.services import Services
 from tests.faults.processes import processes_with
 from tests.faults.projects import Watching, nothing, services_of
 from tests.faults.scenario import Command, Scenario, notes_in, spelled

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.domain.views.history_tree import NodeType, TreeNode
 from mulligan.errors import Refused
 from tests.faults.projects import project_in

@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.report_page.happenings import Scene, told
-from mulligan.adapters.report_page.page import page
-from mulligan.adapters.report_page.words import coded, duration
+from mulligan.adapters.report_page.event_blocks import Scene, told
+from mulligan.adapters.report_page.page_words import coded, duration
+from mulligan.adapters.report_page.report_html import page
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Conflict, State
 from mulligan.domain.text.json_value import JsonObject

@@ -12,8 +12,8 @@ import pytest
 
 import mulligan
 from mulligan import errors
-from mulligan.bootstrap.faults import arm
 from mulligan.boundaries import watch
+from mulligan.wiring.faults import arm
 from tests.commands.program import ask
 from tests.git_world import run_git
 

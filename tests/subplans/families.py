@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.domain.plans.event import Event
 from tests.faults.projects import nothing, project_in
 

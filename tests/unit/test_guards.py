@@ -10,12 +10,12 @@ import pytest
 
 import mulligan
 from mulligan.adapters.engine.threads import Stopping, ThreadEngine
-from mulligan.adapters.locks import FilePlanLocks
-from mulligan.bootstrap.world import SystemClock
+from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.boundaries import act
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import PlanTakenOver
 from mulligan.ports import Ended, Observer, Unobserved
+from mulligan.wiring.system_clock import SystemClock
 
 ONE, OTHER, CHILD = (PlanId(f"01K0000000000000000000000{n}") for n in (1, 2, 3))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.home import find_project, make_project, require_project
+from mulligan.adapters.project_home import find_project, make_project, require_project
 from mulligan.errors import ProjectForeign, ProjectNotFound, ProjectUnusable
 
 

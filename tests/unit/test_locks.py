@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.locks import FilePlanLocks
+from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.boundaries import act
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import LockImpossible, PlanBusy, PlanTakenOver, SystemFailed
@@ -33,7 +33,7 @@ HOLDER = """
 import sys, time
 from datetime import UTC, datetime
 from pathlib import Path
-from mulligan.adapters.locks import FilePlanLocks
+from mulligan.adapters.plan_locks import FilePlanLocks
 class Clock:
     def now(self): return datetime(2026, 1, 1, tzinfo=UTC)
 with FilePlanLocks(folder=Path(sys.argv[1]), clock=Clock()).hold(sys.argv[2]):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mulligan.bootstrap.toolbox import machine_name
+from mulligan.wiring.toolbox_wiring import machine_name
 
 
 def test_the_first_file_that_can_be_read_names_the_machine(tmp_path: Path) -> None:

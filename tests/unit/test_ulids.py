@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mulligan.bootstrap.world import UlidSource
 from mulligan.domain.text.ids import as_id_prefix, ulid_text
+from mulligan.wiring.system_clock import UlidSource
 
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 

@@ -14,10 +14,10 @@ from mulligan.cli.answers.answer import Answer, Format
 from mulligan.errors import ConfirmationMissing, DatabaseUnusable, Declined, MulliganError, UsageWrong
 
 if TYPE_CHECKING:
-    from mulligan.bootstrap.project import Project
-    from mulligan.bootstrap.surroundings import Surroundings
+    from mulligan.api.project import Project
     from mulligan.cli.terminal.live import Live
     from mulligan.cli.terminal.silent import Silent
+    from mulligan.wiring.surroundings import Surroundings
 
 
 class Invocation(Struct, kw_only=True, dict=True):
@@ -32,7 +32,7 @@ class Invocation(Struct, kw_only=True, dict=True):
     @cached_property
     def around(self) -> "Surroundings":
         """What the process finds around itself."""
-        from mulligan.bootstrap.surroundings import surroundings
+        from mulligan.wiring.surroundings import surroundings
 
         return surroundings(self.settings)
 
@@ -72,7 +72,7 @@ class Invocation(Struct, kw_only=True, dict=True):
 
     def project(self) -> "Project":
         """The project the command works in, or a refusal."""
-        from mulligan.bootstrap.surroundings import locate
+        from mulligan.wiring.surroundings import locate
 
         return self._open(locate(self.around, self.project_option))
 
@@ -96,7 +96,7 @@ class Invocation(Struct, kw_only=True, dict=True):
 
     def new_project(self, folder: str) -> "tuple[Project, bool]":
         """Make a project; tells whether it is new."""
-        from mulligan.bootstrap.surroundings import make
+        from mulligan.wiring.surroundings import make
 
         place, new = make(self.around, folder)
         return self._open(place), new
@@ -123,7 +123,7 @@ class Invocation(Struct, kw_only=True, dict=True):
         """Ask on the terminal; without one, or without a yes, refuse, and say what to do `otherwise`."""
         if not self.can_ask:
             raise ConfirmationMissing(hint=otherwise)
-        from mulligan.cli.encode import harmless
+        from mulligan.api.document import harmless
 
         self.live.close()
         sys.stderr.write(f"{harmless(question)} [y/N] ")
@@ -150,15 +150,15 @@ class Invocation(Struct, kw_only=True, dict=True):
         if self.format.is_document:
             self.told.append(text)
             return
-        from mulligan.cli.encode import harmless
+        from mulligan.api.document import harmless
 
         sys.stderr.write(f"note: {harmless(text)}\n")
 
     def _open(self, folder: object) -> "Project":
         from pathlib import Path
 
-        from mulligan.bootstrap.project import Project
-        from mulligan.bootstrap.services import Services
+        from mulligan.api.project import Project
+        from mulligan.wiring.services import Services
 
         services = Services(folder=Path(str(folder)), around=self.around)
         self.found = Project(services=services, observer=self.live)
@@ -168,9 +168,9 @@ class Invocation(Struct, kw_only=True, dict=True):
         if self.format_option is not None:
             return self.format_option
         try:
-            from mulligan.adapters.home import NAME
-            from mulligan.bootstrap.layered_settings import LayeredSettings
-            from mulligan.bootstrap.surroundings import locate
+            from mulligan.adapters.project_home import NAME
+            from mulligan.wiring.layered_settings import LayeredSettings
+            from mulligan.wiring.surroundings import locate
 
             file = locate(self.around, self.project_option) / NAME / "config.toml"
             return LayeredSettings(around=self.around, project_file=file).of_project().format

@@ -202,7 +202,7 @@ def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
         return explained
     import traceback
 
-    from mulligan.cli.encode import harmless_lines
+    from mulligan.api.document import harmless_lines
 
     write(sys.stderr, harmless_lines("".join(traceback.format_exception(exc))))
     return InternalError(reason=f"{type(exc).__name__}: {exc}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mulligan.errors import ToolsUntrusted
 
 if TYPE_CHECKING:
-    from mulligan.bootstrap.project import Project
+    from mulligan.api.project import Project
     from mulligan.cli.invocation import Invocation
 
 _Result = TypeVar("_Result")

@@ -15,8 +15,8 @@ from mulligan.domain.plans.interpolation import (
 )
 from mulligan.domain.text.names import LONGEST_NAME
 from mulligan.errors import ReferenceInvalid
-from mulligan.planfile.document import Entries, Items, shorten
-from mulligan.planfile.value import Value
+from mulligan.planfile.document_value import Value
+from mulligan.planfile.yaml_document import Entries, Items, shorten
 
 _TAKEN = ("guidance", "steps")  # words that mean something else in a reference
 

@@ -6,7 +6,7 @@ Their docstrings are the contract that `tests/contracts` runs against every adap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mulligan.ports.applying import ApplyOrder, Composed, RealChangeRepository
+    from mulligan.ports.apply_order import ApplyOrder, Composed, RealChangeRepository
     from mulligan.ports.children import ChildRepository
     from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
     from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         StoredTrees,
         WorkingTree,
     )
-    from mulligan.ports.tooling import Confinement, StepHost, Tool, Toolbox, ToolRequest
+    from mulligan.ports.tool_host import Confinement, StepHost, Tool, Toolbox, ToolRequest
     from mulligan.ports.transaction import Transaction
     from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
@@ -89,7 +89,7 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "applying": ("ApplyOrder", "Composed", "RealChangeRepository"),
+    "apply_order": ("ApplyOrder", "Composed", "RealChangeRepository"),
     "children": ("ChildRepository",),
     "claims": ("Claim", "Database", "LockHolder", "PlanLocks"),
     "engine": ("Crew", "Ended", "Engine", "StopRequest"),
@@ -117,7 +117,7 @@ _ROOMS = {
         "StoredTrees",
         "WorkingTree",
     ),
-    "tooling": ("Confinement", "StepHost", "Tool", "Toolbox", "ToolRequest"),
+    "tool_host": ("Confinement", "StepHost", "Tool", "Toolbox", "ToolRequest"),
     "transaction": ("Transaction",),
     "world": ("Clock", "Ids", "Observer", "Unobserved"),
 }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
     from mulligan.domain.text.ids import CheckpointId, PlanId
     from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference, TreeEntry
-    from mulligan.ports.applying import ApplyOrder, Composed
+    from mulligan.ports.apply_order import ApplyOrder, Composed
     from mulligan.ports.world import Observer
 
 

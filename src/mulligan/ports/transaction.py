@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from mulligan.ports.applying import RealChangeRepository
+    from mulligan.ports.apply_order import RealChangeRepository
     from mulligan.ports.children import ChildRepository
     from mulligan.ports.rows import (
         CheckpointRepository,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mulligan.adapters.settings import read_settings, set_setting, unset_setting
+from mulligan.adapters.settings_files import read_settings, set_setting, unset_setting
 from mulligan.config import Source, parse_value
 from mulligan.domain.text.json_value import Json
 from mulligan.errors import SettingInvalid, SettingsFileInvalid, SettingUnknown, SystemFailed
@@ -209,7 +209,7 @@ def test_a_disk_that_refuses_leaves_the_old_file_and_no_other(
 
 def test_changes_of_several_processes_at_once_are_all_kept(file: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from mulligan.adapters.settings import set_setting;"
+        "import sys; from pathlib import Path; from mulligan.adapters.settings_files import set_setting;"
         "from mulligan.config import Source, parse_value;"
         "set_setting(Path(sys.argv[1]), Source.PROJECT_FILE, sys.argv[2],"
         " parse_value(sys.argv[2], sys.argv[3], 'command line'))"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.bootstrap.faults import arm
 from mulligan.boundaries import act, watch
 from mulligan.errors import UsageWrong
+from mulligan.wiring.faults import arm
 
 
 @pytest.fixture(autouse=True)

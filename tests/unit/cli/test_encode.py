@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from mulligan.cli.encode import encode, harmless, spell
+from mulligan.api.document import encode, harmless, spell
 
 
 class Colour(StrEnum):

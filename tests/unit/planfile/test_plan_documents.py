@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from mulligan.errors import PlanFileInvalid
-from mulligan.planfile.document import (
+from mulligan.planfile.yaml_document import (
     FASTEST_LOADER,
     Entries,
     Items,
@@ -122,7 +122,7 @@ def test_what_is_not_yaml_is_refused_at_its_line(document: Reading, text: str, l
 
 
 def test_values_are_counted(document: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mulligan.planfile.document.MOST_NODES", 1000)
+    monkeypatch.setattr("mulligan.planfile.yaml_document.MOST_NODES", 1000)
     items = ",".join("a" for _ in range(1000))
     _, column, path, reason = fault(document, f"[{items}]")
     assert (column, path) == (2000, "[999]")

@@ -9,7 +9,7 @@ import pytest
 import mulligan
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.adapters.snapshots.watch.tree_watch import OTHER_NAME
-from mulligan.bootstrap.project import Project
+from mulligan.api.project import Project
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.ports import Observer, WorkingTree
 from tests.faults.projects import Watching, nothing, services_in

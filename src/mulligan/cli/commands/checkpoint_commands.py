@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mulligan.api.document import encode
 from mulligan.cli.answers.answer import Answer, Format, Line, Table
 from mulligan.cli.answers.diff_answer import diff_answer
 from mulligan.cli.commands.command_groups import SuggestingGroup
 from mulligan.cli.commands.declaration import command, everywhere, newest, not_shown
-from mulligan.cli.encode import encode
 from mulligan.cli.terminal.times import ago, local_time
 from mulligan.domain.text.plural import counted
 from mulligan.errors import SnapshotDamaged

@@ -18,7 +18,7 @@ from mulligan.domain.plans.plan import State
 from mulligan.errors import PlanNotFound, ProjectNotFound, UsageWrong
 
 if TYPE_CHECKING:
-    from mulligan.bootstrap.project import Project
+    from mulligan.api.project import Project
     from mulligan.cli.invocation import Invocation
 
 _READS = (0, 1, 2, 3)
@@ -42,7 +42,7 @@ def create(invocation: Invocation, file: Path) -> Answer:
 @click.argument("plan_or_file", metavar="FILE|PLAN_ID")
 def execute(invocation: Invocation, plan_or_file: str) -> Answer:
     """Run the plan in FILE, or run on with a recorded one, in its sandboxes."""
-    from mulligan.bootstrap.plan_files import names_a_file, nearest_file
+    from mulligan.api.plan_files import names_a_file, nearest_file
 
     wanted: str | Path = plan_or_file
     try:
@@ -384,7 +384,7 @@ def cancel(invocation: Invocation, plan: str, reason: str | None) -> Answer:
 
 def _project_for(invocation: Invocation, file: Path) -> Project:
     """The project to run a plan file in; for one that cannot be read none is made."""
-    from mulligan.bootstrap.plan_files import read_bytes
+    from mulligan.api.plan_files import read_bytes
 
     read_bytes(file)
     return invocation.project_or_new()

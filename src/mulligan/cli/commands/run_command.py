@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from msgspec import Struct
 
+    from mulligan.api.project import Project
     from mulligan.application.queries.plan_queries import PlanStatus
-    from mulligan.bootstrap.project import Project
     from mulligan.cli.invocation import Invocation
 
 group = click.Group("mulligan")
@@ -53,7 +53,7 @@ def run(
     real changes before `mulligan plan apply` (or with --apply, --in-place); `mulligan undo` takes it back. Its own
     exit status is in the answer: 0 gives exit code 0, any other 1.
     """
-    from mulligan.bootstrap.command_place import command_place
+    from mulligan.api.command_place import command_place
 
     place = command_place(invocation.around, invocation.project_option, resource, in_place=in_place)
     project = invocation.project_in(str(place.project))

@@ -12,7 +12,7 @@ from mulligan.cli.invocation import Invocation
 from mulligan.cli.trust_question import ask_for_trust
 
 if TYPE_CHECKING:
-    from mulligan.bootstrap.tools import ToolView
+    from mulligan.api.project_tools import ToolView
 
 
 @click.group(cls=SuggestingGroup, name="tool")

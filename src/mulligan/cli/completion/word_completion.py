@@ -82,11 +82,11 @@ def _words(kind: str, context: click.Context, typed: str) -> Iterable[Word]:
                 return [(f"{key}=", about) for key, about in _keys()]
             return [(f"{key}={word}", about) for word, about in _values(key, value)]
         case "tool":
-            from mulligan.bootstrap.completing import tool_words
+            from mulligan.api.completion_source import tool_words
 
             return tool_words(around, named)
         case _:
-            from mulligan.bootstrap.completing import known_words
+            from mulligan.api.completion_source import known_words
 
             with known_words(around, named) as known:
                 match kind:

@@ -13,8 +13,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from mulligan.api.document import harmless_lines
 from mulligan.cli.answers.answer import Span
-from mulligan.cli.encode import harmless_lines
 from mulligan.cli.terminal import glyphs
 from mulligan.cli.terminal.screen import Screen
 from mulligan.cli.terminal.times import lasting, running

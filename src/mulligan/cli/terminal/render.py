@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO, cast
 
+from mulligan.api.document import encode, harmless, harmless_lines
 from mulligan.cli.answers.answer import (
     Answer,
     Block,
@@ -22,7 +23,6 @@ from mulligan.cli.answers.answer import (
     Span,
     Table,
 )
-from mulligan.cli.encode import encode, harmless, harmless_lines
 from mulligan.cli.terminal.glyphs import has_signs, plain_signs
 from mulligan.cli.terminal.patch_colours import styled_lines
 from mulligan.cli.terminal.streams import lead_nowhere

@@ -8,8 +8,8 @@ import os
 from collections.abc import Sequence
 from typing import TextIO
 
+from mulligan.api.document import harmless
 from mulligan.cli.answers.answer import Span
-from mulligan.cli.encode import harmless
 from mulligan.cli.terminal.glyphs import has_signs, plain_signs
 from mulligan.cli.terminal.streams import lead_nowhere
 

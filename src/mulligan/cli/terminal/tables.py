@@ -3,8 +3,8 @@
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from mulligan.api.document import harmless
 from mulligan.cli.answers.answer import Table
-from mulligan.cli.encode import harmless
 
 _GAP = "  "
 _CUT = "..."

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from mulligan.api.document import harmless, harmless_lines
 from mulligan.cli.answers.answer import Answer, Format, Line, Span
 from mulligan.cli.answers.event_text import told
 from mulligan.cli.answers.status_answer import status_answer
-from mulligan.cli.encode import harmless, harmless_lines
 from mulligan.cli.terminal import glyphs
 from mulligan.cli.terminal.screen import Screen, can_draw, width
 from mulligan.cli.terminal.streams import lead_nowhere
@@ -22,8 +22,8 @@ from mulligan.domain.plans.step import StepStatus
 from mulligan.errors import Interrupted
 
 if TYPE_CHECKING:
+    from mulligan.api.project import Project
     from mulligan.application.queries.progress_queries import PlanProgress
-    from mulligan.bootstrap.project import Project
     from mulligan.cli.invocation import Invocation
     from mulligan.domain.plans.event import Event
     from mulligan.domain.plans.step import StepRecord

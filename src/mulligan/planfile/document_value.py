@@ -15,7 +15,7 @@ from msgspec import Struct
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import nearest_word
 from mulligan.errors import PlanFileInvalid
-from mulligan.planfile.document import Entries, Items, Node, Scalar, child_path, shorten
+from mulligan.planfile.yaml_document import Entries, Items, Node, Scalar, child_path, shorten
 
 Word = TypeVar("Word", bound=StrEnum)
 

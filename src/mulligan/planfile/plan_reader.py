@@ -11,11 +11,11 @@ from mulligan.domain.resources.resource import Resource
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import plan_name_problem
 from mulligan.errors import SettingInvalid, SettingUnknown
-from mulligan.planfile.document import ROOT_PATH, Items, read_document, shorten
+from mulligan.planfile.document_value import Value
 from mulligan.planfile.references import Names
-from mulligan.planfile.resources import read_resources
-from mulligan.planfile.steps import Surroundings, read_steps
-from mulligan.planfile.value import Value
+from mulligan.planfile.resource_reader import read_resources
+from mulligan.planfile.step_reader import Surroundings, read_steps
+from mulligan.planfile.yaml_document import ROOT_PATH, Items, read_document, shorten
 
 KEYS = ("name", "description", "resources", "config", "rollback_policy", "variables", "steps")
 

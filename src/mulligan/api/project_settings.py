@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mulligan.config import Entry, Source, parse_value, setting_named
 
 if TYPE_CHECKING:
-    from mulligan.bootstrap.services import Services
+    from mulligan.wiring.services import Services
 
 
 class Configuration:
@@ -29,7 +29,7 @@ class Configuration:
 
     def set(self, key: str, value: str) -> Entry:
         """Set a key for this project, if the value is one it can have."""
-        from mulligan.adapters.settings import set_setting
+        from mulligan.adapters.settings_files import set_setting
 
         parsed = parse_value(key, value, Source.COMMAND_LINE)
         set_setting(self._services.settings_file, Source.PROJECT_FILE, key, parsed)
@@ -37,6 +37,6 @@ class Configuration:
 
     def unset(self, key: str) -> bool:
         """Forget a key of this project; tells whether it was set."""
-        from mulligan.adapters.settings import unset_setting
+        from mulligan.adapters.settings_files import unset_setting
 
         return unset_setting(self._services.settings_file, Source.PROJECT_FILE, key)

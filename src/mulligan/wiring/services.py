@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mulligan.application.queries.plan_queries import Queries
-from mulligan.bootstrap.machinery import Machinery
+from mulligan.wiring.machinery import Machinery
 
 if TYPE_CHECKING:
     from mulligan.adapters.engine.threads import Stopping
@@ -107,7 +107,7 @@ class Services(Machinery):
         """Runs plans."""
         from mulligan.application.plans.plan_edits import PlanMending
         from mulligan.application.runs.plan_executor import PlanExecutor
-        from mulligan.bootstrap.world import Unasked
+        from mulligan.wiring.system_clock import Unasked
 
         return PlanExecutor(
             database=self.database,
@@ -180,7 +180,7 @@ class Services(Machinery):
         from mulligan.adapters.engine.threads import ThreadEngine
         from mulligan.application.subplans.child_merge import ChildMerging
         from mulligan.application.subplans.subplan_service import SubplanService
-        from mulligan.bootstrap.world import Unasked
+        from mulligan.wiring.system_clock import Unasked
 
         return SubplanService(
             database=self.database,

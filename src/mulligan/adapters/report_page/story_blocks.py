@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import cast
 
-from mulligan.adapters.report_page.happenings import Scene, told
+from mulligan.adapters.report_page.event_blocks import Scene, told
 from mulligan.adapters.report_page.markup import Markup, element
-from mulligan.adapters.report_page.words import chip, clock, day, duration
+from mulligan.adapters.report_page.page_words import chip, clock, day, duration
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import State
 from mulligan.domain.text.plural import counted

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from mulligan.adapters.settings import read_settings
-from mulligan.bootstrap.surroundings import Surroundings
+from mulligan.adapters.settings_files import read_settings
 from mulligan.config import (
     Layer,
     Settings,
@@ -16,6 +15,7 @@ from mulligan.config import (
     resolve,
 )
 from mulligan.domain.text.json_value import Json
+from mulligan.wiring.surroundings import Surroundings
 
 
 class LayeredSettings:

@@ -7,10 +7,10 @@ from mulligan.domain.plans.plan import PlanDefinition
 from mulligan.domain.plans.step import Subplans
 from mulligan.domain.plans.tool import ToolDeclaration
 from mulligan.domain.text.json_value import JsonObject
-from mulligan.planfile.document import ROOT_PATH, read_document
+from mulligan.planfile.document_value import Value
 from mulligan.planfile.references import Names
-from mulligan.planfile.steps import Surroundings, read_subplans
-from mulligan.planfile.value import Value
+from mulligan.planfile.step_reader import Surroundings, read_subplans
+from mulligan.planfile.yaml_document import ROOT_PATH, read_document
 
 
 def read_spawn(

@@ -6,20 +6,20 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mulligan.adapters import home
-from mulligan.bootstrap.surroundings import locate
+from mulligan.adapters import project_home as home
+from mulligan.wiring.surroundings import locate
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.completion_words import KnownWords, Word
-    from mulligan.bootstrap.surroundings import Surroundings
+    from mulligan.wiring.surroundings import Surroundings
 
 
 @contextmanager
 def known_words(around: Surroundings, named: str | None) -> Generator[KnownWords]:
     """The words of the project's database; where there is none, or it cannot be read, that is raised."""
     from mulligan.adapters.db.completion_words import KnownWords
-    from mulligan.bootstrap.database_place import database_in
-    from mulligan.bootstrap.layered_settings import LayeredSettings
+    from mulligan.wiring.database_place import database_in
+    from mulligan.wiring.layered_settings import LayeredSettings
 
     own = locate(around, named) / home.NAME
     settings = LayeredSettings(around=around, project_file=own / "config.toml").of_project()
@@ -33,7 +33,7 @@ def known_words(around: Surroundings, named: str | None) -> Generator[KnownWords
 def tool_words(around: Surroundings, named: str | None) -> Iterator[Word]:
     """The built-in tools, and those that a trusted tools.py declared; no code of the user's is run."""
     from mulligan.adapters.tools.user_tools.tools_file import NAME, TrustRecord, read_tools_file
-    from mulligan.bootstrap.toolbox import MACHINE_FILES, build_toolbox, machine_name
+    from mulligan.wiring.toolbox_wiring import MACHINE_FILES, build_toolbox, machine_name
 
     own = locate(around, named) / home.NAME
     for name, declared in (

@@ -5,11 +5,12 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from mulligan.adapters.report_page import changes, facts
-from mulligan.adapters.report_page.happenings import CHILD, GROUP, Scene
+from mulligan.adapters.report_page import change_blocks as changes
+from mulligan.adapters.report_page import fact_blocks as facts
+from mulligan.adapters.report_page.event_blocks import CHILD, GROUP, Scene
 from mulligan.adapters.report_page.markup import Markup, element, joined
-from mulligan.adapters.report_page.passages import story
-from mulligan.adapters.report_page.words import chip, moment
+from mulligan.adapters.report_page.page_words import chip, moment
+from mulligan.adapters.report_page.story_blocks import story
 from mulligan.domain.checkpoints.checkpoint import GroupOutline
 from mulligan.domain.text.plural import counted
 from mulligan.domain.views.report import PlanReport, Report

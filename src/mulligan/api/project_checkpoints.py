@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoints.checkpoint_library import ExportedFolder, Verification
     from mulligan.application.checkpoints.prune_service import Pruning
     from mulligan.application.queries.listing import Listing
-    from mulligan.bootstrap.services import Services
     from mulligan.domain.trees.diff import Diff
     from mulligan.ports import Observer
+    from mulligan.wiring.services import Services
 
 
 class Checkpoints:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.adapters import home
+from mulligan.adapters import project_home as home
 from mulligan.errors import SystemFailed
 
 
@@ -25,7 +25,7 @@ def surroundings(options: Mapping[str, str]) -> Surroundings:
     """Look around: environment, current folder, the user's own settings file."""
     environ = dict(os.environ)
     if "MULLIGAN_FAULT" in environ or "MULLIGAN_FAULT_LOG" in environ:
-        from mulligan.bootstrap.faults import arm  # here: only tests ask for faults
+        from mulligan.wiring.faults import arm  # here: only tests ask for faults
 
         arm(environ)
     settings = user_folder(environ) / "config.toml"

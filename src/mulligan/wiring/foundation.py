@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from mulligan.adapters import home
+from mulligan.adapters import project_home as home
 from mulligan.adapters.db.database import SqliteDatabase
-from mulligan.adapters.locks import FilePlanLocks
-from mulligan.bootstrap.database_place import SQLITE, database_in
-from mulligan.bootstrap.layered_settings import LayeredSettings
-from mulligan.bootstrap.surroundings import boot_id
-from mulligan.bootstrap.world import SystemClock, UlidSource
+from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.resources.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable
+from mulligan.wiring.database_place import SQLITE, database_in
+from mulligan.wiring.layered_settings import LayeredSettings
+from mulligan.wiring.surroundings import boot_id
+from mulligan.wiring.system_clock import SystemClock, UlidSource
 
 if TYPE_CHECKING:
     from mulligan.adapters.engine.threads import Stopping
-    from mulligan.adapters.neighbours import LocalNeighbours
+    from mulligan.adapters.other_projects import LocalNeighbours
     from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
-    from mulligan.bootstrap.sandbox_kinds import ProjectSandboxes
-    from mulligan.bootstrap.surroundings import Surroundings
     from mulligan.config import Entry
     from mulligan.domain.plans.tool import ToolDeclaration
     from mulligan.ports import Confinement
+    from mulligan.wiring.sandbox_kinds import ProjectSandboxes
+    from mulligan.wiring.surroundings import Surroundings
 
 
 class Foundation:
@@ -106,7 +106,7 @@ class Foundation:
     @cached_property
     def toolbox(self) -> ProjectToolbox:
         """The tools, and the processes they keep."""
-        from mulligan.bootstrap.toolbox import build_toolbox
+        from mulligan.wiring.toolbox_wiring import build_toolbox
 
         obey = self._stop.obey if self._stop is not None else None
 
@@ -118,7 +118,7 @@ class Foundation:
     @cached_property
     def confinement(self) -> Confinement:
         """Confines what tools may write."""
-        from mulligan.bootstrap.confining import confinement
+        from mulligan.wiring.confinement_wiring import confinement
 
         kept = (self.home, self.database_path)
         return confinement(self.folder, kept, self._scratch, self._around.environ)
@@ -133,7 +133,7 @@ class Foundation:
 
     @cached_property
     def _neighbours(self) -> LocalNeighbours:
-        from mulligan.adapters.neighbours import LocalNeighbours
+        from mulligan.adapters.other_projects import LocalNeighbours
 
         def database_of(project: Path) -> Path:
             return Foundation(folder=project, around=self._around).database_path
@@ -154,7 +154,7 @@ class Foundation:
 
     @cached_property
     def _sandbox_kinds(self) -> ProjectSandboxes:
-        from mulligan.bootstrap.sandbox_kinds import ProjectSandboxes
+        from mulligan.wiring.sandbox_kinds import ProjectSandboxes
 
         return ProjectSandboxes(store=self._store, project_home=self.home, around=self._around)
 

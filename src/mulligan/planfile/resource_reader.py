@@ -5,8 +5,8 @@ from pathlib import Path
 from mulligan.domain.resources.placement import location_problem, location_within, overlap
 from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
 from mulligan.domain.text.names import resource_name_problem
-from mulligan.planfile.document import shorten
-from mulligan.planfile.value import Value
+from mulligan.planfile.document_value import Value
+from mulligan.planfile.yaml_document import shorten
 
 _MOST_RESOURCES = 100  # each is compared with each other one
 

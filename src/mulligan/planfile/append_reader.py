@@ -6,11 +6,11 @@ from mulligan.domain.plans.plan import PlanDefinition
 from mulligan.domain.plans.step import ChildPlan
 from mulligan.domain.plans.tool import ToolDeclaration
 from mulligan.domain.text.json_value import Json
-from mulligan.planfile.document import ROOT_PATH, read_document, shorten
-from mulligan.planfile.plan import KEYS, read_name, read_variables
+from mulligan.planfile.document_value import Value
+from mulligan.planfile.plan_reader import KEYS, read_name, read_variables
 from mulligan.planfile.references import Names
-from mulligan.planfile.steps import Surroundings, read_steps
-from mulligan.planfile.value import Value
+from mulligan.planfile.step_reader import Surroundings, read_steps
+from mulligan.planfile.yaml_document import ROOT_PATH, read_document, shorten
 
 _OF_THE_PLAN = ("resources", "config", "rollback_policy")  # what a child plan has from its parent
 

@@ -1,7 +1,7 @@
 """What differs between two groups: the files, each with its patch in colours."""
 
 from mulligan.adapters.report_page.markup import Content, Markup, element, joined, several_lines
-from mulligan.adapters.report_page.words import chip, left_out
+from mulligan.adapters.report_page.page_words import chip, left_out
 from mulligan.domain.text.plural import counted
 from mulligan.domain.trees.diff import FileDiff, FileStatus, FolderDiff
 from mulligan.domain.trees.patch_lines import NumberedLine, PatchLine, lines_of_patch

@@ -5,10 +5,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from mulligan.adapters.sandboxes.suitability import unsuitable_place
-from mulligan.bootstrap.surroundings import Surroundings, locate
 from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
 from mulligan.errors import ProjectNotFound, ResourceUnsuitable
+from mulligan.wiring.surroundings import Surroundings, locate
 
 _NAME = "workspace"  # as of plan files without resources
 

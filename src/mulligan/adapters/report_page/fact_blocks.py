@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mulligan.adapters.report_page.markup import Content, Markup, element, joined, several_lines
-from mulligan.adapters.report_page.words import chip, coded, duration, identity, moment
+from mulligan.adapters.report_page.page_words import chip, coded, duration, identity, moment
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.text.inert_text import without_escapes

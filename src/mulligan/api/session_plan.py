@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mulligan.bootstrap.resources import named
+from mulligan.api.resource_factories import named
 from mulligan.config import check_value, setting_named
 from mulligan.domain.plans.plan import OnFailure, PlanDefinition, RollbackPolicy
 from mulligan.domain.resources.resource import Resource

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from mulligan.bootstrap.project import Project
-from mulligan.bootstrap.services import Services
-from mulligan.bootstrap.surroundings import locate, make, surroundings
+from mulligan.api.project import Project
 from mulligan.ports import Unobserved
+from mulligan.wiring.services import Services
+from mulligan.wiring.surroundings import locate, make, surroundings
 
 
 def open(path: str | Path = ".") -> Project:

@@ -8,9 +8,9 @@ from mulligan.domain.plans.tool import ArgumentType, ToolDeclaration
 from mulligan.domain.resources.placement import stays_inside
 from mulligan.domain.text.json_value import Json
 from mulligan.errors import ReferenceInvalid
-from mulligan.planfile.document import Items, shorten
+from mulligan.planfile.document_value import Value
 from mulligan.planfile.references import Names
-from mulligan.planfile.value import Value
+from mulligan.planfile.yaml_document import Items, shorten
 
 _LARGEST_WHOLE = 10**300  # nobody means more, and JSON of other programs ends long before
 _MODE = re.compile(r"0o[0-7]{1,4}|0*[0-7]{3,4}")

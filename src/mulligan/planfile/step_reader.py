@@ -20,10 +20,10 @@ from mulligan.domain.plans.step import (
 from mulligan.domain.plans.tool import ToolDeclaration
 from mulligan.domain.resources.resource import Resource
 from mulligan.domain.text.names import label_problem, name_problem
-from mulligan.planfile.arguments import read_args
-from mulligan.planfile.document import shorten
+from mulligan.planfile.argument_reader import read_args
+from mulligan.planfile.document_value import Value
 from mulligan.planfile.references import Names
-from mulligan.planfile.value import Value
+from mulligan.planfile.yaml_document import shorten
 
 _MOST_RETRIES = 1000
 

@@ -5,9 +5,9 @@ from typing import cast
 
 from msgspec import Struct
 
-from mulligan.adapters.report_page.changes import files, summary, sums
+from mulligan.adapters.report_page.change_blocks import files, summary, sums
 from mulligan.adapters.report_page.markup import Content, Markup, element, joined
-from mulligan.adapters.report_page.words import chip, clock, duration, shown_text
+from mulligan.adapters.report_page.page_words import chip, clock, duration, shown_text
 from mulligan.domain.checkpoints.checkpoint import GroupOutline
 from mulligan.domain.plans.decision import Decision, DecisionType
 from mulligan.domain.plans.event import EventType

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mulligan.bootstrap.foundation import Foundation
+from mulligan.wiring.foundation import Foundation
 
 if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.plan_folders import LocalRepositoryFolders

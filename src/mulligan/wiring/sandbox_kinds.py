@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
-from mulligan.bootstrap.surroundings import Surroundings, boot_id
 from mulligan.domain.resources.resource import ResourceType, Strategy
+from mulligan.wiring.surroundings import Surroundings, boot_id
 
 if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes

@@ -18,10 +18,10 @@ from mulligan.errors import SessionClosed, StateNotJson
 if TYPE_CHECKING:
     from mulligan.application.rollback.rollback_service import Rollback
     from mulligan.application.runs.session_run import SessionRun
-    from mulligan.bootstrap.services import Services
     from mulligan.domain.plans.plan import PlanDefinition, ResumedFrom
     from mulligan.domain.text.ids import PlanId
     from mulligan.ports import Observer
+    from mulligan.wiring.services import Services
 
 
 class Session:

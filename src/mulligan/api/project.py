@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING
 from mulligan.errors import NothingToChoose, UsageWrong
 
 if TYPE_CHECKING:
+    from mulligan.api.project_checkpoints import Checkpoints
+    from mulligan.api.project_settings import Configuration
+    from mulligan.api.project_tools import Tools
+    from mulligan.api.session import Session
     from mulligan.application.apply.apply_preparation import Application
     from mulligan.application.checkpoints.project_sweep import SweepReport
     from mulligan.application.corrections.correction_result import Corrected
@@ -20,11 +24,6 @@ if TYPE_CHECKING:
     from mulligan.application.rollback.rollback_service import Rollback
     from mulligan.application.runs.plan_executor import Execution
     from mulligan.application.sandboxes.doctor import Diagnosis
-    from mulligan.bootstrap.checkpoints import Checkpoints
-    from mulligan.bootstrap.configuration import Configuration
-    from mulligan.bootstrap.services import Services
-    from mulligan.bootstrap.session import Session
-    from mulligan.bootstrap.tools import Tools
     from mulligan.domain.plans.event import Event
     from mulligan.domain.plans.plan import PlanDefinition, State
     from mulligan.domain.plans.step import ChildPlan
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from mulligan.domain.views.history_tree import TreeNode
     from mulligan.domain.views.timeline import Timeline
     from mulligan.ports import Observer
+    from mulligan.wiring.services import Services
 
 
 class Project:
@@ -48,14 +48,14 @@ class Project:
     @cached_property
     def config(self) -> Configuration:
         """The settings of the project."""
-        from mulligan.bootstrap.configuration import Configuration
+        from mulligan.api.project_settings import Configuration
 
         return Configuration(services=self._services)
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
         """The checkpoints of the project."""
-        from mulligan.bootstrap.checkpoints import Checkpoints
+        from mulligan.api.project_checkpoints import Checkpoints
 
         return Checkpoints(services=self._services, observer=self._observer)
 
@@ -72,7 +72,7 @@ class Project:
     @property
     def tools(self) -> Tools:
         """The tools that plans of this project can use."""
-        from mulligan.bootstrap.tools import Tools
+        from mulligan.api.project_tools import Tools
 
         return Tools(toolbox=self._services.toolbox)
 
@@ -95,7 +95,7 @@ class Project:
 
     def run(self, plan: str | Path) -> tuple[PlanStatus, Execution]:
         """As `execute`, with what stopped the plan, if something did."""
-        from mulligan.bootstrap.plan_files import names_a_file
+        from mulligan.api.plan_files import names_a_file
 
         plan_id = self._create(Path(plan)) if names_a_file(plan) else self._plan_id(str(plan))
         return self._execute(plan_id, None)
@@ -149,8 +149,8 @@ class Project:
         folder; `config` and `on_failure` are as in a plan file. `resume` goes on with the session of that plan, of
         which all but `take_over` is known; that takes it from a process that hangs, which is ended.
         """
-        from mulligan.bootstrap.session import Session
-        from mulligan.bootstrap.session_plan import session_plan
+        from mulligan.api.session import Session
+        from mulligan.api.session_plan import session_plan
 
         if (name is None) is (resume is None):
             raise UsageWrong(reason="a session has a name, or a plan to resume", hint="give one of the two")
@@ -220,7 +220,7 @@ class Project:
 
     def report_with_problems(self, plan: str) -> tuple[str, Sequence[str]]:
         """As `report`, with what keeps the page from being complete: a damaged store."""
-        from mulligan.adapters.report_page.page import page
+        from mulligan.adapters.report_page.report_html import page
 
         report = self._services.reports.report(self._plan_id(plan))
         return page(report), report.problems
@@ -295,7 +295,7 @@ class Project:
     def _read_appended(
         self, file: Path, definition: PlanDefinition, outputs: Mapping[str, Json]
     ) -> ChildPlan:
-        from mulligan.bootstrap.plan_files import read_bytes
+        from mulligan.api.plan_files import read_bytes
         from mulligan.planfile import read_appended
 
         return read_appended(
@@ -369,7 +369,7 @@ class Project:
         return self._services.plans.create(self._read(file))
 
     def _read(self, file: Path) -> PlanDefinition:
-        from mulligan.bootstrap.plan_files import read_bytes
+        from mulligan.api.plan_files import read_bytes
         from mulligan.planfile import read_plan_file  # here: only plan files need a YAML parser
 
         return read_plan_file(

@@ -1,0 +1,1 @@
+"""Wiring: the only room where classes meet and the environment is read."""
