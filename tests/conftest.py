@@ -10,8 +10,8 @@ import pytest
 from coverage import Coverage
 from hypothesis import settings
 
-from tests.long_run import LONGER
-from tests.page_examples import ExampleProject
+from tests.support.long_run import LONGER
+from tests.support.page_examples import ExampleProject
 
 # The same examples in every run: a failure is about the change at hand, not about luck. No deadline: two
 # cores shared with other tests say nothing about speed. A long run looks further, at others each time.

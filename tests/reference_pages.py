@@ -23,10 +23,10 @@ from mulligan import errors
 from mulligan.cli.commands.declaration import example_of
 from mulligan.cli.main import program
 from mulligan.errors import MulliganError
-from tests.api_page import the_api
-from tests.measured import the_measurements
-from tests.page_examples import REFERENCE, ROOT, Example, ExampleProject, examples_of, lasting
-from tests.page_walks import DOCS, WALKED, walk
+from tests.support.api_page import the_api
+from tests.support.measured import the_measurements
+from tests.support.page_examples import REFERENCE, ROOT, Example, ExampleProject, examples_of, lasting
+from tests.support.page_walks import DOCS, WALKED, walk
 
 HINT = "run `python -m tests.reference_pages` and look at the difference"
 _PART = "<!-- {name}: written by `python -m tests.reference_pages` -->\n"

@@ -11,10 +11,10 @@ import yaml
 
 from mulligan.cli.main import run
 from mulligan.domain.plans.event import EventType
-from tests.answer_shapes import Field, differences, never_seen, sections, shapes, shapes_of_commands
 from tests.commands.program import ask
-from tests.page_examples import PROJECT
 from tests.reference_pages import commands
+from tests.support.answer_shapes import Field, differences, never_seen, sections, shapes, shapes_of_commands
+from tests.support.page_examples import PROJECT
 
 # Fields that nothing in this version gives a value.
 ALWAYS_NULL: set[str] = set()

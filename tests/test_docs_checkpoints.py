@@ -10,8 +10,8 @@ from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention
 from mulligan.domain.plans.trigger import trigger_words
 from mulligan.domain.text.ids import GroupId
-from tests.page_examples import REFERENCE, ROOT
 from tests.reference_pages import kinds, made_errors
+from tests.support.page_examples import REFERENCE, ROOT
 
 PAGE = (REFERENCE / "checkpointing.md").read_text(encoding="utf-8")
 # Rooms whose errors a user of checkpoints can meet, and those of their errors that other pages tell.

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from mulligan.cli.commands.declaration import example_of
-from tests.page_examples import REFERENCE, Example, ExampleProject, examples_of, lasting
-from tests.page_walks import DOCS
 from tests.reference_pages import HINT, PARTS, codes_of, commands, kinds, with_part
+from tests.support.page_examples import REFERENCE, Example, ExampleProject, examples_of, lasting
+from tests.support.page_walks import DOCS
 
 EXAMPLES = [example for page in sorted(REFERENCE.glob("*.md")) for example in examples_of(page)]
 

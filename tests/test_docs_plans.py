@@ -9,7 +9,7 @@ from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.resources.resource import Resource, ResourceType
 from mulligan.errors import PlanFileInvalid
 from mulligan.planfile import read_plan_file
-from tests.page_examples import REFERENCE, ExampleProject
+from tests.support.page_examples import REFERENCE, ExampleProject
 
 _PLAN = re.compile(r"^```yaml\n(?P<plan>name: (?P<name>[^\n]+)\n.*?)^```", re.MULTILINE | re.DOTALL)
 _FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.page_examples import ROOT, examples_of, lasting
-from tests.page_walks import WALKED, walk
 from tests.reference_pages import HINT
+from tests.support.page_examples import ROOT, examples_of, lasting
+from tests.support.page_walks import WALKED, walk
 
 
 @pytest.mark.parametrize("page", WALKED, ids=lambda page: page.relative_to(ROOT).as_posix())

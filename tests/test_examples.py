@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import mulligan
-from tests.page_examples import Example
-from tests.page_walks import Typed, follow
+from tests.support.page_examples import Example
+from tests.support.page_walks import Typed, follow
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PLANS = sorted(EXAMPLES.glob("*/plan.yaml"))

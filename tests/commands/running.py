@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tests import terminal
+from tests.support import terminal
 
 
 def script(words: str) -> list[str]:

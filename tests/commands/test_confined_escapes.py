@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests import escapes
-from tests.confined import ATTEMPTS, an_attempt, written_by_coverage
-from tests.users import NOBODY, ROOT_ALONE, USERS, User
+from tests.support import escapes
+from tests.support.confined import ATTEMPTS, an_attempt, written_by_coverage
+from tests.support.users import NOBODY, ROOT_ALONE, USERS, User
 
 REFUSED = {"EPERM", "EACCES", "ENOSYS"}  # ENOSYS: this kernel was built without it
 NAMES = sorted(name for name in vars(escapes.Attempts) if not name.startswith("_"))

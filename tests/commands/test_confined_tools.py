@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.commands.program import ask, data_of
-from tests.confined import ATTEMPTS, an_attempt, written_by_coverage
+from tests.support.confined import ATTEMPTS, an_attempt, written_by_coverage
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from mulligan.api.project import Project
 from mulligan.domain.resources.bounds import Bounds
 from mulligan.errors import ConfinementImpossible
 from tests.commands.program import ask, data_of
-from tests.confined import written_by_coverage
 from tests.faults.projects import Watching, nothing, services_in
+from tests.support.confined import written_by_coverage
 
 REASON = "this machine is of wood"
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.commands.program import ask, data_of
 from tests.faults.projects import services_of
-from tests.git_checkouts import submodules
-from tests.git_world import GIT_ENVIRONMENT, repository_picture, run_git, unlike
+from tests.support.git_checkouts import submodules
+from tests.support.git_world import GIT_ENVIRONMENT, repository_picture, run_git, unlike
 
 ON_TERMINAL = ("-c", "sandbox.cleanup=on_terminal")
 STRANGER = "01JZZZZZZZZZZZZZZZZZZZZZZZ"

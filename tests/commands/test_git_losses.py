@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.program import ask, data_of
-from tests.git_world import GIT_ENVIRONMENT, run_git
+from tests.support.git_world import GIT_ENVIRONMENT, run_git
 
 
 @pytest.fixture(autouse=True)

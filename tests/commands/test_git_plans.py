@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.commands.program import ask, data_of
-from tests.git_checkouts import configured, linked_worktree, plain, submodules
-from tests.git_world import GIT_ENVIRONMENT, repository_picture, run_git, unlike
+from tests.support.git_checkouts import configured, linked_worktree, plain, submodules
+from tests.support.git_world import GIT_ENVIRONMENT, repository_picture, run_git, unlike
 
 # All that an agent may do to a repository; `|| true` where the state of the checkout may forbid it.
 HOSTILE = [

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "ignoring_case.c"
+SOURCE = Path(__file__).parents[1] / "shims" / "ignoring_case.c"
 PLAN = """\
 name: p
 resources: {{real: {{type: fs-directory, location: real}}}}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal import on_a_terminal
+from tests.support.terminal import on_a_terminal
 
 HOSTILE = {
     "clipboard": b"\x1b]52;c;ZXZpbA==\x07",

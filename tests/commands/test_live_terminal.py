@@ -5,7 +5,7 @@ import re
 import termios
 from pathlib import Path
 
-from tests.terminal import Terminal, on_a_terminal
+from tests.support.terminal import Terminal, on_a_terminal
 
 COLUMNS, LINES = 60, 12
 PLAN = """

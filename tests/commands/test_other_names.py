@@ -12,7 +12,7 @@ import pytest
 
 from mulligan.adapters.tools.launcher import landlock
 from tests.commands.program import ask, data_of
-from tests.confined import written_by_coverage
+from tests.support.confined import written_by_coverage
 
 
 @pytest.fixture

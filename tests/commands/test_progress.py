@@ -11,7 +11,7 @@ from mulligan.cli.main import run
 from mulligan.ports import Unobserved
 from mulligan.wiring.services import Services
 from mulligan.wiring.surroundings import make, surroundings
-from tests.git_checkouts import plain
+from tests.support.git_checkouts import plain
 
 PLAN = """
 name: tour

@@ -10,8 +10,8 @@ import pytest
 
 from tests.commands.program import ask, data_of
 from tests.commands.running import on_a_terminal, sandbox, script
-from tests.git_checkouts import plain
-from tests.git_world import GIT_ENVIRONMENT, repository_picture, run_git, unlike
+from tests.support.git_checkouts import plain
+from tests.support.git_world import GIT_ENVIRONMENT, repository_picture, run_git, unlike
 
 PATIENT = """\
 import time

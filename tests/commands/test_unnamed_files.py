@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.commands.program import data_of
-from tests.snapshot_world import picture
+from tests.support.snapshot_world import picture
 
 SCRIPT = """\
 import os, sys

@@ -19,7 +19,7 @@ from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from tests.commands.program import answer_of, ask, data_of, start
-from tests.terminal import Terminal, on_a_terminal
+from tests.support.terminal import Terminal, on_a_terminal
 from tests.unit.examples import NOON
 
 PLAN = """

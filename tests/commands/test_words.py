@@ -11,8 +11,8 @@ import pytest
 
 from mulligan.cli.main import run
 from tests.commands.program import ask, data_of
-from tests.ordinary_user import as_ordinary_user
 from tests.reference_pages import commands
+from tests.support.ordinary_user import as_ordinary_user
 
 PLAN = """
 name: tour

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from mulligan.ports import SnapshotStore
-from tests.snapshot_world import new_store
-from tests.walkers import WALKERS, walked
-from tests.watched_world import watching_store
+from tests.support.snapshot_world import new_store
+from tests.support.walkers import WALKERS, walked
+from tests.support.watched_world import watching_store
 
 STORES: dict[str, Callable[[Path, ExitStack], SnapshotStore]] = {
     "packed": lambda home, _: new_store(home),

@@ -15,8 +15,8 @@ from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import NotBuiltYet, ResourceUnsuitable, SandboxMissing, TargetExists
 from mulligan.ports import Publication
-from tests.sandbox_worlds import COPIES, FOLDER_WORLDS, PLAN, WORLDS, World
-from tests.snapshot_world import Watcher, new_store, restored
+from tests.support.sandbox_worlds import COPIES, FOLDER_WORLDS, PLAN, WORLDS, World
+from tests.support.snapshot_world import Watcher, new_store, restored
 
 
 @pytest.fixture(params=WORLDS)

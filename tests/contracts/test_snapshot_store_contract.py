@@ -11,7 +11,7 @@ from mulligan.domain.checkpoints.snapshot import ObjectId, Snapshot
 from mulligan.domain.trees.tree_difference import StoredContent
 from mulligan.errors import RestoreFailed, SnapshotDamaged, SystemFailed
 from mulligan.ports import SnapshotStore
-from tests.snapshot_world import Watcher, new_store, picture, removed, restored, tree_at
+from tests.support.snapshot_world import Watcher, new_store, picture, removed, restored, tree_at
 
 
 @pytest.fixture

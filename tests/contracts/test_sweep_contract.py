@@ -9,7 +9,7 @@ import pytest
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import SnapshotDamaged
 from mulligan.ports import SnapshotStore
-from tests.snapshot_world import Watcher, picture, tree_at
+from tests.support.snapshot_world import Watcher, picture, tree_at
 
 
 @pytest.fixture

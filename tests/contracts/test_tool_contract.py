@@ -13,7 +13,7 @@ from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.plans.tool import ToolResult, Undo
 from mulligan.domain.text.json_value import canonical_json
 from mulligan.errors import MulliganError, ToolFailed, ToolUnknown
-from tests.recording_host import RecordingHost, a_request
+from tests.support.recording_host import RecordingHost, a_request
 
 # For each tool: arguments that work, and arguments that fail.
 CALLS = {

@@ -14,7 +14,7 @@ from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import MulliganError, PlanAlreadyApplied, PlanAlreadyComplete, PlanCancelled
 from tests.faults.projects import project_in, services_of
 from tests.faults.trials import picture_without_times
-from tests.keeping import keep, put_back
+from tests.support.keeping import keep, put_back
 
 PLAN = """\
 name: shown

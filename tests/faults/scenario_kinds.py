@@ -14,7 +14,7 @@ from mulligan.adapters.sandboxes.git.repository.git_packs import Objects
 from mulligan.api.project import Project
 from mulligan.domain.plans.plan import State
 from tests.faults.scenario import Command, Run, Scenario, created, cut_off, in_state, notes_in
-from tests.git_world import run_git
+from tests.support.git_world import run_git
 
 KINDS = """\
 name: kinds

@@ -24,7 +24,7 @@ from tests.faults.projects import Watching, nothing, services_of
 from tests.faults.syscall_shim import Control, Hit
 from tests.faults.syscall_world import COMMANDS, Command, left_in, make_project_folder, seen_in
 from tests.faults.trials import GIT_USER, picture_without_times
-from tests.keeping import keep, put_back
+from tests.support.keeping import keep, put_back
 
 _ATTEMPTS = 3  # more refusals are no progress
 _BY_NAME = {command.name: command for command in COMMANDS}

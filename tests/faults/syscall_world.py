@@ -13,8 +13,8 @@ from pathlib import Path
 
 from mulligan.api.project import Project
 from mulligan.domain.plans.plan import Phase, State
-from tests.git_world import run_git
-from tests.snapshot_world import picture
+from tests.support.git_world import run_git
+from tests.support.snapshot_world import picture
 
 _STEPS = """\
 steps:

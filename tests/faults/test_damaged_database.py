@@ -13,8 +13,8 @@ import pytest
 
 from mulligan.adapters.db import connection
 from tests.commands import program
-from tests.ordinary_user import as_ordinary_user
-from tests.snapshot_world import picture
+from tests.support.ordinary_user import as_ordinary_user
+from tests.support.snapshot_world import picture
 
 PLAN = "name: p\nsteps:\n  - {name: one, tool: write_file, args: {path: one, content: '1'}}\n"
 READING = (

@@ -14,10 +14,10 @@ from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes
 from mulligan.api.project import Project
 from mulligan.domain.plans.plan import State
 from mulligan.errors import RestoreFailed
-from tests.databases import beside, content, is_sound, rows, run_sql
 from tests.faults.projects import project_in
-from tests.keeping import keep, put_back
-from tests.long_run import LONGER
+from tests.support.databases import beside, content, is_sound, rows, run_sql
+from tests.support.keeping import keep, put_back
+from tests.support.long_run import LONGER
 
 MOMENTS = 6 * LONGER  # looked at in each test, spread evenly over all that there are
 RESOURCES = 5

@@ -16,8 +16,8 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
 from mulligan.wiring.system_clock import SystemClock
 from tests.commands.program import answer_of, data_of, start
-from tests.small_disk import PAGE, SmallDisk, small_disk
-from tests.snapshot_world import picture
+from tests.support.small_disk import PAGE, SmallDisk, small_disk
+from tests.support.snapshot_world import picture
 
 MIB = 1 << 20
 ONE_STEP = "name: one\nsteps:\n  - {name: write, tool: write_file, args: {path: new, content: x}}\n"

@@ -12,8 +12,8 @@ from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import MulliganError
 from tests.faults.projects import project_in
 from tests.faults.trials import picture_without_times
-from tests.git_world import run_git
-from tests.small_disk import PAGE, SmallDisk, small_disk
+from tests.support.git_world import run_git
+from tests.support.small_disk import PAGE, SmallDisk, small_disk
 
 PLAN = """name: p
 resources:

@@ -14,7 +14,7 @@ from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import State
 from mulligan.errors import ChangedMeanwhile, LocationTaken, SandboxMissing
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
-from tests.git_world import run_git
+from tests.support.git_world import run_git
 
 PLAN = """name: p
 config: {sandbox.strategy: in_place}

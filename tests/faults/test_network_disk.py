@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.faults.trials import GIT_USER
-from tests.git_world import run_git
 from tests.shims import preloaded
+from tests.support.git_world import run_git
 
 PLAN = """\
 name: NAME

@@ -16,7 +16,7 @@ from mulligan.boundaries import watch
 from mulligan.errors import ChangedMeanwhile
 from mulligan.ports import Unobserved
 from tests.faults.projects import project_in, services_of
-from tests.recorded_disk import RecordedDisk, recorded
+from tests.support.recorded_disk import RecordedDisk, recorded
 
 COPIED = """name: p
 resources: {data: {type: sqlite, location: data/app.db}}

@@ -16,9 +16,9 @@ import pytest
 from mulligan.application.apply.apply_preparation import Application
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.errors import ApplyConflicted, ChangedMeanwhile, MulliganError, RestoreIncomplete
-from tests.applied import complete, files_in, write
 from tests.faults.projects import project_in
 from tests.faults.saves import SAVES, Instants, chosen, holds, in_a_checkpoint, saving
+from tests.support.applied import complete, files_in, write
 
 MINE = b"precious work of the user\n"
 OLD = {"changed": "old\n", "gone": "old\n", "kept": "old\n", "folder/one": "old\n", "folder/two": "old\n"}

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from mulligan.errors import RestoreIncomplete
-from tests.applied import complete, write
 from tests.faults.projects import project_in
 from tests.faults.saves import Instants, chosen
-from tests.git_world import run_git
+from tests.support.applied import complete, write
+from tests.support.git_world import run_git
 
 SHARE = 4  # of the trials: each starts git dozens of times
 

@@ -16,9 +16,9 @@ from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabase
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import ChangedMeanwhile, DatabaseBusy, RestoreFailed
-from tests.databases import DatabaseWorld, new_world, rows, run_sql
 from tests.faults.saves import Instants, chosen
-from tests.snapshot_world import Watcher
+from tests.support.databases import DatabaseWorld, new_world, rows, run_sql
+from tests.support.snapshot_world import Watcher
 
 
 def _in_place(folder: Path) -> DatabaseWorld:

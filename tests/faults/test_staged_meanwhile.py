@@ -9,9 +9,9 @@ import pytest
 from mulligan.boundaries import watch
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.errors import ChangedMeanwhile, PlanAlreadyComplete, ResourceUnsuitable
-from tests.applied import Applying, complete, write
 from tests.faults.projects import project_in
-from tests.git_world import run_git
+from tests.support.applied import Applying, complete, write
+from tests.support.git_world import run_git
 
 LINES = "".join(f"{number}\n" for number in range(1, 10))
 PLANNED = LINES.replace("9", "plan")

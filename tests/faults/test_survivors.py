@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.faults.processes import processes_with
-from tests.users import ROOT_ALONE, USERS, User
+from tests.support.users import ROOT_ALONE, USERS, User
 
 GO_ON = 'if [ -e "$MULLIGAN_VAR_GO_ON" ]; then echo done > b; exit; fi\n'
 MARKED = """(setsid sh -c 'while :; do date +%N > b; sleep 0.01; done' &)

@@ -18,7 +18,7 @@ from mulligan.adapters.tools.process import survivors
 from mulligan.domain.plans.plan import State
 from mulligan.errors import PlanBusy
 from tests.faults.projects import project_in
-from tests.snapshot_world import picture
+from tests.support.snapshot_world import picture
 
 PLAN = """name: p
 steps:

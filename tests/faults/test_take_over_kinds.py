@@ -18,8 +18,8 @@ from mulligan.domain.plans.plan import State
 from mulligan.errors import MulliganError, ResourceUnsuitable
 from tests.faults.projects import project_in
 from tests.faults.trials import picture_without_times
-from tests.git_world import repository_picture, run_git
-from tests.snapshot_world import picture
+from tests.support.git_world import repository_picture, run_git
+from tests.support.snapshot_world import picture
 
 COPIED = """name: p
 resources:

@@ -13,10 +13,10 @@ import pytest
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import State
 from mulligan.errors import Interrupted, MulliganError, ToolsUntrusted
-from tests.confined import written_by_coverage
 from tests.faults.projects import project_in
-from tests.keeping import keep, put_back
-from tests.long_run import LONGER
+from tests.support.confined import written_by_coverage
+from tests.support.keeping import keep, put_back
+from tests.support.long_run import LONGER
 
 TOOLS = """\
 import time

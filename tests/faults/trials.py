@@ -29,9 +29,9 @@ from mulligan.wiring.services import Services
 from tests.faults.processes import processes_with
 from tests.faults.projects import Watching, nothing, services_of
 from tests.faults.scenario import Command, Scenario, notes_in, spelled
-from tests.git_world import GIT_ENVIRONMENT, run_git
-from tests.keeping import keep, put_back
-from tests.snapshot_world import picture
+from tests.support.git_world import GIT_ENVIRONMENT, run_git
+from tests.support.keeping import keep, put_back
+from tests.support.snapshot_world import picture
 
 GIT_USER = {
     **{name: value for name, value in GIT_ENVIRONMENT.items() if name.startswith("GIT_")},

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.program import refused, say
-from tests.small_disk import small_disk
+from tests.support.small_disk import small_disk
 
 PLAN = "name: p\nsteps:\n  - {name: one, tool: shell, args: {command: echo 1 > one}}\n"
 WRONG = {

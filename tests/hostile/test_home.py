@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.git_world import run_git
 from tests.hostile.program import say
-from tests.snapshot_world import picture
+from tests.support.git_world import run_git
+from tests.support.snapshot_world import picture
 
 PLAN = """\
 name: p

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.program import refused, say
-from tests.snapshot_world import picture
+from tests.support.snapshot_world import picture
 
 PLAN = """\
 name: p

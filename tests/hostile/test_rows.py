@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.hostile.program import say
-from tests.keeping import keep, put_back
+from tests.support.keeping import keep, put_back
 
 PLAN = """\
 name: p

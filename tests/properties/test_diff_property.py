@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.trees.diff import FileDiff, FileStatus, TreeDiff
 from mulligan.domain.trees.line_diff import LARGEST_TEXT
-from tests.long_run import LONGER
-from tests.snapshot_world import new_store, take
+from tests.support.long_run import LONGER
+from tests.support.snapshot_world import new_store, take
 
 GIT = {
     "PATH": os.environ["PATH"],

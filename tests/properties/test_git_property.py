@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.git_checkouts import plain
-from tests.git_world import GitProject, repository_picture, run_git, unlike
-from tests.long_run import LONGER
-from tests.snapshot_world import Watcher, picture
+from tests.support.git_checkouts import plain
+from tests.support.git_world import GitProject, repository_picture, run_git, unlike
+from tests.support.long_run import LONGER
+from tests.support.snapshot_world import Watcher, picture
 
 NAMES = st.sampled_from(["a", "b c", "sub/file5", "deep/er/x", "noise.log", "untracked"])
 WORDS = st.sampled_from(["HEAD", "main", "other", "v1", "topic"])

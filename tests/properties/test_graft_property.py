@@ -7,9 +7,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.long_run import LONGER
 from tests.properties.test_snapshot_property import ACTS, Act, Playground
-from tests.snapshot_world import bring_back, new_store, picture, take
+from tests.support.long_run import LONGER
+from tests.support.snapshot_world import bring_back, new_store, picture, take
 
 _AT_NS = 1_700_000_000_000_000_000
 

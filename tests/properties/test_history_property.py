@@ -12,8 +12,8 @@ from mulligan.api.project import Project
 from mulligan.domain.views.history_tree import NodeType, TreeNode
 from mulligan.errors import Refused
 from tests.faults.projects import project_in
-from tests.long_run import LONGER
-from tests.snapshot_world import picture
+from tests.support.long_run import LONGER
+from tests.support.snapshot_world import picture
 
 PLAN = """name: p
 config: {sandbox.checkpoint.max-checkpoints-per-plan: 7}

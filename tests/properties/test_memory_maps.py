@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.snapshots.scan.memory_filesystems import keeps_no_times
-from tests.snapshot_world import age, new_store, take
+from tests.support.snapshot_world import age, new_store, take
 
 
 @pytest.fixture(params=["in memory", "anywhere"])

@@ -10,7 +10,7 @@ from mulligan.domain.checkpoints.snapshot import ObjectId
 from mulligan.domain.trees.text_merge import merge_texts
 from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
 from mulligan.domain.trees.tree_merge import Labels, Renames, TreeMerge, merge_trees
-from tests.long_run import LONGER
+from tests.support.long_run import LONGER
 
 Tree = Mapping[str, TreeEntry]  # all paths but the tree itself
 

@@ -12,8 +12,8 @@ from mulligan.domain.plans.plan import PlanDefinition
 from mulligan.domain.plans.step import Step, Subplans, ToolUse
 from mulligan.domain.text.json_value import Json
 from mulligan.errors import PlanFileInvalid
-from tests.long_run import LONGER
-from tests.planfiles import TOOLS, read
+from tests.support.long_run import LONGER
+from tests.support.planfiles import TOOLS, read
 
 EXAMPLES = settings(max_examples=60 * LONGER, deadline=None)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.long_run import LONGER
-from tests.snapshot_world import Watcher, bring_back, inodes, new_store, picture, take, tree_at
+from tests.support.long_run import LONGER
+from tests.support.snapshot_world import Watcher, bring_back, inodes, new_store, picture, take, tree_at
 
 _BYTE = st.integers(1, 255).filter(lambda value: value != ord("/"))
 NAMES = st.one_of(

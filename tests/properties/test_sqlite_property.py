@@ -11,9 +11,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.databases import beside, content, is_sound, new_world, run_sql
-from tests.long_run import LONGER
-from tests.snapshot_world import Watcher
+from tests.support.databases import beside, content, is_sound, new_world, run_sql
+from tests.support.long_run import LONGER
+from tests.support.snapshot_world import Watcher
 
 VALUES = st.one_of(
     st.none(),

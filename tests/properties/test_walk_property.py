@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.store_report import Capture
-from tests.long_run import LONGER
 from tests.properties.test_snapshot_property import ACTS, Act, Playground
-from tests.snapshot_world import Watcher, tree_at
-from tests.walkers import WALKERS, walked
+from tests.support.long_run import LONGER
+from tests.support.snapshot_world import Watcher, tree_at
+from tests.support.walkers import WALKERS, walked
 
 _MANY = 70  # fewer files are not worth a stat cache on disk
 _LATER = 5_000_000_000  # ns: seen from then on everything is old enough for the cache to be trusted

@@ -18,8 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import MulliganError
-from tests.long_run import LONGER
-from tests.snapshot_world import Watcher, new_store, picture, tree_at
+from tests.support.long_run import LONGER
+from tests.support.snapshot_world import Watcher, new_store, picture, tree_at
 
 _PROCESSES = 3
 _ENOUGH = 60  # files and folders

@@ -15,7 +15,7 @@ from mulligan import errors
 from mulligan.boundaries import watch
 from mulligan.wiring.faults import arm
 from tests.commands.program import ask
-from tests.git_world import run_git
+from tests.support.git_world import run_git
 
 ROOT = Path(__file__).parents[2]
 WHERE = (

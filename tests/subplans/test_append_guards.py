@@ -18,7 +18,6 @@ from mulligan.errors import (
     RollbackDisabled,
     UsageWrong,
 )
-from tests.git_world import run_git
 from tests.subplans.corrections import (
     ADDED,
     PICK,
@@ -28,6 +27,7 @@ from tests.subplans.corrections import (
     file_of,
 )
 from tests.subplans.families import Family, shell
+from tests.support.git_world import run_git
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 from tests.faults.projects import project_in, services_in
-from tests.snapshot_world import bring_back, new_store, packs, sound, take
+from tests.support.snapshot_world import bring_back, new_store, packs, sound, take
 
 MADE = int(os.environ.get("MULLIGAN_TEST_CHECKPOINTS", "150"))
 KEPT = 50

@@ -7,8 +7,8 @@ import pytest
 from mulligan.boundaries import watch
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import Interrupted, MulliganError, RestoreFailed
-from tests.applied import Applying, complete, make_database, rows_of, write
-from tests.git_world import run_git
+from tests.support.applied import Applying, complete, make_database, rows_of, write
+from tests.support.git_world import run_git
 
 LINES = "".join(f"{number}\n" for number in range(1, 10))
 CHECKOUT = "site: {type: git-checkout, location: site}"

@@ -9,7 +9,7 @@ import pytest
 from mulligan.adapters.sandboxes.sqlite.database_contents import same_contents
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import DatabaseBusy, MulliganError
-from tests.applied import FOLDER, Applying, complete, files_in, make_database, rows_of, write
+from tests.support.applied import FOLDER, Applying, complete, files_in, make_database, rows_of, write
 
 DATA = "data: {type: sqlite, location: app.db}"
 CREATED = "data: {type: sqlite, location: app.db, create: true}"

@@ -7,8 +7,8 @@ import pytest
 
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import ApplyConflicted
-from tests.applied import Applying, Files, complete, files_in, write
-from tests.snapshot_world import picture
+from tests.support.applied import Applying, Files, complete, files_in, write
+from tests.support.snapshot_world import picture
 
 LINES = "".join(f"{number}\n" for number in range(1, 10))
 DOS = LINES.replace("\n", "\r\n")

@@ -20,9 +20,9 @@ from mulligan.errors import (
     SandboxMissing,
     UsageWrong,
 )
-from tests.applied import FOLDER, Applying, complete, files_in, make_database, rows_of, write
 from tests.faults.projects import project_in, services_of
-from tests.snapshot_world import picture
+from tests.support.applied import FOLDER, Applying, complete, files_in, make_database, rows_of, write
+from tests.support.snapshot_world import picture
 
 
 @pytest.fixture

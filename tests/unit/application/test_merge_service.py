@@ -12,8 +12,8 @@ from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.application.apply.snapshot_merge import Merged, MergeRules, MergeService, OnOverlap
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.trees.text_merge import Labels
-from tests.applied import Files, files_in, write
-from tests.snapshot_world import bring_back, new_store, take
+from tests.support.applied import Files, files_in, write
+from tests.support.snapshot_world import bring_back, new_store, take
 
 BASE: Files = {
     "text": "1\n2\n3\n",

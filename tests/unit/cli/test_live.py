@@ -13,7 +13,7 @@ from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.inert_text import Inert
 from mulligan.domain.text.json_value import JsonObject
-from tests.terminal import Terminal
+from tests.support.terminal import Terminal
 from tests.unit.examples import NOON
 
 PLAN = PlanId("p")

@@ -8,7 +8,7 @@ import pytest
 from mulligan.cli.answers.answer import Span
 from mulligan.cli.terminal.glyphs import has_signs, plain_signs
 from mulligan.cli.terminal.screen import Screen
-from tests.terminal import Terminal
+from tests.support.terminal import Terminal
 
 
 class Sized(Screen):

@@ -15,7 +15,7 @@ from mulligan.domain.plans.interpolation import (
 )
 from mulligan.domain.text.json_value import Json
 from mulligan.errors import ReferenceInvalid
-from tests.planfiles import TOOLS
+from tests.support.planfiles import TOOLS
 
 VALUES = RunValues(
     variables={"version": "2.10", "raw": "${{ version }}"},

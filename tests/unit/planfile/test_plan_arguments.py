@@ -3,7 +3,7 @@
 import pytest
 
 from mulligan.domain.plans.step import Subplans, ToolUse
-from tests.planfiles import place, read, refused, with_step
+from tests.support.planfiles import place, read, refused, with_step
 
 
 def args(step: str) -> object:

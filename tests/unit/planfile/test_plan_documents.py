@@ -15,7 +15,7 @@ from mulligan.planfile.yaml_document import (
     YamlLoader,
     read_document,
 )
-from tests.planfiles import place, read, refused
+from tests.support.planfiles import place, read, refused
 
 Reading = Callable[[str | bytes], Node]
 

@@ -4,7 +4,7 @@ import pytest
 
 from mulligan.domain.plans.plan import OnFailure, RollbackPolicy
 from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
-from tests.planfiles import WORKSPACE, place, read, refused, with_head
+from tests.support.planfiles import WORKSPACE, place, read, refused, with_head
 
 
 def test_the_smallest_plan_has_the_documented_defaults() -> None:

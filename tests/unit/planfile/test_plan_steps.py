@@ -12,7 +12,7 @@ from mulligan.domain.plans.step import (
     Subplans,
     ToolUse,
 )
-from tests.planfiles import place, read, refused, with_step
+from tests.support.planfiles import place, read, refused, with_step
 
 
 def steps(text: str) -> tuple[Step, ...]:

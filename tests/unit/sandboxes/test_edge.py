@@ -15,7 +15,7 @@ from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, 
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
 from mulligan.ports import ApplyOrder, SandboxOrder
-from tests.snapshot_world import Watcher, new_store
+from tests.support.snapshot_world import Watcher, new_store
 
 PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
 APP = Resource(

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.applying_cases import CASES, START, Case
-from tests.applying_world import Checkout
-from tests.git_world import run_git
+from tests.support.applying_cases import CASES, START, Case
+from tests.support.applying_world import Checkout
+from tests.support.git_world import run_git
 
 
 def _prepared(case: Case, base: Path) -> Checkout:

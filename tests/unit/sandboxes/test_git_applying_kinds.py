@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from mulligan.errors import CheckoutUnready, NotBuiltYet
-from tests.applying_world import Checkout, lines, write
-from tests.git_checkouts import CHECKOUTS
-from tests.git_world import run_git
-from tests.snapshot_world import Watcher
+from tests.support.applying_world import Checkout, lines, write
+from tests.support.git_checkouts import CHECKOUTS
+from tests.support.git_world import run_git
+from tests.support.snapshot_world import Watcher
 
 SAME, PLANNED = lines(), lines("9 plan")
 REFUSED = {

@@ -11,10 +11,10 @@ from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import ChangedMeanwhile, RestoreFailed, SystemFailed
-from tests.applying_world import Applied, Checkout, lines, write
-from tests.git_checkouts import CHECKOUTS
-from tests.git_world import run_git
-from tests.snapshot_world import Watcher
+from tests.support.applying_world import Applied, Checkout, lines, write
+from tests.support.git_checkouts import CHECKOUTS
+from tests.support.git_world import run_git
+from tests.support.snapshot_world import Watcher
 
 SAME, PLANNED = lines(), lines("9 plan")
 

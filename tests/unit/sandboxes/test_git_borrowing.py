@@ -10,9 +10,9 @@ from mulligan.adapters.sandboxes.git.git_command import Git, GitFailed
 from mulligan.adapters.sandboxes.git.position.index_file import paths_in
 from mulligan.adapters.sandboxes.git.repository.user_repository import quoted, unquoted
 from mulligan.errors import ResourceUnsuitable
-from tests.git_checkouts import inner_repository, plain
-from tests.git_world import GIT_ENVIRONMENT, GitProject, run_git
-from tests.snapshot_world import Watcher
+from tests.support.git_checkouts import inner_repository, plain
+from tests.support.git_world import GIT_ENVIRONMENT, GitProject, run_git
+from tests.support.snapshot_world import Watcher
 
 
 def test_a_copied_inner_repository_knows_neither_the_users_worktrees_nor_paths(tmp_path: Path) -> None:

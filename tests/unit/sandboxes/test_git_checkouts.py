@@ -9,9 +9,9 @@ import pytest
 
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.text.ids import CheckpointId
-from tests.git_checkouts import CHECKOUTS, Checkout
-from tests.git_world import GitProject, looks, repository_picture, run_git, unlike
-from tests.snapshot_world import Watcher
+from tests.support.git_checkouts import CHECKOUTS, Checkout
+from tests.support.git_world import GitProject, looks, repository_picture, run_git, unlike
+from tests.support.snapshot_world import Watcher
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

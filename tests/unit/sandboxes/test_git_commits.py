@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.ports import Publication
-from tests.git_checkouts import plain, submodules
-from tests.git_world import AT, GitProject, run_git
+from tests.support.git_checkouts import plain, submodules
+from tests.support.git_world import AT, GitProject, run_git
 
 
 @pytest.fixture

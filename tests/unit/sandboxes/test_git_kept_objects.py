@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.borrowed_objects import (
+from tests.support.borrowed_objects import (
     LEFT,
     TEXT,
     USED,
@@ -25,9 +25,9 @@ from tests.borrowed_objects import (
     stash,
     undone_apply,
 )
-from tests.git_checkouts import linked_worktree, packed_refs, sha256, split_index, submodules
-from tests.git_world import GitProject, run_git
-from tests.snapshot_world import Watcher
+from tests.support.git_checkouts import linked_worktree, packed_refs, sha256, split_index, submodules
+from tests.support.git_world import GitProject, run_git
+from tests.support.snapshot_world import Watcher
 
 
 @pytest.mark.parametrize(

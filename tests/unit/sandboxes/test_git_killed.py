@@ -10,7 +10,7 @@ from mulligan.adapters.sandboxes.git.position.index_lock import clear_abandoned,
 from mulligan.adapters.sandboxes.git.repository.git_packs import OURS, Objects, write_durably
 from mulligan.boundaries import watch
 from mulligan.errors import RestoreFailed
-from tests.git_world import run_git
+from tests.support.git_world import run_git
 
 KILLED_AT = """\
 import os, signal, sys

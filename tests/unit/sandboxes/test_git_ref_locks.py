@@ -18,8 +18,8 @@ from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepos
 from mulligan.adapters.sandboxes.git.repository.pins import pin_head, unpin
 from mulligan.adapters.sandboxes.git.repository.ref_locks import clear_locks, locks_in, noting
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, open_repository
-from tests.dying_git import DyingGit
-from tests.git_world import GIT_ENVIRONMENT, PLAN, GitProject, run_git
+from tests.support.dying_git import DyingGit
+from tests.support.git_world import GIT_ENVIRONMENT, PLAN, GitProject, run_git
 
 WORK = """\
 import os, shutil, sys

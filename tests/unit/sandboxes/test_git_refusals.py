@@ -7,9 +7,9 @@ import pytest
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.repository.user_repository import Unsuited, open_repository
 from mulligan.errors import ResourceUnsuitable, SystemFailed
-from tests.git_checkouts import plain
-from tests.git_world import GIT_ENVIRONMENT, GitProject, run_git
-from tests.snapshot_world import Watcher
+from tests.support.git_checkouts import plain
+from tests.support.git_world import GIT_ENVIRONMENT, GitProject, run_git
+from tests.support.snapshot_world import Watcher
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from mulligan.adapters.sandboxes.plan_folders import LocalRepositoryFolders
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ResourceUnsuitable
-from tests.git_checkouts import (
+from tests.support.git_checkouts import (
     configured,
     filtered,
     inner_repository,
@@ -23,8 +23,8 @@ from tests.git_checkouts import (
     submodules,
     worktree_inside,
 )
-from tests.git_world import GIT_ENVIRONMENT, GitProject, looks, repository_picture, run_git, unlike
-from tests.snapshot_world import Watcher, removed
+from tests.support.git_world import GIT_ENVIRONMENT, GitProject, looks, repository_picture, run_git, unlike
+from tests.support.snapshot_world import Watcher, removed
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from mulligan.domain.plans.plan import State
 from mulligan.errors import Interrupted, ResourceUnsuitable, RestoreFailed
 from tests.faults.projects import project_in
-from tests.git_world import GIT_ENVIRONMENT, run_git
+from tests.support.git_world import GIT_ENVIRONMENT, run_git
 
 PLAN = """name: p
 config: {sandbox.strategy: in_place, sandbox.writable: ["%s"]}

@@ -8,7 +8,7 @@ import pytest
 
 from mulligan.adapters.sandboxes.removal import clear_trash, remove_new_tree, remove_tree
 from mulligan.errors import SystemFailed
-from tests.ordinary_user import as_ordinary_user
+from tests.support.ordinary_user import as_ordinary_user
 
 
 def test_no_symlink_is_followed(tmp_path: Path) -> None:

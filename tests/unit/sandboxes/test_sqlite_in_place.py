@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.errors import DatabaseBusy, ResourceUnsuitable, RestoreFailed
-from tests.databases import DATA, DatabaseWorld, beside, content, is_sound, new_world, rows, run_sql
 from tests.faults.projects import project_in
-from tests.snapshot_world import Watcher, removed, restored
+from tests.support.databases import DATA, DatabaseWorld, beside, content, is_sound, new_world, rows, run_sql
+from tests.support.snapshot_world import Watcher, removed, restored
 
 
 @pytest.fixture

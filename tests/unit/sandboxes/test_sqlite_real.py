@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles
 from mulligan.adapters.sandboxes.sqlite.lock_holders import holders_of
 from mulligan.errors import DatabaseBusy
-from tests.databases import (
+from tests.support.databases import (
     COMMITTER,
     LOCKER,
     SPILLER,
@@ -30,8 +30,8 @@ from tests.databases import (
     rows,
     run_sql,
 )
-from tests.ordinary_user import as_ordinary_user
-from tests.snapshot_world import Watcher
+from tests.support.ordinary_user import as_ordinary_user
+from tests.support.snapshot_world import Watcher
 
 
 @pytest.fixture

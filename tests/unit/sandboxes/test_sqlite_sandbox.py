@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mulligan.adapters.sandboxes.sqlite.database_copy import DatabaseCopies
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import RestoreFailed, SnapshotDamaged
-from tests.databases import (
+from tests.support.databases import (
     COMMITTER,
     PLAN,
     SPILLER,
@@ -27,8 +27,8 @@ from tests.databases import (
     rows,
     run_sql,
 )
-from tests.ordinary_user import as_ordinary_user
-from tests.snapshot_world import Watcher, removed, restored
+from tests.support.ordinary_user import as_ordinary_user
+from tests.support.snapshot_world import Watcher, removed, restored
 
 
 @pytest.fixture

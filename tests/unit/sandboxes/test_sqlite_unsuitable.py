@@ -11,15 +11,15 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.errors import ResourceUnsuitable, SystemFailed
-from tests.databases import (
+from tests.support.databases import (
     DATA,
     DatabaseWorld,
     new_world,
     rows,
     run_sql,
 )
-from tests.ordinary_user import as_ordinary_user
-from tests.snapshot_world import Watcher
+from tests.support.ordinary_user import as_ordinary_user
+from tests.support.snapshot_world import Watcher
 
 
 @pytest.fixture

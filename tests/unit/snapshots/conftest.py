@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from mulligan.adapters.snapshots.capture import tree_reader as looking
-from tests.walkers import WALKERS, walked
+from tests.support.walkers import WALKERS, walked
 
 
 @pytest.fixture(autouse=True)

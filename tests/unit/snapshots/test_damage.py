@@ -8,7 +8,7 @@ import pytest
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.errors import SnapshotDamaged
-from tests.snapshot_world import Watcher, new_store, picture, take, tree_at
+from tests.support.snapshot_world import Watcher, new_store, picture, take, tree_at
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.trees.stored_diff import FolderReader, differences
-from tests.snapshot_world import new_store, take
+from tests.support.snapshot_world import new_store, take
 
 
 def test_equal_folders_are_not_opened(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from mulligan.adapters.snapshots.restore import private_tree as restore_module
 from mulligan.errors import RestoreFailed, SystemFailed
-from tests.ordinary_user import as_ordinary_user
-from tests.snapshot_world import Watcher, bring_back, new_store, picture, removed, take, tree_at
+from tests.support.ordinary_user import as_ordinary_user
+from tests.support.snapshot_world import Watcher, bring_back, new_store, picture, removed, take, tree_at
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mulligan.errors import RestoreFailed
-from tests.ordinary_user import as_ordinary_user
-from tests.snapshot_world import (
+from tests.support.ordinary_user import as_ordinary_user
+from tests.support.snapshot_world import (
     Watcher,
     age,
     bring_back,

@@ -8,7 +8,7 @@ import pytest
 from mulligan.adapters.snapshots.scan import filesystems
 from mulligan.adapters.snapshots.scan.filesystems import changes_unseen
 from mulligan.adapters.snapshots.watch.tree_watch import ON_A_NETWORK
-from tests.snapshot_world import Watcher, new_store, take, tree_at
+from tests.support.snapshot_world import Watcher, new_store, take, tree_at
 
 
 def _mounted_as(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

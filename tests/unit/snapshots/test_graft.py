@@ -9,7 +9,7 @@ from mulligan.adapters.snapshots.packs.objects import HashingSink, Objects
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.trees.tree_difference import Beside, EntryType, TreeEntry
-from tests.snapshot_world import bring_back, new_store, take
+from tests.support.snapshot_world import bring_back, new_store, take
 
 AT_NS = 1_700_000_000_000_000_000
 FOLDER = TreeEntry(

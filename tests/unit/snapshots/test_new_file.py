@@ -8,7 +8,7 @@ import pytest
 
 from mulligan.adapters.snapshots.packs.new_file import NewFile
 from mulligan.adapters.snapshots.tempdirs import Rooms
-from tests.snapshot_world import bring_back, new_store, picture, take
+from tests.support.snapshot_world import bring_back, new_store, picture, take
 
 
 @pytest.fixture(params=["nameless", "in a room"])

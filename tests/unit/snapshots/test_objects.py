@@ -23,7 +23,7 @@ from mulligan.adapters.snapshots.packs.pack_file import PackFile
 from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
 from mulligan.adapters.snapshots.tempdirs import Rooms
 from mulligan.errors import SnapshotDamaged, SystemFailed
-from tests.snapshot_world import bring_back, new_store, picture, take
+from tests.support.snapshot_world import bring_back, new_store, picture, take
 
 
 @pytest.fixture

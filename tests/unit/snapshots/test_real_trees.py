@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.adapters.snapshots.restore import private_tree, real_tree
-from tests.snapshot_world import Watcher, new_store, tree_at
+from tests.support.snapshot_world import Watcher, new_store, tree_at
 
 SOMEONE = 12345
 

@@ -10,7 +10,7 @@ from mulligan.adapters.snapshots.packs import repack
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.packs.repack import LARGEST_JOINED, packs_to_join
 from mulligan.adapters.snapshots.tempdirs import Rooms
-from tests.snapshot_world import history, new_store, packs, sound, sweep, take
+from tests.support.snapshot_world import history, new_store, packs, sound, sweep, take
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import FileInUse, MulliganError, TreeChanged
 from mulligan.ports import WorkingTree
 from tests.faults.saves import SAVES, Instants, chosen, holds, saving
-from tests.snapshot_world import Watcher, new_store, picture, tree_at
+from tests.support.snapshot_world import Watcher, new_store, picture, tree_at
 
 MINE = b"precious work of the user\n"
 TARGETS = ("changed", "gone", "made", "folder/one", "born/inside", "first", "was a link")

@@ -16,7 +16,7 @@ from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.packs.repack import ENOUGH_TO_JOIN
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
-from tests.snapshot_world import Watcher, age, bring_back, history, new_store, take, tree_at
+from tests.support.snapshot_world import Watcher, age, bring_back, history, new_store, take, tree_at
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from mulligan.adapters.snapshots.packs import sweep as sweep_module
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import SnapshotDamaged
-from tests.snapshot_world import (
+from tests.support.snapshot_world import (
     Watcher,
     age,
     bring_back,

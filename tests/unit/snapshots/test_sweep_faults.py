@@ -15,8 +15,8 @@ import pytest
 from mulligan.adapters.snapshots.packs.repack import ENOUGH_TO_JOIN
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from tests.long_run import LONGER
-from tests.snapshot_world import Watcher, bring_back, new_store, picture, sound, take, tree_at
+from tests.support.long_run import LONGER
+from tests.support.snapshot_world import Watcher, bring_back, new_store, picture, sound, take, tree_at
 
 CHANGING_CALLS = ("rename", "replace", "unlink", "mkdir", "rmdir", "fsync", "fchmod")
 

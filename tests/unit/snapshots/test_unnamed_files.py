@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.snapshot_world import age
-from tests.watched_world import World
+from tests.support.snapshot_world import age
+from tests.support.watched_world import World
 
 
 @contextmanager

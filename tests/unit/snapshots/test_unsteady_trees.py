@@ -9,7 +9,7 @@ from typing import Any, Self
 import pytest
 
 from mulligan.errors import SystemFailed, TreeUnsteady
-from tests.snapshot_world import bring_back, new_store, take
+from tests.support.snapshot_world import bring_back, new_store, take
 
 
 @pytest.fixture

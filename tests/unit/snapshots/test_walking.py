@@ -23,9 +23,9 @@ from mulligan.adapters.snapshots.scan.scan import Nobody, Scan
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.adapters.snapshots.watch import inotify
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from tests.ordinary_user import as_ordinary_user
-from tests.snapshot_world import Watcher, picture, take, tree_at
-from tests.walkers import walked
+from tests.support.ordinary_user import as_ordinary_user
+from tests.support.snapshot_world import Watcher, picture, take, tree_at
+from tests.support.walkers import walked
 
 LATER = 5_000_000_000  # ns: seen from then on, what was just written is old enough to be trusted
 IN_C = pytest.mark.parametrize("walker", ["in C"], indirect=True)

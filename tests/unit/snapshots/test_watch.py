@@ -13,9 +13,9 @@ import pytest
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Exclusions, Gone, Scan
 from mulligan.adapters.snapshots.watch import tree_watch as watch
-from tests.ordinary_user import as_ordinary_user
-from tests.snapshot_world import Watcher, age, picture
-from tests.watched_world import World
+from tests.support.ordinary_user import as_ordinary_user
+from tests.support.snapshot_world import Watcher, age, picture
+from tests.support.watched_world import World
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.snapshot_world import Watcher, new_store, picture, take, tree_at
+from tests.support.snapshot_world import Watcher, new_store, picture, take, tree_at
 
 
 @pytest.fixture

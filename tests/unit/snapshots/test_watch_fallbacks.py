@@ -14,8 +14,8 @@ from mulligan.adapters.snapshots.scan import c_walk as walking
 from mulligan.adapters.snapshots.watch import tree_watch as watch
 from mulligan.adapters.snapshots.watch.inotify import Inotify
 from mulligan.errors import RestoreFailed, SystemFailed
-from tests.snapshot_world import Watcher, tree_at
-from tests.watched_world import World
+from tests.support.snapshot_world import Watcher, tree_at
+from tests.support.watched_world import World
 
 _QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 

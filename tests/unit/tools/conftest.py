@@ -9,7 +9,7 @@ import pytest
 
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.plans.tool import ToolResult
-from tests.recording_host import RecordingHost, a_request
+from tests.support.recording_host import RecordingHost, a_request
 from tests.unit.tools.project_homes import Home
 
 Call = Callable[..., ToolResult]

@@ -19,9 +19,9 @@ from mulligan.domain.resources.bounds import Bounds
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
-from tests.confined import written_by_coverage
-from tests.ordinary_user import as_ordinary_user
-from tests.recording_host import PLAN, a_request
+from tests.support.confined import written_by_coverage
+from tests.support.ordinary_user import as_ordinary_user
+from tests.support.recording_host import PLAN, a_request
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from mulligan.adapters.tools.toolbox import LocalToolbox
-from tests.recording_host import PLAN, RecordingHost, a_request
+from tests.support.recording_host import PLAN, RecordingHost, a_request
 
 CALLERS = {
     "PATH": os.environ["PATH"],

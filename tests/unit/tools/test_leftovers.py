@@ -11,7 +11,7 @@ import pytest
 from mulligan.adapters.tools.launcher.launcher import below, children_of, command_line, scanned_children
 from mulligan.adapters.tools.process.command_runner import Command, Launchers
 from mulligan.adapters.tools.process.tool_output import Recorded
-from tests.recording_host import PLAN
+from tests.support.recording_host import PLAN
 from tests.unit.tools.daemons import is_gone, is_gone_or_zombie, start_daemon
 from tests.unit.tools.timeouts import timed_out
 

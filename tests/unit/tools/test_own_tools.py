@@ -19,7 +19,7 @@ from mulligan.errors import (
     ToolTimedOut,
     ToolUnknown,
 )
-from tests.recording_host import RecordingHost, a_request
+from tests.support.recording_host import RecordingHost, a_request
 from tests.unit.tools.project_homes import GREET, HEAD, Home
 
 # --- trust -------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import pytest
 
 from mulligan.adapters.tools.user_tools.entry_points import PackagedTools, installed_tools
 from mulligan.errors import ToolsInvalid, ToolsUntrusted
-from tests.recording_host import RecordingHost, a_request
+from tests.support.recording_host import RecordingHost, a_request
 from tests.unit.tools.project_homes import GREET, HEAD
 
 SITE = HEAD + "@mulligan.tool\ndef publish(context, title: str): ...\n"

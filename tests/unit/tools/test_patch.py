@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.errors import ToolFailed
-from tests.recording_host import RecordingHost, a_request
+from tests.support.recording_host import RecordingHost, a_request
 
 
 def files_of(root):

@@ -9,7 +9,7 @@ import pytest
 from mulligan.adapters.tools.launcher.launcher import is_zombie
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.errors import CheckpointFailed, ToolFailed
-from tests.recording_host import a_request
+from tests.support.recording_host import a_request
 
 PREAMBLE = "import os, subprocess, sys, threading, time\n"
 

@@ -8,7 +8,7 @@ import pytest
 
 from mulligan.adapters.tools.launcher.launcher import is_zombie
 from mulligan.errors import ToolFailed
-from tests.recording_host import RecordingHost, a_request
+from tests.support.recording_host import RecordingHost, a_request
 from tests.unit.tools.timeouts import timed_out
 
 PREAMBLE = "import os, subprocess, sys, threading, time\n"

@@ -14,7 +14,7 @@ from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.process.tool_output import RECORDED
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.errors import PathEscapes, SystemFailed, ToolFailed, ToolTimedOut
-from tests.recording_host import PLAN, RecordingHost, a_request
+from tests.support.recording_host import PLAN, RecordingHost, a_request
 from tests.unit.tools.timeouts import timed_out
 
 

@@ -13,8 +13,8 @@ from mulligan.adapters.tools.sql.statements import divide
 from mulligan.domain.plans.tool import ToolResult
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import PathEscapes, ToolFailed, ToolTimedOut
-from tests.databases import LOCKER, beside, program, rows, run_sql
-from tests.recording_host import RecordingHost
+from tests.support.databases import LOCKER, beside, program, rows, run_sql
+from tests.support.recording_host import RecordingHost
 
 Sql = Callable[..., ToolResult]
 

@@ -14,7 +14,7 @@ from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.errors import ProcessSurvives
-from tests.recording_host import PLAN
+from tests.support.recording_host import PLAN
 from tests.unit.tools.daemons import is_gone, is_gone_or_zombie, start_daemon
 
 RUNNER = """\
@@ -22,8 +22,8 @@ import os, sys
 from pathlib import Path
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.resources.bounds import Bounds
-from tests.confined import written_by_coverage
-from tests.recording_host import RecordingHost, a_request
+from tests.support.confined import written_by_coverage
+from tests.support.recording_host import RecordingHost, a_request
 class Host(RecordingHost):
     def output(self, data):
         os.write(1, data)

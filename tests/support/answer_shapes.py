@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tests.page_examples import REFERENCE
+from tests.support.page_examples import REFERENCE
 
 _ROW = re.compile(r"^\| `(?P<path>[\w.\[\]]+)` \| (?P<type>[^|]+) \|", re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]+\]\(#(?P<shape>[\w-]+)\)")

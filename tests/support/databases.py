@@ -19,7 +19,7 @@ from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
 from mulligan.domain.text.ids import PlanId
 from mulligan.ports import SandboxOrder
-from tests.snapshot_world import Watcher, new_store
+from tests.support.snapshot_world import Watcher, new_store
 
 PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
 DATA = Resource(

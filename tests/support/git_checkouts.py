@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.git_world import run_git
+from tests.support.git_world import run_git
 
 Checkout = Callable[[Path], Path]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.applying_world import Files, lines, write
-from tests.git_world import run_git
+from tests.support.applying_world import Files, lines, write
+from tests.support.git_world import run_git
 
 Act = Callable[[Path], object]
 START: Files = {"text": lines(), "other": "other\n", ".gitignore": "*.log\n", "folder/inner": "inner\n"}

@@ -18,7 +18,7 @@ from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.ports import SandboxOrder
-from tests.snapshot_world import Watcher, new_store, picture
+from tests.support.snapshot_world import Watcher, new_store, picture
 
 PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
 AT = datetime(2026, 1, 1, tzinfo=UTC)

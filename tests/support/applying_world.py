@@ -13,8 +13,8 @@ from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.ports import ApplyOrder, Composed
-from tests.git_world import AT, GIT_ENVIRONMENT, GitProject, run_git
-from tests.snapshot_world import Watcher, new_store, take
+from tests.support.git_world import AT, GIT_ENVIRONMENT, GitProject, run_git
+from tests.support.snapshot_world import Watcher, new_store, take
 
 Files = Mapping[str, str | bytes | None]  # None: not there
 

@@ -5,7 +5,7 @@ The figures stand in one place; the other page has a copy that `python -m tests.
 
 import re
 
-from tests.page_examples import ROOT
+from tests.support.page_examples import ROOT
 
 _TABLE = re.compile(r"^\|.*\|\n\|[-|]+\|\n(?:\|.*\|\n)+", re.MULTILINE)
 _FILES = re.compile(r"\| ([\d,]+) files \|")

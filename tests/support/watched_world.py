@@ -9,7 +9,7 @@ from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, PathChange
 from mulligan.ports import Observer, SnapshotStore, WorkingTree
-from tests.snapshot_world import Watcher, new_store, tree_at
+from tests.support.snapshot_world import Watcher, new_store, tree_at
 
 
 class World:

@@ -22,8 +22,8 @@ from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.ports import SandboxKind, SandboxOrder
-from tests.git_world import GIT_ENVIRONMENT, run_git
-from tests.snapshot_world import new_store, picture, removed
+from tests.support.git_world import GIT_ENVIRONMENT, run_git
+from tests.support.snapshot_world import new_store, picture, removed
 
 PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
 

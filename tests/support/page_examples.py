@@ -4,7 +4,7 @@ A fence of `sh` is a script that must succeed, one of `console` a session whose 
 times and sizes apart). What stands behind the language, which no reader sees, tells what an example needs:
 `after="COMMAND"` is run before it (the pages are in `$PAGES`), `exit=N` is how it ends, `not-run="REASON"` leaves it
 alone. A fence with a `title`, which the site shows above it, is a file of that name: pages that are followed from top
-to bottom (`tests/page_walks.py`) have some.
+to bottom (`tests/support/page_walks.py`) have some.
 """
 
 import os
@@ -15,9 +15,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.keeping import keep, put_back
+from tests.support.keeping import keep, put_back
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 PATIENCE = 60  # seconds
 SHOWN_AS = "/home/you/api"  # where the pages have the project

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.resource import Sandbox
-from tests.git_checkouts import plain
-from tests.git_world import GIT_ENVIRONMENT, GitProject, run_git
-from tests.snapshot_world import Watcher
+from tests.support.git_checkouts import plain
+from tests.support.git_world import GIT_ENVIRONMENT, GitProject, run_git
+from tests.support.snapshot_world import Watcher
 
 TEXT = "the very same text\n"
 

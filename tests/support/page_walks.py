@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.page_examples import ROOT, Example, environment, examples_of
+from tests.support.page_examples import ROOT, Example, environment, examples_of
 
 DOCS = ROOT / "docs"
 WALKED = [ROOT / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
