@@ -131,7 +131,7 @@ def spawn(argv: Message, folder: bytes, environment: dict[bytes, bytes]) -> int:
                     setsid=True,
                     setsigmask=[],
                     # what Python or this program ignores would stay ignored
-                    setsigdef=[signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ],
+                    setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGXFSZ],
                 )
             except (FileNotFoundError, NotADirectoryError) as exc:
                 failure = failure or exc
