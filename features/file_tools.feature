@@ -58,8 +58,8 @@ Feature: Tools for files
       | up       | -> ..        |
     And how each of these steps ends
       | step                                                                                     | says                |
-      | {tool: edit_file, args: {path: a.txt, old: three, new: x}}                               | does not stand in   |
-      | {tool: edit_file, args: {path: twice, old: x, new: y}}                                   | stands 2 times      |
+      | {tool: edit_file, args: {path: a.txt, old: three, new: x}}                               | does not occur in   |
+      | {tool: edit_file, args: {path: twice, old: x, new: y}}                                   | occurs 2 times      |
       | {tool: move_file, args: {path: a.txt, to: twice}}                                        | is there already    |
       | {tool: move_file, args: {path: nothing, to: b}}                                          | is not there        |
       | {tool: write_file, args: {path: out/planted, content: x}}                                | leads outside       |

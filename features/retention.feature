@@ -216,7 +216,7 @@ Feature: Retention
     And the groups that stay are
       | checkpoint_type | label | reason                                |
       | pre_execute     | None  | the first                             |
-      | manual          | full  | an unfinished operation stands on it  |
+      | manual          | full  | an unfinished operation depends on it |
       | post_execute    | None  | the newest live one between two steps |
       | pre_rollback    | None  | the most recent                       |
     When the user types "checkpoint prune large --keep 1"

@@ -226,9 +226,9 @@ def test_kinds_and_modes_that_both_changed_are_conflicts(site: Applying) -> None
     before = picture(site.real)
     _, done = site.apply()
     assert {c.path: c.reason for c in done.conflicts} == {
-        "folder": "no folder any more by the plan, but it holds folder/mine",
+        "folder": "no longer a folder because of the plan, but it holds folder/mine",
         "gone": "a file on one side, a folder on the other",
-        "gone/inside": "gone is no folder any more by others",
+        "gone/inside": "gone is no longer a folder because of others",
         "kept": "mode 0700 on one side, 0750 on the other",
     }
     assert picture(site.real) == before

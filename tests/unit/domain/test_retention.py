@@ -71,7 +71,7 @@ def test_where_resume_goes_back_to_stays() -> None:
 def test_what_something_unfinished_stands_on_stays() -> None:
     verdict = plan_retention([group(n) for n in "abcd"], limit=2, needed=frozenset({GroupId("b")}))
     assert verdict.prune == ("c",)
-    assert {k.group_id: k.reason for k in verdict.keep}["b"] == "an unfinished operation stands on it"
+    assert {k.group_id: k.reason for k in verdict.keep}["b"] == "an unfinished operation depends on it"
 
 
 @given(

@@ -88,7 +88,7 @@ def test_a_symlink_at_the_end_is_not_written_through_to_the_outside(call, root, 
     for tool, more in (("write_file", {"content": "x"}), ("edit_file", {"old": "untouched", "new": "x"})):
         with pytest.raises(PathEscapes):
             call(tool, path="link", **more)
-    with pytest.raises(ToolFailed, match="no regular file"):
+    with pytest.raises(ToolFailed, match="not a regular file"):
         call("apply_patch", patch=CHANGE.format(path="link"))
     call("move_file", path="link", to="moved")
     call("delete_file", path="moved")

@@ -84,7 +84,7 @@ class TestWriteFile:
         (root / "folder").mkdir()
         os.mkfifo(root / "fifo")
         for path in ("folder", "fifo"):
-            with pytest.raises(ToolFailed, match="is there and is no file"):
+            with pytest.raises(ToolFailed, match="exists and is not a file"):
                 call("write_file", path=path, content="")
         for path in ("folder/", "new/"):
             with pytest.raises(ToolFailed, match="names a folder"):
@@ -112,7 +112,7 @@ class TestWriteFile:
     def test_names_and_texts_that_no_file_can_have(self, call):
         with pytest.raises(ToolFailed, match="File name too long"):
             call("write_file", path="x" * 300, content="")
-        with pytest.raises(ToolFailed, match="content is no valid Unicode"):
+        with pytest.raises(ToolFailed, match="content is not valid Unicode"):
             call("write_file", path="x", content="\ud800")
         with pytest.raises(ToolFailed, match="content: a text is needed"):
             call("write_file", path="x")
@@ -163,7 +163,7 @@ class TestEditFile:
 
     def test_more_than_once_needs_all(self, call, root):
         (root / "f").write_text("a b a")
-        with pytest.raises(ToolFailed, match="old stands 2 times in f") as failed:
+        with pytest.raises(ToolFailed, match="old occurs 2 times in f") as failed:
             call("edit_file", path="f", old="a", new="c")
         assert failed.value.facts["count"] == 2
         assert "all: true" in failed.value.next_step
@@ -172,12 +172,12 @@ class TestEditFile:
 
     def test_overlapping_places_are_ambiguous(self, call, root):
         (root / "f").write_text("aaa")
-        with pytest.raises(ToolFailed, match="stands 2 times"):
+        with pytest.raises(ToolFailed, match="occurs 2 times"):
             call("edit_file", path="f", old="aa", new="b")
 
     def test_not_there_is_told_and_line_breaks_explained(self, call, root):
         (root / "f").write_bytes(b"one\r\ntwo\r\n")
-        with pytest.raises(ToolFailed, match="does not stand in f"):
+        with pytest.raises(ToolFailed, match="does not occur in f"):
             call("edit_file", path="f", old="three", new="", all=True)
         with pytest.raises(ToolFailed, match="the file has CRLF"):
             call("edit_file", path="f", old="one\ntwo", new="")

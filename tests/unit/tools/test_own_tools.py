@@ -126,7 +126,7 @@ def test_a_file_that_everyone_may_write_is_refused(home, mode, problem):
 
 def test_a_folder_a_giant_and_another_users_file_are_refused(home, monkeypatch):
     home.file.mkdir()
-    with pytest.raises(ToolsUnsafe, match="it is no file"):
+    with pytest.raises(ToolsUnsafe, match="it is not a file"):
         read_tools_file(home.file)
     home.file.rmdir()
     home.file.write_bytes(b"#" * (LARGEST + 1))
@@ -264,7 +264,7 @@ def test_an_undo_is_ended_after_the_tools_own_timeout(home, root):
 
 def test_an_undo_that_is_no_more_is_told(home, root):
     box = home.trusted(GREET)
-    with pytest.raises(ToolFailed, match="greet has no undo any more"):
+    with pytest.raises(ToolFailed, match="greet no longer has an undo"):
         box.undo("greet", a_request(root, {}), None, RecordingHost())
     with pytest.raises(ToolUnknown, match="no tool 'publish'"):
         box.undo("publish", a_request(root, {}), None, RecordingHost())

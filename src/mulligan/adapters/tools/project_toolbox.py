@@ -40,7 +40,7 @@ class ProjectToolbox:
         obey: Callable[[], None] | None = None,
         linked: Callable[[], None] = lambda: None,
     ) -> None:
-        """Look for a tools.py in this project home, and for packages as `installed` tells, when one is needed."""
+        """Look for a tools.py in this project home, and for packages with `installed`, when a tool is needed."""
         self._built_in = built_in
         self._home = home
         self._machine = machine
@@ -81,12 +81,12 @@ class ProjectToolbox:
         return found
 
     def built_in(self) -> Mapping[str, ToolDeclaration]:
-        """What the built-in tools declare."""
+        """Return the declarations of the built-in tools."""
         return self._built_in.declarations()
 
     def require(self, name: str) -> None:
         """Have the tool at hand, if there is one: ToolsUntrusted where its code may not be loaded."""
-        with suppress(ToolsInvalid):  # whoever uses it hears of that
+        with suppress(ToolsInvalid):  # the step that uses it reports that
             self.own.find(name)
 
     def undo(self, name: str, request: ToolRequest, result: Json, host: StepHost) -> None:
@@ -110,7 +110,7 @@ class ProjectToolbox:
 
 
 class _Declarations(Mapping[str, ToolDeclaration]):
-    """What all tools declare, the user's own asked for one by one."""
+    """Return the declarations of all tools; users' tools are loaded one by one."""
 
     def __init__(self, built_in: Mapping[str, ToolDeclaration], own: "Callable[[], OwnTools]") -> None:
         self._built_in = built_in

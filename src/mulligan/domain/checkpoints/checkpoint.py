@@ -59,7 +59,7 @@ EMPTY_STATE = PlanState(step_index=0, outputs={}, memory={}, decisions=())
 
 def state_hash(state: PlanState, snapshots: Iterable[tuple[str, Snapshot]]) -> str:
     """Hash the plan's state and the snapshots of its resources: equal states, equal hashes, anywhere."""
-    import hashlib  # here: it loads OpenSSL, and whoever only reads hashes nothing
+    import hashlib  # here: it loads OpenSSL, and readers hash nothing
 
     document: JsonObject = {"plan": state.to_json(), "resources": {name: s.id for name, s in snapshots}}
     return hashlib.sha256(canonical_json(document).encode("utf-8", "surrogatepass")).hexdigest()
@@ -88,7 +88,7 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
 
 
 class GroupOutline(Struct, frozen=True, kw_only=True):
-    """What a history tells of a group; its state, which holds all that steps gave back, is left where it is."""
+    """An outline of a group for histories. It leaves out the plan state, which can be large."""
 
     group_id: GroupId
     seq: int
@@ -119,7 +119,7 @@ class CheckpointGroup(Struct, frozen=True, kw_only=True):
 
     @property
     def step_index(self) -> int:
-        """How many steps were complete."""
+        """The number of complete steps."""
         return self.state.step_index
 
     @property
@@ -132,5 +132,5 @@ class CheckpointGroup(Struct, frozen=True, kw_only=True):
         return next(c for c in self.checkpoints if c.resource == resource)
 
     def snapshot_of(self, resource: str) -> Snapshot:
-        """What the group holds of that resource."""
+        """The checkpoint of a resource in this group."""
         return self.checkpoint_of(resource).snapshot

@@ -15,7 +15,7 @@ class Kept(Struct, frozen=True, kw_only=True):
 
 
 class RetentionPlan(Struct, frozen=True, kw_only=True):
-    """What a prune keeps and what it removes, oldest first."""
+    """The groups that a prune keeps and those that it removes, oldest first."""
 
     keep: tuple[Kept, ...]
     prune: tuple[GroupId, ...]
@@ -36,8 +36,8 @@ def plan_retention(
 ) -> RetentionPlan:
     """Divide a plan's groups, oldest first, into those to keep (with the reason) and to prune.
 
-    `needed` are the groups that something unfinished stands on. When even what must stay is more than the
-    limit, it stays: the limit bounds waste, it never costs a way back.
+    `needed` are the groups that an unfinished operation depends on. Groups that must stay do so even when they
+    exceed the limit: it bounds waste and never costs a way back.
     """
     always = reasons_to_stay(groups, needed=needed)
     reluctant = {g.group_id: "labelled" for g in groups if g.labelled}
@@ -76,5 +76,5 @@ def reasons_to_stay(groups: Sequence[GroupSummary], *, needed: frozenset[GroupId
         reasons.setdefault(resting_place.group_id, "the newest live one between two steps")
     for group in groups:
         if group.group_id in needed:
-            reasons.setdefault(group.group_id, "an unfinished operation stands on it")
+            reasons.setdefault(group.group_id, "an unfinished operation depends on it")
     return reasons

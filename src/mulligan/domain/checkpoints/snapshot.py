@@ -28,7 +28,7 @@ class Snapshot(Struct, frozen=True):
         return self.roots[0].id
 
     def same_as(self, other: "Snapshot | None") -> bool:
-        """Tell whether all roots hold the same, mtimes apart."""
+        """Return whether all roots hold the same, except for mtimes."""
         return other is not None and [r.id for r in self.roots] == [r.id for r in other.roots]
 
     def to_text(self) -> str:

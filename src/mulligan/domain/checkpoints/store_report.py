@@ -1,4 +1,4 @@
-"""What a snapshot store tells of its work: what it captured, restored, found damaged, and freed."""
+"""Reports of a snapshot store: captures, restores, damage, and freed bytes."""
 
 from enum import StrEnum
 
@@ -8,7 +8,7 @@ from mulligan.domain.checkpoints.snapshot import Snapshot
 
 
 class ChangeAction(StrEnum):
-    """What a restore does, or did, to one path."""
+    """The effect of a restore on one path."""
 
     RESTORED = "restored"
     REMOVED = "removed"
@@ -29,7 +29,7 @@ class Unheld(Struct, frozen=True):
 
 
 class Capture(Struct, frozen=True, kw_only=True):
-    """What a capture found and stored."""
+    """The result of a capture."""
 
     snapshot: Snapshot
     size_bytes: int  # added to the store by this capture
@@ -38,7 +38,7 @@ class Capture(Struct, frozen=True, kw_only=True):
 
 
 class Survey(Struct, frozen=True, kw_only=True):
-    """What a sandbox of a resource would copy."""
+    """The files and bytes that a sandbox of a resource would copy."""
 
     files: int
     size_bytes: int
@@ -52,12 +52,12 @@ class Damage(Struct, frozen=True):
 
 
 class Swept(Struct, frozen=True, kw_only=True):
-    """What a sweep freed, or would free."""
+    """The packs and bytes that a sweep freed, or would free."""
 
     objects_removed: int
     objects_kept: int
     packs_removed: int  # held nothing that is needed
-    packs_rewritten: int  # held too much that is not, or too little at all: what is needed stands in new ones
+    packs_rewritten: int  # held too much garbage, or too little at all: new packs have their live objects
     packs_kept: int  # with the new ones
     packs_unreadable: int  # damaged: nobody knows what they hold, so they stay
     bytes_freed: int
@@ -65,7 +65,7 @@ class Swept(Struct, frozen=True, kw_only=True):
 
 
 class Leftovers(Struct, frozen=True, kw_only=True):
-    """What killed processes left behind in a store, and what was remembered of trees that are no more."""
+    """Leftovers of killed processes in a store, and cache entries of trees that no longer exist."""
 
     work_folders: int
     stat_caches: int

@@ -22,14 +22,14 @@ _ROOM_FOR_A_NUMBER = 5  # characters, with its space
 
 
 class CorrectionMode(StrEnum):
-    """What becomes of the decision."""
+    """The fate of the corrected decision."""
 
     REVERT = "revert"  # it is taken back, with all that followed from it
     APPEND = "append"  # it stays, and work is added to it
 
 
 class Correction(Struct, frozen=True, kw_only=True):
-    """What a user corrected, and the attempt that began with it."""
+    """A correction by a user, and the attempt that began with it."""
 
     correction_id: CorrectionId
     plan_id: PlanId
@@ -37,8 +37,8 @@ class Correction(Struct, frozen=True, kw_only=True):
     decision_id: DecisionId  # the one that was corrected
     intervention_id: DecisionId  # the one that records the guidance
     guidance: str
-    chosen: str | None  # what the `decision:` step chooses instead; None: it was not told
-    redefines: bool  # whether it changed the steps: by another choice, or a mended plan file
+    chosen: str | None  # the new choice of the `decision:` step; None: not given
+    redefines: bool  # whether it changed the steps, by another choice or an edited plan file
     attempt: int
     superseded_decisions: tuple[DecisionId, ...]
     cancelled_child_plans: tuple[PlanId, ...]
@@ -57,7 +57,7 @@ class Correction(Struct, frozen=True, kw_only=True):
 
 
 def guidance_of(decisions: Iterable[JsonObject]) -> str:
-    """What corrections told the steps to go by: all of it that is live, oldest first, a line each."""
+    """Return the live guidance of all corrections, oldest first, one per line."""
     told = (d["chosen"] for d in decisions if d["type"] == DecisionType.USER_INTERVENTION)
     return "\n".join(str(text) for text in told)
 
@@ -132,9 +132,9 @@ def child_of(step: Step) -> ChildPlan | None:
 
 
 def with_appended(mended: PlanDefinition, recorded: PlanDefinition) -> PlanDefinition:
-    """A mended plan with the steps that corrections had added, each behind as many of the plan's own as before.
+    """Return an edited plan with the steps that corrections had added, each behind as many of the plan's own as before.
 
-    No plan file tells of those.
+    No plan file has those steps.
     """
     steps, own = list(mended.steps), 0
     for index, step in enumerate(recorded.steps):
@@ -152,10 +152,10 @@ def line_that_tells(
     line: int,
     seq: int,
 ) -> int:
-    """The line at whose end the plan is what it was at `seq`, for a plan that stands on `line` and has that live.
+    """Return the line at whose end the plan's definition equals that at `seq`, which is live on `line`.
 
-    A return to before a correction takes back what the correction made of the plan: then it is what it was before the
-    earliest that is left behind; and where that had itself left corrections behind, what it was before those.
+    A return to before a correction undoes its change of the plan. The definition is then that from before the
+    earliest correction left behind; if that one had left corrections behind itself, the one from before those.
     """
     redefining = {correction.intervention_id for correction in corrections if correction.redefines}
     changes = [d for d in decisions if d.decision_id in redefining]

@@ -1,4 +1,4 @@
-"""Which step of a plan is undone next, and the group it goes back to."""
+"""The step of a plan that `undo` takes back next, and the group to return to."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from mulligan.domain.plans.tool import CallStatus, ToolCall
 
 
 class StepBack(Struct, frozen=True, kw_only=True):
-    """What undoing one step of a plan means."""
+    """The undo of one step: the step, and the group to return to."""
 
     step_index: int  # the step that is undone; -1: none was completed, and none left anything
     target: CheckpointGroup | None  # the state before that step; None: no group holds it
@@ -36,7 +36,7 @@ def _left_a_mess(
     between: Sequence[CheckpointGroup],
     calls: Sequence[ToolCall],
 ) -> bool:
-    """Whether the sandboxes hold what a step did that was not completed."""
+    """Return whether the sandboxes hold changes of an incomplete step."""
     if (plan.phase, plan.state) == (Phase.EXECUTE, State.CONSTRAINED):
         return True
     if plan.state is State.ERRORED and plan.definition.rollback_policy.on_failure is OnFailure.KEEP:
@@ -46,6 +46,6 @@ def _left_a_mess(
     current = next((g for g in groups if g.group_id == plan.current_group_id), None)
     if current is None or current.reason.between_steps:
         return False
-    # It stands at a group that was taken inside a step, or that keeps what a rollback left.
+    # The plan is at a group that was taken inside a step, or that keeps the state before a rollback.
     start = next((g for g in reversed(between) if g.step_index == current.step_index), None)
     return start is None or start.state_hash != current.state_hash

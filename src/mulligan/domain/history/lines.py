@@ -1,8 +1,8 @@
-"""Lines of history: what a return to a group leaves live and what it leaves behind.
+"""Lines of history: the records that a return to a group keeps live, and those that it leaves behind.
 
-Every return starts a new line at the group it went to. A group, decision or tool call lies on the line that
-was current when it was recorded, so what is live is told by the path of lines from the current one back to
-the first. Nothing is ever removed from a line, and pruning a group does not break the path.
+Every return starts a new line at its target group. A group, decision or tool call belongs to the line that
+was current when it was recorded. A record is live if it lies on the path of lines from the current one back
+to the first. Nothing is ever removed from a line, and pruning a group does not break the path.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Segment(Struct, frozen=True):
 
 
 class Direction(StrEnum):
-    """Which way a return leads."""
+    """The direction of a return."""
 
     BACK = "back"
     FORWARD = "forward"
@@ -42,7 +42,7 @@ def direction_to(step_index: int, *, left_behind: bool, present_step: int) -> Di
 
 
 def live_segments(lines: Sequence[Line], line: int, seq: int) -> tuple[Segment, ...]:
-    """All that is live when the plan stands at `seq` of `line`, newest first."""
+    """Return the live segments of a plan at `seq` of `line`, newest first."""
     by_number = {entry.line: entry for entry in lines}
     segments = [Segment(line, seq)]
     current = by_number[line]
@@ -53,5 +53,5 @@ def live_segments(lines: Sequence[Line], line: int, seq: int) -> tuple[Segment, 
 
 
 def is_live(segments: Sequence[Segment], line: int, seq: int) -> bool:
-    """Tell whether what was recorded at `seq` of `line` lies on the live path."""
+    """Return whether a record at `seq` of `line` is on the live path."""
     return any(s.line == line and seq <= s.up_to_seq for s in segments)

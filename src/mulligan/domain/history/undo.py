@@ -9,20 +9,20 @@ from mulligan.domain.plans.tool import CallStatus, ToolCall, Undo
 
 
 class Undoing(Struct, frozen=True, kw_only=True):
-    """What a return does to the effects that tool calls had outside the sandboxes."""
+    """The effects of tool calls outside the sandboxes that a return undoes, or cannot undo."""
 
     undone: tuple[ToolCall, ...]  # newest first: the order in which their `undo` is called
-    irreversible: tuple[ToolCall, ...]  # oldest first: their effects outside stand
+    irreversible: tuple[ToolCall, ...]  # oldest first: their effects outside remain
     not_redone: tuple[ToolCall, ...]  # live again, but what they did outside was undone before
 
     @property
     def is_needed(self) -> bool:
-        """Whether calls that are left behind had effects outside, or may have had."""
+        """Return whether calls left behind had, or may have had, effects outside."""
         return bool(self.undone or self.irreversible)
 
     @property
     def announced(self) -> list[str]:
-        """What will be done, and what cannot be, in the words of messages."""
+        """Describe the effects that will be undone and those that cannot be."""
         undone = [f"to be undone: {described(call)}" for call in self.undone]
         return undone + [f"cannot be undone: {described(call)}" for call in self.irreversible]
 

@@ -10,14 +10,14 @@ from mulligan.domain.text.json_value import JsonObject
 
 
 class DecisionType(StrEnum):
-    """Who chose."""
+    """The author of a choice."""
 
     CHOICE = "choice"
     USER_INTERVENTION = "user_intervention"
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """What was asked and what was chosen, before it is recorded."""
+    """A question and its answer, before they are recorded."""
 
     question: str
     chosen: str
@@ -41,7 +41,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     created_at: datetime
 
     def content(self) -> JsonObject:
-        """What was decided, without ids and times: part of the plan's state."""
+        """Return the decision without ids and times, for the plan's state."""
         return {
             "type": self.type.value,
             "step": self.step_name,

@@ -10,7 +10,7 @@ from mulligan.domain.text.json_value import JsonObject
 
 
 class EventType(StrEnum):
-    """What happened."""
+    """The kind of an event."""
 
     PLAN_CREATED = "plan_created"
     PLAN_STATE = "plan_state"
@@ -20,7 +20,7 @@ class EventType(StrEnum):
     STEP_FAILED = "step_failed"
     TOOL_CALLED = "tool_called"
     TOOL_UNDONE = "tool_undone"  # a call was taken back by its `undo`, or that failed
-    RESOLVED = "resolved"  # conflicts that a merge left were mended
+    RESOLVED = "resolved"  # conflicts of a merge were resolved
     DECISION = "decision"
     SUBPLAN_SPAWNED = "subplan_spawned"  # a child plan was recorded, or one of before is gone on with
     SUBPLAN_MERGED = "subplan_merged"  # its result came into the parent's sandboxes

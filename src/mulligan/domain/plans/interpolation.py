@@ -25,7 +25,7 @@ _OUTPUT_NAME = re.compile(r"MULLIGAN_OUTPUT_\w+")
 
 
 class ReferenceKind(Enum):
-    """What a reference names."""
+    """The kind of thing that a reference names."""
 
     VARIABLE = "variable"
     OUTPUT = "output"
@@ -109,19 +109,19 @@ def _understood(inner: str) -> Reference:
 
 
 def is_variable_name(name: str) -> bool:
-    """Whether a variable can be called that: a word of letters, digits, `_` and `-`."""
+    """Return whether this can be the name of a variable: a word of letters, digits, `_` and `-`."""
     return name.replace("-", "_").isidentifier() and not name.startswith("-")
 
 
 class RunValues(Struct, frozen=True, kw_only=True):
-    """What references stand for at one moment of a run."""
+    """The values of references at one moment of a run."""
 
     variables: Mapping[str, str]
     outputs: Mapping[str, Json]  # by step name
     guidance: str
 
     def text_of(self, reference: Reference) -> str:
-        """The text that takes the reference's place; a value that is no text as JSON."""
+        """Return the text that replaces a reference; a value that is not a text as JSON."""
         match reference.kind:
             case ReferenceKind.GUIDANCE:
                 return self.guidance

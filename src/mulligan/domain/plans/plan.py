@@ -16,7 +16,7 @@ from mulligan.errors import TransitionIllegal
 
 
 class Phase(StrEnum):
-    """Which part of its life a plan is in."""
+    """The part of its life that a plan is in."""
 
     STRATEGIZE = "strategize"
     EXECUTE = "execute"
@@ -24,7 +24,7 @@ class Phase(StrEnum):
 
 
 class State(StrEnum):
-    """How far a plan is within its phase."""
+    """The progress of a plan within its phase."""
 
     QUEUED = "queued"
     PROCESSING = "processing"
@@ -36,7 +36,7 @@ class State(StrEnum):
 
 
 class OnFailure(StrEnum):
-    """What a failed step leaves in the sandboxes."""
+    """The state of the sandboxes after a failed step."""
 
     LAST_CHECKPOINT = "last_checkpoint"
     FIRST_CHECKPOINT = "first_checkpoint"
@@ -44,7 +44,7 @@ class OnFailure(StrEnum):
 
 
 class RollbackPolicy(Struct, frozen=True, kw_only=True):
-    """Whether and how a plan can go back."""
+    """The policy for returning to earlier groups."""
 
     enabled: bool = True
     require_checkpoints: bool = True
@@ -52,7 +52,7 @@ class RollbackPolicy(Struct, frozen=True, kw_only=True):
 
 
 class PlanDefinition(Struct, frozen=True, kw_only=True):
-    """What a plan file says, checked."""
+    """A plan file's content after all checks."""
 
     name: str
     description: str
@@ -131,7 +131,7 @@ class Conflict(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """A recorded plan: its definition, and where it stands."""
+    """A recorded plan: its definition, phase, state and progress."""
 
     plan_id: PlanId
     parent_plan_id: PlanId | None
@@ -154,7 +154,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name the plan file gives."""
+        """The name in the plan file."""
         return self.definition.name
 
     def moved_to(self, phase: Phase, state: State, at: datetime) -> "Plan":
@@ -167,29 +167,29 @@ class Plan(Struct, frozen=True, kw_only=True):
         return replace(self, phase=phase, state=state, updated_at=at, conflicts=conflicts)
 
     def step_name(self, index: int) -> str:
-        """What a step is called; of a session one that is complete."""
+        """Return the name of a step; in a session, of a complete one."""
         return self.progress.steps[index] if self.definition.session else self.definition.steps[index].name
 
     @property
     def way_on(self) -> str:
-        """How to go on with the plan when it has stopped, in words."""
+        """Describe how to continue the plan when it has stopped."""
         if self.definition.session:
             return f"start its program again, with `project.session(resume={self.plan_id!r})`"
         return f"run on with `mulligan plan resume {self.plan_id}`"
 
     @property
     def is_executed(self) -> bool:
-        """Whether no step is left to run."""
+        """Return whether no step is left to run."""
         return self.phase is Phase.APPLY or (self.phase, self.state) == (Phase.EXECUTE, State.COMPLETE)
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing can be done with the plan any more."""
+        """Return whether the plan is in a final state."""
         return self.state in (State.APPLIED, State.CANCELLED)
 
 
 class ResumedFrom(Struct, frozen=True, kw_only=True):
-    """Where a stopped plan went on, and where what it had left behind is kept."""
+    """The group from which a stopped plan resumed, and the group that keeps its state from before that."""
 
     checkpoint_id: CheckpointId
     step_index: int

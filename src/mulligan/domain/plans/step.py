@@ -13,7 +13,7 @@ from mulligan.domain.text.json_value import Json
 
 
 class StepStatus(StrEnum):
-    """How far a step got."""
+    """The progress of a step."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -30,7 +30,7 @@ class SubplanMode(StrEnum):
 
 
 class MergeStrategy(StrEnum):
-    """How a child plan's result comes into the parent's sandboxes."""
+    """The way a child plan's result is merged into the parent's sandboxes."""
 
     THREE_WAY = "three_way"
     SEQUENTIAL_APPLY = "sequential_apply"
@@ -92,7 +92,7 @@ def milliseconds(begun: datetime, ended: datetime) -> int:
 
 
 class StepRecord(Struct, frozen=True, kw_only=True):
-    """How far one step of a recorded plan got."""
+    """The progress of one step of a recorded plan."""
 
     index: int
     name: str
@@ -115,7 +115,7 @@ def reset_steps(steps: Sequence[StepRecord], step_index: int, *, failed: bool) -
 def steps_of_session(
     steps: Sequence[StepRecord], complete: Sequence[str], *, failed: bool
 ) -> list[StepRecord]:
-    """The steps of a session when these are complete; nobody knows which come next, but one that failed is told."""
+    """Return the steps of a session: the complete ones, and the failed one if there is one. Later ones are unknown."""
     took = {(s.index, s.name): s.duration_ms for s in steps if s.status is StepStatus.DONE}
     done = [
         StepRecord(index=index, name=name, status=StepStatus.DONE, duration_ms=took.get((index, name)))

@@ -14,7 +14,7 @@ from mulligan.errors import ToolUnknown
 
 
 class ArgumentType(StrEnum):
-    """What an argument of a tool may be; the words stand in messages."""
+    """The type of a tool's argument; messages use these words."""
 
     TEXT = "text"
     PATH = "path"  # text that must stay inside the sandbox
@@ -40,7 +40,7 @@ class Argument(Struct, frozen=True):
 
 
 class ToolDeclaration(Struct, frozen=True, kw_only=True):
-    """What a tool is called, what it takes, and what it may do."""
+    """The declaration of a tool: its name, arguments and permitted effects."""
 
     name: str
     summary: str
@@ -61,7 +61,7 @@ class ToolDeclaration(Struct, frozen=True, kw_only=True):
 
     @property
     def undo(self) -> "Undo":
-        """How a call of it, once it is done, can be taken back."""
+        """Return how a finished call can be undone."""
         if self.undoable:
             return Undo.POSSIBLE
         return Undo.IMPOSSIBLE if EXTERNAL in self.side_effects else Undo.NOT_NEEDED
@@ -71,7 +71,7 @@ EXTERNAL = "external"  # the side effect of a tool whose effects leave the sandb
 
 
 class Undo(StrEnum):
-    """How a tool call is taken back, beyond restoring the sandboxes; recorded with the call."""
+    """The undo of a tool call's effects outside the sandboxes; recorded with the call."""
 
     NOT_NEEDED = "not_needed"  # all it does, it does to the sandboxes
     POSSIBLE = "possible"  # by the tool's `undo`
@@ -90,7 +90,7 @@ def tool_unknown(name: str, known: Iterable[str]) -> ToolUnknown:
 
 
 class CallStatus(StrEnum):
-    """How far a tool call got."""
+    """The progress of a tool call."""
 
     RUNNING = "running"
     DONE = "done"
@@ -99,7 +99,7 @@ class CallStatus(StrEnum):
 
 
 class ToolResult(Struct, frozen=True, kw_only=True):
-    """What a tool gave back."""
+    """The result of a tool call."""
 
     output: Json
     detail: JsonObject  # exit status, paths written, leftovers ended: for the record and the log

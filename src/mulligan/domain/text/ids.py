@@ -1,4 +1,4 @@
-"""Ids are ULIDs. What happened first is told by a plan's sequence number, never by an id."""
+"""Ids are ULIDs. A plan's sequence numbers define the order of events, never the ids."""
 
 import re
 from typing import NewType

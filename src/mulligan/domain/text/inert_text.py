@@ -55,7 +55,7 @@ def harmless_lines(text: str) -> str:
 
 
 def without_escapes(text: str) -> str:
-    """What a program printed, without what it told the terminal: colours, titles, links, where to stand."""
+    """Return printed text without terminal controls: colours, titles, links, cursor movement."""
     return _ESCAPES.sub("", text)
 
 

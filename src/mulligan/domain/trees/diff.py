@@ -1,4 +1,4 @@
-"""What a comparison of checkpoints gives: files, folders, and a patch. The fields are named as in the JSON output."""
+"""The result of comparing checkpoints: files, folders, and a patch. The fields are named as in the JSON output."""
 
 from enum import StrEnum
 
@@ -9,7 +9,7 @@ from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 
 
 class FileStatus(StrEnum):
-    """What became of a file, symlink or folder."""
+    """The kind of change of a file, symlink or folder."""
 
     ADDED = "added"
     MODIFIED = "modified"

@@ -1,6 +1,6 @@
 r"""Patches as git writes and `git apply` reads them: its headers, hunks, quoted names and binary literals.
 
-Everything is bytes: what stands in a file stands in its patch. Lines end at "\n" alone, so "\r" is kept.
+Everything is bytes: a patch has the bytes of its files. Lines end at "\n" alone, so "\r" is kept.
 """
 
 import hashlib

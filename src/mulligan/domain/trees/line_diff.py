@@ -1,10 +1,9 @@
-"""Which lines differ: a shortest difference where it can be had cheaply, a good one where it cannot.
+"""Line differences: the shortest where that is cheap, a good one where it is not.
 
-Equal lines at both ends are cut off, and lines that only one side has need no search. What is left goes
-through Myers' algorithm, whose cost grows with the square of the number of differences: it is given a budget
-of steps. Where that does not suffice, lines that stand once on each side become fixed points, in their
-longest common order, and the search goes on between them with what is left of the budget; what lies between
-fixed points and cannot be searched any more is replaced as a whole.
+Equal lines at both ends are cut off, and lines that only one side has need no search. The rest goes through
+Myers' algorithm. Its cost grows with the square of the number of differences, so it has a budget of steps. If
+the budget runs out, lines that occur once on each side become fixed points, in their longest common order, and
+the search continues between them. A range that still exceeds the budget is replaced as a whole.
 """
 
 from bisect import bisect_left
@@ -18,7 +17,7 @@ STEPS = 1_000_000  # of Myers' inner loop for one file: at most half a second
 
 
 class Change(NamedTuple):
-    """Lines of the old text, and the lines of the new text that stand in their place; half-open ranges."""
+    """Lines of the old text and the lines of the new text that replace them, as half-open ranges."""
 
     old_start: int
     old_end: int
@@ -27,7 +26,7 @@ class Change(NamedTuple):
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether bytes are no text: they have a NUL in them."""
+    """Return whether bytes are binary: they contain a NUL."""
     return b"\0" in data
 
 
@@ -112,7 +111,7 @@ class _Search:
         self._steps = steps
 
     def equal_runs(self) -> Iterator[_Run]:
-        """Runs of equal numbers that stand in the same order on both sides; their own order is any."""
+        """Yield runs of equal numbers that are in the same order on both sides; the runs themselves are unordered."""
         pending = [(0, len(self._old), 0, len(self._new))]
         while pending:
             x, x_end, y, y_end = pending.pop()
@@ -185,7 +184,7 @@ def _way_back(trace: list[list[int]], x: int, y: int) -> list[_Run]:
 
 
 def _fixed_points(old: list[int], new: list[int]) -> list[_Run]:
-    """Numbers that stand once on each side, in the longest order common to both."""
+    """Return the numbers that occur once on each side, in the longest order common to both."""
     once_old, once_new = Counter(old), Counter(new)
     where = {number: at for at, number in enumerate(new) if once_new[number] == 1}
     ends: list[int] = []  # per length: the smallest end, in the new sequence, of an ascending chain

@@ -1,4 +1,4 @@
-"""The lines of a patch, each told from the others by where it stands and not by how it begins."""
+"""The lines of a patch, classified by position rather than by first character."""
 
 from collections.abc import Iterator
 from enum import Enum
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class PatchLine(Enum):
-    """What a line of a patch is."""
+    """The kind of a patch line."""
 
     HEADER = "header"
     HUNK = "hunk"
@@ -26,7 +26,7 @@ class NumberedLine(Struct, frozen=True):
 
 
 def lines_of_patch(patch: bytes) -> Iterator[NumberedLine]:
-    """Each line; what stands in a hunk is told from what heads it by counting, as `git apply` does."""
+    """Yield each line with its kind. Hunks are delimited by counting lines, as `git apply` does."""
     old = new = old_left = new_left = 0
     for raw in patch.split(b"\n")[:-1]:
         text = raw.decode("utf-8", "surrogateescape")
@@ -48,6 +48,6 @@ def lines_of_patch(patch: bytes) -> Iterator[NumberedLine]:
 
 
 def _range(part: str) -> tuple[int, int]:
-    """Where a hunk starts on one side, and how many lines it has there: the second number, or 1."""
+    """Return the first line of a hunk on one side, and its number of lines there: the second number, or 1."""
     start, _, length = part[1:].partition(",")
     return int(start), int(length or 1)

@@ -1,4 +1,4 @@
-"""What an apply did, or is about to do, to the real resources: all that taking it back needs."""
+"""The change that an apply makes to real resources, with all that is needed to take it back."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,11 +12,11 @@ from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import GroupId
 from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 
-_OPENED_UP = 0o700  # what a restore gives a folder while it works in it
+_OPENED_UP = 0o700  # the permissions that a restore sets on a folder while it works in it
 
 
 class RealChange(Struct, frozen=True, kw_only=True):
-    """What becomes of one real resource."""
+    """The change of one real resource."""
 
     act: IntentKind  # apply or unapply
     real: Sandbox  # the resource, as what is worked on in place
@@ -27,22 +27,22 @@ class RealChange(Struct, frozen=True, kw_only=True):
 
 
 class Snapshots(Struct, frozen=True):
-    """A state of several resources that is no group of a plan."""
+    """The state of several resources, outside of any group."""
 
     by_resource: Mapping[str, Snapshot]
 
     def snapshot_of(self, resource: str) -> Snapshot:
-        """What that resource is."""
+        """Return the snapshot of a resource."""
         return self.by_resource[resource]
 
 
 def left_halfway(
     from_before: Iterable[TreeDifference], from_written: Iterable[TreeDifference]
 ) -> dict[str, TreeEntry | None]:
-    """What a restore that was cut off left neither as before nor as written, and what it is to count as.
+    """Return the paths that an interrupted restore left between two states, and how each is to be treated.
 
-    Both differences lead to the tree as it is. A name that was given for a moment counts as nothing, a file that
-    has other names than it should as the file, a folder that was open for work as the folder.
+    Both differences lead to the tree as it is. A temporary name counts as absent, a file with too many or too
+    few names as the file, and a folder with temporary permissions as the folder.
     """
     before, written = ({d.path: d for d in each} for each in (from_before, from_written))
     found: dict[str, TreeEntry | None] = {}

@@ -1,7 +1,7 @@
-"""Which of the files that went and came are the same file under another name, told by content.
+"""Renames, detected by content among the deleted and the new files.
 
-Files of the same content first; then files that share a base name which stands once on either side; then
-every old one against every new one, as far as the number of pairs allows. Half of the bytes must be the same.
+Files of the same content come first, then files that share a base name which occurs once on either side, then
+every old file against every new one, up to a limit of pairs. Half of the bytes must be the same.
 """
 
 from collections import Counter, defaultdict
@@ -12,10 +12,10 @@ from msgspec import Struct
 from mulligan.domain.trees.line_diff import is_binary, lines_of
 from mulligan.domain.trees.tree_difference import StoredContent, TreeEntry
 
-SIMILAR_FROM = 50  # percent of the larger file's bytes that stand, as whole lines, in both
+SIMILAR_FROM = 50  # percent of the larger file's bytes that are, as whole lines, in both
 MOST_PAIRS = 20_000  # compared with each other: 0.5 s for files of 200 lines, 2 s for files of 1000
 LARGEST_COMPARED = 1024 * 1024  # bytes of one file; a larger one is renamed when its content is equal
-MOST_READ = 64 * 1024 * 1024  # bytes of all files together, likewise
+MOST_READ = 64 * 1024 * 1024  # bytes of all files together
 
 
 class Rename(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Lines(Struct, frozen=True):
         return Lines(len(text), {line: len(line) * count for line, count in counts.items()})
 
     def similarity(self, other: "Lines") -> int:
-        """How much of the larger text stands in both, in percent; 100 is left to equal contents."""
+        """Return how much of the larger text is in both, in percent; 100 is reserved for equal contents."""
         small, large = sorted((self, other), key=lambda lines: len(lines.weights))
         most = max(self.size, other.size)
         if not most or min(self.size, other.size) * 100 < most * SIMILAR_FROM:
@@ -86,7 +86,7 @@ def equal_renames(gone: Mapping[str, TreeEntry], come: Mapping[str, TreeEntry]) 
 
 
 def similar_renames(gone: Mapping[str, Lines], come: Mapping[str, Lines]) -> tuple[list[Rename], int]:
-    """Pair texts that are alike enough; gives too how many pairs were not looked at, being too many."""
+    """Pair similar texts; return the pairs, and the number of pairs that exceeded the limit."""
     once = _once(gone) & _once(come)
     old_of = {_base_name(path): path for path in gone}
     renames: list[Rename] = []

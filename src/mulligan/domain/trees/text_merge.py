@@ -14,7 +14,7 @@ _MARK = 7  # how often a marker's character is repeated
 
 
 class Labels(Struct, frozen=True):
-    """What stands behind the markers of a conflict."""
+    """The names of the sides, for the markers of a conflict."""
 
     ours: str
     theirs: str
@@ -28,7 +28,7 @@ class TextMerge(Struct, frozen=True, kw_only=True):
 
     @property
     def reason(self) -> str:
-        """Where the sides overlap, in words."""
+        """Describe where the sides overlap."""
         places = [f"{first}" if first >= last else f"{first}-{last}" for first, last in self.overlaps]
         word = "line" if len(places) == 1 and "-" not in places[0] else "lines"
         return f"both sides changed {word} {', '.join(places)}"
@@ -63,7 +63,7 @@ def merge_texts(base: bytes, ours: bytes, theirs: bytes, markers: Labels | None)
 
 
 def has_markers(text: bytes) -> bool:
-    """Whether a text has lines in it that begin like those of a conflict."""
+    """Return whether a text has lines that begin like conflict markers."""
     starts = (b"<" * _MARK + b" ", b">" * _MARK + b" ")
     return any(line.startswith(starts) for line in text.split(b"\n"))
 
@@ -103,7 +103,7 @@ def _regions(lines: Sequence[list[bytes]]) -> Iterator[_Region]:
 
 
 def _grown(changes: Sequence[Change], length: int) -> int:
-    """How many lines a side has where the base has `length`."""
+    """Return the number of lines a side has where the base has `length`."""
     return length + sum((c.new_end - c.new_start) - (c.old_end - c.old_start) for c in changes)
 
 
@@ -130,7 +130,7 @@ def _marked(mine: Sequence[bytes], other: Sequence[bytes], labels: Labels) -> li
 
 
 def _ended(lines: Sequence[bytes], end: bytes) -> list[bytes]:
-    """The lines, the last with an end too: a marker stands on a line of its own."""
+    """Return the lines, each with an end: a marker needs a line of its own."""
     if lines and not lines[-1].endswith(b"\n"):
         return [*lines[:-1], lines[-1] + end]
     return list(lines)

@@ -1,4 +1,4 @@
-"""What differs between two stored trees, path by path, and what of it a patch cannot carry."""
+"""Differences between two stored trees, path by path, and the parts that a patch cannot carry."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -15,7 +15,7 @@ _ORDINARY_FOLDERS = frozenset({0o755, 0o775})
 
 
 class EntryType(StrEnum):
-    """What stands under a name."""
+    """The type of an entry."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -30,7 +30,7 @@ class StoredContent(Struct, frozen=True):
 
 
 class Beside(Struct, frozen=True, eq=False):
-    """What is kept of an entry beside its identity: no difference, but it comes back when it is written."""
+    """The metadata of an entry that is not part of its identity: restored with it, never a difference."""
 
     mtime_ns: int = 0
     sparse: bool = False
@@ -45,7 +45,7 @@ class Beside(Struct, frozen=True, eq=False):
 
 
 class TreeEntry(Struct, frozen=True, kw_only=True):
-    """What a stored tree has under one path."""
+    """The entry of a stored tree at one path."""
 
     type: EntryType
     mode: int  # the lower twelve bits
@@ -58,7 +58,7 @@ class TreeEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def is_folder(self) -> bool:
-        """Whether this is a folder."""
+        """Return whether this is a folder."""
         return self.type is EntryType.FOLDER
 
     @property
@@ -78,24 +78,24 @@ class TreeDifference(Struct, frozen=True):
 
     @property
     def of_files(self) -> bool:
-        """Whether a file or symlink stands on either side."""
+        """Return whether either side is a file or symlink."""
         return any(side is not None and not side.is_folder for side in (self.old, self.new))
 
 
 def changed_by_others(
     to_target: Iterable[TreeDifference], to_before: Iterable[TreeDifference]
 ) -> tuple[str, ...]:
-    """What stands in a tree that a return on its way from one state to another was cut off in, and is of neither.
+    """Return the paths that match neither state of an interrupted return: changes of others.
 
     Both differences are from the tree as it is. A folder half made or half emptied is the return's own doing, and
-    so are a name that it gave for a moment and a file that lost or gained another name.
+    so are a temporary name and a file that lost or gained another name.
     """
     here = {d.path for d in to_target if _holds_something_else(d)}
     return tuple(d.path for d in to_before if d.path in here and _holds_something_else(d))
 
 
 def _holds_something_else(difference: TreeDifference) -> bool:
-    """Whether a file or symlink stands there that is none of the other side, whatever names it shares."""
+    """Return whether there is a file or symlink that differs from the other side in more than its hard links."""
     old, new = difference.old, difference.new
     if old is None or old.is_folder or is_spare_name(difference.path.rpartition("/")[2]):
         return False
@@ -103,7 +103,7 @@ def _holds_something_else(difference: TreeDifference) -> bool:
 
 
 def beyond_patch(old: TreeEntry | None, new: TreeEntry | None) -> tuple[str, ...]:
-    """What of a difference, apart from contents, no patch in git's format carries; in words."""
+    """Describe the parts of a difference, apart from contents, that no patch in git's format carries."""
     if new is None:
         return ("empty folder",) if old is not None and old.empty else ()
     found: list[str] = []
@@ -120,7 +120,7 @@ def beyond_patch(old: TreeEntry | None, new: TreeEntry | None) -> tuple[str, ...
 
 
 def _mode_beyond_patch(was: TreeEntry | None, new: TreeEntry) -> str:
-    """The change of mode that git cannot tell; empty where it can."""
+    """Return the change of mode that git cannot express; empty where it can."""
     if new.type is EntryType.SYMLINK or (was is not None and was.mode == new.mode):
         return ""
     ordinary = _ORDINARY_FOLDERS if new.is_folder else _ORDINARY_FILES

@@ -19,7 +19,7 @@ _Value = TypeVar("_Value")
 
 
 class PathConflict(Struct, frozen=True, kw_only=True):
-    """A path of which the sides made different things."""
+    """A path that the sides changed in different ways."""
 
     path: str
     reason: str
@@ -27,17 +27,17 @@ class PathConflict(Struct, frozen=True, kw_only=True):
 
 
 class TextToMerge(Struct, frozen=True, kw_only=True):
-    """A file whose content both sides changed: whether that goes together its lines tell."""
+    """A file whose content both sides changed; a merge of its lines decides whether they conflict."""
 
     path: str
     base: StoredContent
     ours: StoredContent
     entry: TreeEntry  # theirs, with all merged but the content
-    moved_from: str | None  # of ours: it is to stand under another name
+    moved_from: str | None  # ours, if the result goes under another name
 
 
 class TreeMerge(Struct, frozen=True, kw_only=True):
-    """What our tree has to become, and what stands in the way."""
+    """The changes that our tree needs, and the conflicts."""
 
     edits: Mapping[str, TreeEntry | None]
     texts: tuple[TextToMerge, ...]
@@ -63,9 +63,9 @@ def merge_trees(
     names: Labels,
     withhold: Callable[[str], bool],
 ) -> TreeMerge:
-    """Merge two differences from one base. `names` tells the sides apart for people.
+    """Merge two differences from one base. `names` are the names of the sides for people.
 
-    Changes of theirs that `withhold` tells are left out.
+    Changes of theirs for which `withhold` returns true are left out.
     """
     taken = [d for d in theirs if not _only_filled(d)]
     merging = _Merging(
@@ -77,7 +77,7 @@ def merge_trees(
 
 
 def withheld(path: str, included: Iterable[str]) -> bool:
-    """Whether a change is of a git directory, where hooks and settings are code, and was not asked for by name."""
+    """Return whether a change is in a git directory, where hooks are code, and was not asked for by name."""
     if not any(name.lower() == ".git" for name in path.split("/")):
         return False
     return not any(
@@ -86,14 +86,14 @@ def withheld(path: str, included: Iterable[str]) -> bool:
 
 
 def _only_filled(difference: TreeDifference) -> bool:
-    """Whether a folder differs in what it holds alone: that is told by the paths below it."""
+    """Return whether a folder differs only in its content, which the paths below it cover."""
     old, new = difference.old, difference.new
     both = old is not None and new is not None and old.is_folder and new.is_folder
     return both and _plain(old) == _plain(new)
 
 
 def _plain(entry: TreeEntry | None) -> TreeEntry | None:
-    """An entry without what is told by others."""
+    """Return an entry without the parts that other entries cover."""
     return replace(entry, empty=False) if entry is not None and entry.empty else entry
 
 
@@ -144,7 +144,7 @@ class _Merging:
         theirs: TreeEntry | None,
         moved_from: str | None,
     ) -> None:
-        """Merge what both sides made of a path; ours may stand under another name."""
+        """Merge both sides' changes of a path; ours may be under another name."""
         try:
             if ours is None or theirs is None:
                 raise _Clash(
@@ -213,7 +213,7 @@ class _Merging:
                 self._conflict(path, reason, self._theirs[path].new)
 
     def _inode(self, path: str) -> tuple[object, ...] | None:
-        """What all names of a file have in common, as it will be."""
+        """Return the merged entry that all names of a file share."""
         if path in self._texts:
             text = self._texts[path]
             content = (text.base, text.ours, text.entry.content)
@@ -223,7 +223,7 @@ class _Merging:
         return None if entry is None else (entry.shared_with, entry.content, entry.mode, entry.attributes)
 
     def _keep_folders(self, withheld: Sequence[str]) -> None:
-        """A folder stays while something of ours is to stand in it."""
+        """Keep a folder while something of ours is to be in it."""
         staying = [
             path for path, d in self._ours.items() if d.new is not None and self._edits.get(path, d.new)
         ]
@@ -237,11 +237,13 @@ class _Merging:
                 elif not wanted.is_folder:
                     del self._edits[folder]
                     self._conflict(
-                        folder, f"no folder any more by {self._names.theirs}, but it holds {path}", wanted
+                        folder,
+                        f"no longer a folder because of {self._names.theirs}, but it holds {path}",
+                        wanted,
                     )
 
     def _bring_folders_back(self) -> None:
-        """What is to come needs a folder around it; one that only ours has deleted comes back."""
+        """Add the folders that new paths need; a folder that only ours deleted comes back."""
         for path in [path for path, entry in self._edits.items() if entry is not None] + list(self._texts):
             for folder in _around(path):
                 ours = self._ours.get(folder)
@@ -251,16 +253,20 @@ class _Merging:
                     self._edits[folder] = ours.old
                 elif ours.new is not None and not ours.new.is_folder:
                     self._conflict(
-                        folder, f"no folder any more by {self._names.ours}, but to hold {path}", ours.old
+                        folder,
+                        f"no longer a folder because of {self._names.ours}, but to hold {path}",
+                        ours.old,
                     )
         blocked = [folder for folder in self._conflicts if self._is_no_folder(folder)]
         for folder in blocked:
             for path in [p for p in self._edits if p.startswith(f"{folder}/")]:
                 entry = self._edits.pop(path)
                 if entry is not None:
-                    self._conflict(path, f"{folder} is no folder any more by {self._names.ours}", entry)
+                    self._conflict(
+                        path, f"{folder} is no longer a folder because of {self._names.ours}", entry
+                    )
             for path in [p for p in self._texts if p.startswith(f"{folder}/")]:
-                reason = f"{folder} is no folder any more by {self._names.ours}"
+                reason = f"{folder} is no longer a folder because of {self._names.ours}"
                 self._conflict(path, reason, self._texts[path].entry)
                 self._drop_text(path)
 
@@ -281,7 +287,7 @@ class _Merging:
 
 
 def _merged(base: TreeEntry | None, ours: TreeEntry, theirs: TreeEntry) -> TreeEntry:
-    """Both changes of one entry as one; a content that only lines can tell is left None."""
+    """Combine both changes of one entry; the content is None where its lines have to be merged."""
     if ours.type is not theirs.type:
         raise _Clash(f"a {ours.type.value} on one side, a {theirs.type.value} on the other")
     if base is None or base.type is not ours.type:

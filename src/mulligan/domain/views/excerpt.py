@@ -1,4 +1,4 @@
-"""Long texts for a page: their first and last lines, and how much stands between them."""
+"""Excerpts of long texts for a page: the first and last lines, and how much is omitted between them."""
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ class Excerpt(Struct, frozen=True, kw_only=True):
 
     @property
     def lines(self) -> int:
-        """How many lines are shown."""
+        """The number of lines shown."""
         return sum(part.count("\n") + 1 for part in (self.head, self.tail) if part)
 
 

@@ -17,7 +17,7 @@ from mulligan.domain.text.json_value import Json, JsonObject
 
 
 class NodeType(StrEnum):
-    """What a node of the tree stands for."""
+    """The kind of a tree node."""
 
     PLAN = "plan"
     DECISION = "decision"

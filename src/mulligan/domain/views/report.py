@@ -1,4 +1,4 @@
-"""A report: all that a page tells of a plan and of its child plans, each part cut to what is shown of it."""
+"""A report of a plan and its child plans, each part cut to what the page shows."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -23,7 +23,7 @@ class ShownFile(Struct, frozen=True, kw_only=True):
 
 
 class Changes(Struct, frozen=True, kw_only=True):
-    """What differs between two groups, as far as it is shown."""
+    """The shown differences between two groups."""
 
     old: GroupId
     new: GroupId
@@ -34,7 +34,7 @@ class Changes(Struct, frozen=True, kw_only=True):
 
 
 class PlanReport(Struct, frozen=True, kw_only=True):
-    """What a report tells of one plan."""
+    """The report of one plan."""
 
     plan: Plan
     parent_name: str | None  # of a child plan
@@ -58,7 +58,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What keeps the report from being complete, each once."""
+        """The reasons for which the report is incomplete, each once."""
         parts = (
             changes
             for part in self.plans

@@ -1,10 +1,10 @@
-"""Where a plan stands, in numbers and words. The fields are named as in the JSON output."""
+"""The status of a plan: counts and errors. The fields are named as in the JSON output."""
 
 from msgspec import Struct
 
 
 class ExecutionCounts(Struct, frozen=True, kw_only=True):
-    """How much happened on the live line."""
+    """Counts of the records on the live line."""
 
     tool_calls: int
     files_modified: int
@@ -14,7 +14,7 @@ class ExecutionCounts(Struct, frozen=True, kw_only=True):
 
 
 class PlanErrorView(Struct, frozen=True, kw_only=True):
-    """Why a plan stands still."""
+    """The reason for which a plan stopped."""
 
     message: str
     step: str | None

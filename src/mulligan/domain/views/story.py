@@ -1,4 +1,4 @@
-"""The history of a plan as a reader goes through it: step by step, with what was left behind told apart."""
+"""The history of a plan for readers: step by step, with the parts left behind kept separate."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -41,7 +41,7 @@ class ShownCall(Struct, frozen=True, kw_only=True):
 
 
 class Happening(Struct, frozen=True, kw_only=True):
-    """Something that happened to a plan, and the record that tells more of it."""
+    """An event of a plan, with the record that has its details."""
 
     seq: int
     at: datetime
@@ -60,14 +60,14 @@ class Passage(Struct, frozen=True, kw_only=True):
 
 
 class Records(Struct, frozen=True, kw_only=True):
-    """What events are about, by id."""
+    """The records that events refer to, by id."""
 
     calls: Mapping[CallId, ShownCall]
     decisions: Mapping[DecisionId, Decision]
     groups: Mapping[GroupId, GroupOutline]
 
     def of(self, event: Event) -> ShownCall | Decision | GroupOutline | None:
-        """The record that tells more of an event."""
+        """Return the record with the details of an event."""
         match event.type:
             case EventType.TOOL_CALLED:
                 return self.calls.get(CallId(str(event.data["call_id"])))
@@ -84,7 +84,7 @@ def story(
 ) -> tuple[Passage, ...]:
     """The passages of a plan's log, which is in order and may lack its beginning.
 
-    A call that never came to its end has no event; it stands where it began.
+    A call that never ended has no event; it is placed where it began.
     """
     told = [*_told(events, records, lines, present_line)]
     ended = {happening.about.call.call_id for happening in told if isinstance(happening.about, ShownCall)}

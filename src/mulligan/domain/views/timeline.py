@@ -19,7 +19,7 @@ _NEVER = 2**62  # a sequence number that no plan comes to
 
 
 class Moment(Struct, frozen=True, kw_only=True):
-    """One entry of a timeline. The start of a step tells what became of it, too."""
+    """An entry of a timeline. The start of a step also has its result."""
 
     event: Event
     depth: int  # 0: on the present line; else how many returns left it behind, one after the other
@@ -33,7 +33,7 @@ class Moment(Struct, frozen=True, kw_only=True):
 
 
 class Timeline(Struct, frozen=True, kw_only=True):
-    """What happened to a plan, in order."""
+    """The events of a plan, in order."""
 
     plan_id: PlanId
     name: str
@@ -47,7 +47,7 @@ class Timeline(Struct, frozen=True, kw_only=True):
 
 
 def is_return(event: Event) -> bool:
-    """Whether the plan went to a group with it; a correction that appends leaves nothing behind."""
+    """Return whether the event moved the plan to a group; a correction that appends leaves nothing behind."""
     return event.type in _BEGIN_LINES and "group_id" in event.data
 
 
@@ -129,7 +129,7 @@ class _Telling:
         self._begun = self._begun or works
 
     def _joined(self, event: Event, depth: int) -> bool:
-        """Put a step's call, or its end, where the step began; False: it stands by itself."""
+        """Attach a step's call or end to the start of the step; return False if there is none."""
         place = self._place(event)
         if place is None or self.moments[place].depth != depth:
             return False
@@ -141,7 +141,7 @@ class _Telling:
         return True
 
     def _place(self, event: Event) -> int | None:
-        """Where the step began that the event belongs to."""
+        """Return the start of the step that an event belongs to."""
         if event.type in _ENDS:
             return self.starts.get(event.data["index"])
         if event.type is not EventType.TOOL_CALLED:
@@ -155,7 +155,7 @@ def _spawns(event: Event) -> bool:
 
 
 def _depths(lines: Sequence[Line], events: Sequence[Event]) -> list[int]:
-    """How deep each event lies.
+    """Return the depth of each event.
 
     An event that is not live was left behind for good by one return, and lies one deeper than that: a return may
     have been left behind itself.

@@ -13,7 +13,7 @@ from mulligan.errors import ToolFailed
 
 
 class Content(Struct, frozen=True):
-    """What a regular file holds."""
+    """The content of a regular file."""
 
     data: bytes
     mode: int | None  # None: what the umask leaves of 0666, or of 0777 for a program
@@ -32,7 +32,7 @@ def failing_as(tool: str, path: str) -> Generator[None]:
 
 
 def read(place: Place) -> Content | None:
-    """What the file at a place holds; None when nothing stands there. OSError for anything but a file."""
+    """Return the content of the file at a place; None if there is nothing, OSError for anything but a file."""
     try:
         # Without O_NONBLOCK opening a fifo would wait for someone to write.
         descriptor = os.open(place.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place.folder)

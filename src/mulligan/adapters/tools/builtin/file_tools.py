@@ -34,7 +34,7 @@ class WriteFile:
             place = sandbox.find(path, follow=True, make_parents=True)
             found = place.stat()
             if found and not stat.S_ISREG(found.st_mode):
-                raise ToolFailed(tool="write_file", reason=f"{path} is there and is no file", path=path)
+                raise ToolFailed(tool="write_file", reason=f"{path} exists and is not a file", path=path)
             kept = stat.S_IMODE(found.st_mode) if found else None
             replace(place, Content(data, kept if mode is None else mode))
         return ToolResult(output=path, detail={"bytes": len(data), "created": found is None}, messages=())
@@ -82,7 +82,7 @@ class EditFile:
 
     declaration = declare(
         "edit_file",
-        "Replace a text that stands in a file exactly once, or everywhere",
+        "Replace a text that occurs in a file exactly once, or everywhere",
         Argument("path", ArgumentType.PATH, required=True),
         Argument("old", ArgumentType.TEXT, required=True),
         Argument("new", ArgumentType.TEXT, required=True),
@@ -92,13 +92,13 @@ class EditFile:
     )
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Replace it, or fail with how often it stands there."""
+        """Replace it, or fail with the number of occurrences."""
         path = file_path("edit_file", request, "path")
         old = encoded("edit_file", "old", text("edit_file", request, "old"))
         new = encoded("edit_file", "new", text("edit_file", request, "new"))
         everywhere = request.args.get("all") is True
         if not old:
-            raise ToolFailed(tool="edit_file", reason="old is empty, and would stand everywhere", path=path)
+            raise ToolFailed(tool="edit_file", reason="old is empty, and would match everywhere", path=path)
         with failing_as("edit_file", path), open_sandbox(request.root) as sandbox:
             place = sandbox.find(path, follow=True, make_parents=False)
             content = read(place)
@@ -112,7 +112,7 @@ class EditFile:
 
 
 def _occurrences(data: bytes, old: bytes) -> int:
-    """How often a text stands there; two that overlap are two, for either could be meant."""
+    """Count the occurrences of a text; two that overlap count as two, since either could be meant."""
     count, at = 0, data.find(old)
     while at >= 0:
         count, at = count + 1, data.find(old, at + 1)
@@ -121,19 +121,19 @@ def _occurrences(data: bytes, old: bytes) -> int:
 
 def _not_once(path: str, data: bytes, old: bytes, count: int) -> ToolFailed:
     if count:
-        reason = f"old stands {count} times in {path}"
+        reason = f"old occurs {count} times in {path}"
         hint = "give more of the lines around it, or set `all: true`"
     elif b"\r\n" in data and old.replace(b"\r\n", b"\n") in data.replace(b"\r\n", b"\n"):
-        reason = f"old stands in {path} only with other line breaks: the file has CRLF"
+        reason = f"old occurs in {path} only with other line breaks: the file has CRLF"
         hint = "write the line breaks of old and new as the file has them (\\r\\n in double quotes)"
     else:
-        reason = f"old does not stand in {path}"
+        reason = f"old does not occur in {path}"
         hint = "copy it from the file exactly, white space included"
     return ToolFailed(tool="edit_file", reason=reason, path=path, count=count, hint=hint)
 
 
 class MoveFile:
-    """Moves a file, symlink or folder to a place where nothing stands."""
+    """Moves a file, symlink or folder to an unused path."""
 
     declaration = declare(
         "move_file",
@@ -180,8 +180,8 @@ def file_path(tool: str, request: ToolRequest, name: str) -> str:
 
 
 def encoded(tool: str, name: str, value: str) -> bytes:
-    """A text as it stands in files."""
+    """Encode a text as files have it."""
     try:
         return value.encode()
     except UnicodeEncodeError as exc:
-        raise ToolFailed(tool=tool, reason=f"{name} is no valid Unicode text: {exc.reason}") from exc
+        raise ToolFailed(tool=tool, reason=f"{name} is not valid Unicode text: {exc.reason}") from exc

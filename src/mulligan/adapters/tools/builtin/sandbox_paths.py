@@ -1,8 +1,8 @@
-"""Finding a path inside a sandbox, so that nothing it holds can lead outside.
+"""Paths inside a sandbox, resolved so that nothing in it can lead outside.
 
 Every folder on the way is opened relative to the one before it and never through a symlink; symlinks are
-read and followed by hand. What is found is the descriptor of the last folder and a name in it: whoever
-swaps a folder for a symlink meanwhile changes nothing, for no path is ever looked up twice.
+read and followed by hand. The result is the descriptor of the last folder and a name in it. A process that
+swaps a folder for a symlink meanwhile changes nothing: no path is ever looked up twice.
 """
 
 import errno
@@ -21,13 +21,13 @@ _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 
 
 
 class Place(Struct, frozen=True):
-    """A name in an open folder of the sandbox; nothing need stand there."""
+    """A name in an open folder of the sandbox; it need not exist."""
 
     folder: int  # descriptor, open as long as the sandbox is
     name: str
 
     def stat(self) -> os.stat_result | None:
-        """What stands there, a symlink not followed; None for nothing."""
+        """Return the stat of the entry, symlinks not followed; None if there is none."""
         try:
             return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
@@ -134,7 +134,7 @@ class _Walk:
         self._ahead = self._names(target) + self._ahead
 
     def _target(self, name: str) -> str | None:
-        """Where the symlink of that name points; None for anything else."""
+        """Return the target of the symlink of that name; None for anything else."""
         try:
             return os.readlink(name, dir_fd=self._entered[-1])
         except OSError:

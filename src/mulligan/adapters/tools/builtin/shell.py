@@ -84,7 +84,7 @@ class Shell:
 
 
 def _working_folder(request: ToolRequest) -> Path:
-    """Where the command starts: `cwd` may pass through symlinks as long as they stay in the sandbox."""
+    """Return the working folder of the command: `cwd` may pass through symlinks that stay in the sandbox."""
     root = folder_of(request)
     if "cwd" not in request.args:
         return root

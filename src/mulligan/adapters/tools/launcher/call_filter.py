@@ -1,8 +1,8 @@
 """A filter of system calls (seccomp): some fail, and the launcher is notified of those that link files.
 
 Keyrings belong to users and sessions, so that a tool could read, replace and remove keys of its user. io_uring
-does what other system calls do, past any filter. A link gives a file another name: what is written through that
-name is reported to no watch over the first. The launcher uses this module too: the standard library only.
+does what other system calls do, past any filter. A link adds another name to a file: a watch over the first name
+does not report writes through it. The launcher uses this module too: the standard library only.
 """
 
 import errno

@@ -73,7 +73,7 @@ def _guard(launcher: int, closed: list[int]) -> None:
 
 
 def _has_closed_everything(pid: int) -> bool:
-    """Tell whether a process is gone, or about to be: it closes what it has open before its children see it end."""
+    """Return whether a process is gone or about to be: it closes its descriptors before its children see it end."""
     try:
         return not os.listdir(f"/proc/{pid}/fd")
     except FileNotFoundError:

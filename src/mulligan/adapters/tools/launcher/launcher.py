@@ -1,8 +1,8 @@
 """The launcher: the program under which every process of a tool runs, so that none outlives its call.
 
 It is a child subreaper: a process whose parent died becomes its child, also after a double fork or setsid.
-So a call is over when the launcher has no children left, and that one system call can tell. Where the
-system has no subreaper (macOS) it keeps to the process group of the command, which setsid can leave.
+So a call is over when the launcher has no children left, which one system call reports. Where the system
+has no subreaper (macOS) it uses the process group of the command, which setsid can leave.
 
 The runner talks to it over two pipes. A message is its length in four bytes, then words divided by NUL,
 which neither arguments nor environments can hold:
@@ -19,7 +19,7 @@ which neither arguments nor environments can hold:
            clean                               nothing, and the command is still there
            over …                              something: all was ended, the command with it
     end                                        end everything: SIGTERM, a grace, SIGKILL; then `over`
-    interrupt                                  the same, but first SIGINT, and time for the command to end by itself
+    interrupt                                  the same, but first SIGINT, and time for the command to end
 
 When the runner dies its end of the pipe closes, and everything is killed at once. Starting it is part of
 the cost of a step: it imports next to nothing, and serves one call after the other.
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 else:
     import _signal as signal  # the functions without the enums: importing those takes longer than the rest
 
-SETTLE = 0.1  # seconds in which what a command left behind may end by itself
+SETTLE = 0.1  # seconds in which leftovers of a command may end on their own
 GRACE = 1.0  # seconds between SIGTERM and SIGKILL
-LEAVE = 5.0  # seconds that Ctrl-C gives a command; a second one ends it at once
+LEAVE = 5.0  # seconds that a command has after Ctrl-C; a second one ends it at once
 LISTED = 100  # leftovers named in a report; a fork bomb has more
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -58,7 +58,7 @@ def become_subreaper() -> bool:
 
 
 def is_zombie(pid: int) -> bool:
-    """Whether the process has ended and only waits for its parent; one that is gone counts as such."""
+    """Return whether the process has ended and only waits for its parent; one that is gone counts as such."""
     stat = _stat_fields(str(pid))
     return not stat or stat[0] in (b"Z", b"X")
 
@@ -104,7 +104,7 @@ def below(pid: int) -> list[int]:
 
 
 def command_line(pid: int) -> bytes:
-    """How a process was started; its bare name where it hides that."""
+    """Return the command line of a process; its bare name where it hides that."""
     for source in ("cmdline", "comm"):
         try:
             with open(f"/proc/{pid}/{source}", "rb") as file:
@@ -143,7 +143,7 @@ def spawn(argv: Message, folder: bytes, environment: dict[bytes, bytes]) -> int:
 
 
 def _candidates(program: bytes, environment: dict[bytes, bytes]) -> Message:
-    """Where to look for a program: the PATH is the command's, not this process's."""
+    """Return the paths to try for a program: the PATH is the command's, not this process's."""
     if b"/" in program:
         return [program]
     path = environment.get(b"PATH", os.defpath.encode())
@@ -247,7 +247,7 @@ class Launcher:
                     return True
 
     def _interrupt(self) -> None:
-        """Tell the command what Ctrl-C on its terminal would have, and wait for it alone: what it leaves is ended."""
+        """Send the command the signal of Ctrl-C and wait for it alone; its leftovers are ended afterwards."""
         self._signal(signal.SIGINT, [self._main, *self._strays()])
         limit = time.monotonic() + LEAVE
         while self._reap() and self._status is None and not self._orphaned:
@@ -257,7 +257,7 @@ class Launcher:
             self._next(left)
 
     def _end(self, *, asked: bool) -> Message:
-        """End every process there is; gives pid and command of each but the command itself."""
+        """End every process; return pid and command of each except the command itself."""
         if not asked and (not self._reap() or self._settled()):
             return []
         found = self._strays()
@@ -273,9 +273,9 @@ class Launcher:
     def _kill(self) -> None:
         """Kill until nothing is left.
 
-        Only children: their pids cannot be taken anew before we reap them. What they leave behind becomes
-        ours and is killed in the next round, and so is what they forked meanwhile: so the next round comes
-        at once, unless all that is left was killed before and only takes its time.
+        Only children: their pids cannot be reused before we reap them. Their orphans become our children and are
+        killed in the next round, and so are their new forks. The next round starts at once, unless all that is
+        left was killed before and only takes its time.
         """
         killed: list[int] = []
         while self._reap():
@@ -286,7 +286,7 @@ class Launcher:
             killed = found
 
     def _settled(self) -> bool:
-        """Give leftovers a moment to end by themselves, as the far ends of pipes do; True if all did."""
+        """Give leftovers a moment to end on their own, as the far ends of pipes do; return whether all did."""
         limit = time.monotonic() + SETTLE
         while True:
             alive = self._reap()
@@ -315,7 +315,7 @@ class Launcher:
         return found + [pid for pid in below(os.getpid()) if pid != self._main and pid not in found]
 
     def _reap(self) -> bool:
-        """Collect what has ended; tell whether any process is left."""
+        """Reap ended processes; return whether any process is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -341,7 +341,7 @@ class Launcher:
                 else:
                     os.killpg(pid, number)
             except OSError:
-                continue  # it ended by itself, or is another user's: reaping tells
+                continue  # it has ended, or is another user's: reaping shows which
 
     def _next(self, timeout: float | None) -> Message | None:
         """Sleep until the runner says something, a process ends, or the time is up."""

@@ -56,7 +56,7 @@ def _capabilities() -> tuple[int, int, int]:
 
 
 def _bounding(number: int) -> bool | None:
-    """Tell whether the bounding set has a capability; None beyond the last one that the kernel knows."""
+    """Return whether the bounding set has a capability; None beyond the last one that the kernel knows."""
     try:
         return prctl(_PR_CAPBSET_READ, number) == 1
     except OSError:

@@ -9,7 +9,7 @@ _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NEVER = re.compile(rb"\t(1969-12-31|1970-01-01) ")  # `diff -N` dates a file that is not there so
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _PREFIXES = ("a/", "b/", "c/", "i/", "o/", "w/")  # git's mnemonic ones included
-_SIGNATURE = b"-- \n"  # stands below what `git format-patch` writes
+_SIGNATURE = b"-- \n"  # the end of what `git format-patch` writes
 
 
 def parse_diff(text: bytes) -> list[FilePatch]:
@@ -143,7 +143,7 @@ class _Reader:
                 side[-1] = side[-1].removesuffix(b"\n")
 
     def _git_names(self, rest: bytes) -> tuple[str, str]:
-        """The names in `diff --git a/x b/x`; where they differ, later lines tell them."""
+        """Return the names in `diff --git a/x b/x`; where they differ, later lines have them."""
         rest = rest.rstrip(b"\r\n")
         if rest.startswith(b'"'):
             end = re.match(rb'"(?:[^"\\]|\\.)*"', rest)

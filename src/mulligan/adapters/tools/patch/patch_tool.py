@@ -47,7 +47,7 @@ class _PatchedFiles:
         self._sandbox = sandbox
         self._before: dict[str, Content | None] = {}
         self._after: dict[str, Content | None] = {}
-        self._made: set[str] = set()  # paths where nothing may stand yet,
+        self._made: set[str] = set()  # paths that must be unused,
         self._given_up: set[str] = set()  # but for these, which the patch itself deletes or moves away
         self.remarks: list[str] = []
 
@@ -58,7 +58,7 @@ class _PatchedFiles:
         try:
             data, remarks = apply_hunks(content.data, patch.hunks)
         except HunkMismatch as exc:
-            hint = "make the patch anew from the files as they are now"
+            hint = "make the patch again from the files as they are now"
             raise ToolFailed(
                 tool="apply_patch", reason=f"{patch.name}: {exc}", path=patch.name, hint=hint
             ) from exc
@@ -84,7 +84,7 @@ class _PatchedFiles:
         self._given_up.add(path)
 
     def _source(self, patch: FilePatch, *, moved: bool) -> Content:
-        """What the hunks work on; a rename or copy means what stood there before the patch, as in git."""
+        """Return the text that the hunks change; a rename or copy refers to the state before the patch, as in git."""
         if patch.old_path is None:
             self._now(patch.name)
             if self._after.get(patch.name) is not None:
@@ -113,7 +113,7 @@ class _PatchedFiles:
                     return None
                 found = place.stat()
                 if found and not stat.S_ISREG(found.st_mode):
-                    raise self._refused(path, "is no regular file")
+                    raise self._refused(path, "is not a regular file")
                 self._before[path] = read(place)
         return self._before[path]
 
@@ -156,7 +156,7 @@ class _PatchedFiles:
             tool="apply_patch",
             reason=f"{path} {why}",
             path=path,
-            hint="make the patch anew from the files as they are now",
+            hint="make the patch again from the files as they are now",
         )
 
 

@@ -6,15 +6,15 @@ from msgspec import Struct, field
 
 
 class DiffMalformed(Exception):
-    """A text that is no unified diff this module understands; says where and why."""
+    """A text that is not a unified diff this module understands, with the place and the reason."""
 
 
 class HunkMismatch(Exception):
-    """A hunk whose lines do not stand in the file; says which."""
+    """A hunk whose lines are not in the file."""
 
 
 class Hunk(Struct, frozen=True):
-    """One change: lines that must stand there, and lines that take their place, each with its line break."""
+    """One change: lines that must be in the file, and lines that replace them, each with its line break."""
 
     old_start: int  # counted from 1; with no old lines: the line after which the new ones come
     old: tuple[bytes, ...]
@@ -28,19 +28,19 @@ class FilePatch(Struct):
     new_path: str | None = None  # None: the file is deleted
     executable: bool | None = None  # None: stays as it is
     copy: bool = False  # the old file stays too
-    may_create: bool = False  # a plain diff cannot tell a new file from an empty one
+    may_create: bool = False  # a plain diff does not distinguish a new file from an empty one
     hunks: list[Hunk] = field(default_factory=list[Hunk])
 
     @property
     def name(self) -> str:
-        """What to call it in messages."""
+        """The path of the file, for messages."""
         return self.new_path or self.old_path or "?"
 
 
 def apply_hunks(data: bytes, hunks: Sequence[Hunk]) -> tuple[bytes, list[str]]:
-    """The text after all hunks, and a remark on each that stands elsewhere than it says.
+    """Return the text after all hunks, and a remark on each that matched at another line than it names.
 
-    A hunk's lines must stand there exactly; where, is searched outwards from the line it names, behind the
+    A hunk's lines must match exactly. The search starts at the line it names and goes outwards, behind the
     hunk before it.
     """
     lines = lines_of(data)
@@ -79,8 +79,8 @@ def _why_not(lines: list[bytes], hunk: Hunk) -> str:
     if not wanted:
         return "there is no such line"
     if any(bare[at : at + len(wanted)] == wanted for at in range(len(bare))):
-        return "its lines stand there only with other line breaks (CRLF, or none at the end of the file)"
-    return f"its lines do not stand there, {wanted[0].decode(errors='replace')!r} and following"
+        return "its lines are there only with other line breaks (CRLF, or none at the end of the file)"
+    return f"its lines are not there, {wanted[0].decode(errors='replace')!r} and following"
 
 
 def lines_of(data: bytes) -> list[bytes]:

@@ -21,7 +21,7 @@ from mulligan.errors import SystemFailed, ToolFailed, ToolTimedOut
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """What is to be started."""
+    """A command to start."""
 
     argv: tuple[str, ...]
     folder: Path
@@ -37,9 +37,7 @@ class Command(Struct, frozen=True, kw_only=True):
             raise ToolFailed(tool=tool, reason="the name of the program is empty")
         words = [str(self.folder), str(len(self.argv)), *self.argv, *pairs]
         if any("\0" in word for word in words):
-            raise ToolFailed(
-                tool=tool, reason="a NUL character stands in an argument or environment variable"
-            )
+            raise ToolFailed(tool=tool, reason="an argument or environment variable contains a NUL character")
         return [os.fsencode(word) for word in words]
 
 
@@ -59,7 +57,7 @@ class Leftover(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """How a command ended."""
+    """The outcome of a command."""
 
     exit_status: int  # negative: the signal that ended it
     stdout: bytes

@@ -1,4 +1,4 @@
-"""What the tools of a plan may write, on Linux with Landlock, and which write of theirs was stopped."""
+"""The paths that a plan's tools may write, enforced with Landlock on Linux, and the writes that were stopped."""
 
 import os
 import re
@@ -44,12 +44,12 @@ class LandlockConfinement:
         return landlock.lacking()
 
     def opens_home(self, path: str) -> bool:
-        """Tell whether one who may write all that lies at the path may write what mulligan itself keeps."""
+        """Return whether write access to everything at the path includes mulligan's own files."""
         real = self._real(path)
         return any(_lies_in(kept, real) or _lies_in(real, kept) for kept in self._kept)
 
     def bounds(self, plan_id: PlanId, sandboxes: Sequence[Sandbox], besides: Sequence[str]) -> Bounds:
-        """What tools of the plan may write; its own temporary folder is made where it is needed."""
+        """Return the bounds of the plan's tools; the temporary folder is made if it is missing."""
         listed = [self._real(path) for path in besides]
         temporary = [folder for folder in self._temporary if self._may_be_given(folder)]
         usual_one = bool(temporary) and temporary[0] == self._temporary[0]
@@ -112,7 +112,7 @@ def _lies_in(path: str, folder: str) -> bool:
 
 
 def _denied_in(lines: Sequence[str]) -> Iterator[str]:
-    """What may be paths in complaints of denied access, from the last one on."""
+    """Yield what may be paths in complaints of denied access, the last one first."""
     for number in reversed(range(len(lines))):
         if _DENIED.search(lines[number]):
             # npm names the error in one line and the path in one of the next.
@@ -128,7 +128,7 @@ def _paths_in(line: str) -> list[str]:
 
 
 def _user_may_write(path: str) -> bool:
-    """Whether it was the bounds that stopped it: what the user may not write no setting opens."""
+    """Return whether the bounds stopped it, rather than the user's own lack of permission."""
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     return os.access(path, os.W_OK)

@@ -8,7 +8,7 @@ from mulligan.ports import ToolRequest
 PLAN_MARK = "MULLIGAN_PLAN_ID"  # by these a later run finds what a killed one left running
 CALL_MARK = "MULLIGAN_CALL_ID"
 
-# What makes git work on another repository than the one it stands in. A hook or a git alias that calls
+# Variables that make git work on another repository than that of the working folder. A hook or a git alias that calls
 # mulligan has them set, and a tool in a sandbox would then change the user's own repository.
 _GIT_REDIRECTIONS = frozenset(
     {
@@ -41,7 +41,7 @@ def clean(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def folder_of(request: ToolRequest) -> Path:
-    """Where the call's processes start: the sandbox, or the folder of a sandbox that is a database file."""
+    """Return the working folder of a call's processes: the sandbox, or the folder of a database file."""
     return request.root if request.root.is_dir() else request.root.parent
 
 

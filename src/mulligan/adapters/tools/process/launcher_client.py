@@ -1,4 +1,4 @@
-"""A launcher process as the runner sees it: what it can be told, and what it tells."""
+"""The runner's side of a launcher process: requests to it, and events from it."""
 
 import errno
 import os
@@ -56,8 +56,8 @@ class LauncherProcess:
     ) -> None:
         """Start it. `kept` descriptors are handed on to its commands; `how` is `tree` or `group`.
 
-        `obey` raises where this run is asked to stop and no signal can tell it so: in a thread. `linked` is
-        called before an event is given after which files may have got other names.
+        `obey` raises when this run is asked to stop; in a thread no signal does that. `linked` is called before an
+        event is returned after which files may have additional names.
         """
         import selectors
         import subprocess  # slow to import, and no command but those that run steps needs it
@@ -98,7 +98,7 @@ class LauncherProcess:
         self._noted = noted
         self._linked = linked
         self._notices_links = False  # until it is confined
-        self._may_link = False  # something runs, or ran, of which links are not noticed
+        self._may_link = False  # a command runs, or ran, whose links are not noticed
         self._incoming = bytearray()
         self._lines = bytearray()
         self._events: deque[Event] = deque()
@@ -130,7 +130,7 @@ class LauncherProcess:
         self._selector.register(channel, selectors.EVENT_READ)
 
     def send(self, *words: bytes) -> None:
-        """Tell the launcher something; one that is gone will be noticed by its silence."""
+        """Send the launcher a request; if it is gone, the missing answer shows that."""
         self._may_link |= words[0] == b"start" and not self._notices_links
         body = b"\0".join(words)
         try:
@@ -146,7 +146,7 @@ class LauncherProcess:
                 return None
             nap = self._nap(timeout)
             ready = {key.fd for key, _ in self._selector.select(nap)}
-            # What was printed before an event is shown before it: look for the event, print, then tell.
+            # Output that was printed before an event is shown before it: look for the event, print, then return it.
             if self._replies in ready:
                 self._read_replies()
             if self._channel in ready:
@@ -165,7 +165,7 @@ class LauncherProcess:
             self._linked()
 
     def _nap(self, timeout: float | None) -> float | None:
-        """How long to wait at once: with someone to obey, only until they are asked again."""
+        """Return how long to wait at most before `obey` is asked again."""
         if self._obey is not None:
             try:
                 self._obey()
@@ -192,7 +192,7 @@ class LauncherProcess:
         assert self._channel is not None
         data = _read(self._channel)
         if data == b"":
-            self._selector.unregister(self._channel)  # the launcher tells how the process ended
+            self._selector.unregister(self._channel)  # the launcher reports how the process ended
         self._lines += data or b""
         if data and b"\n" in data:
             *lines, self._lines = self._lines.split(b"\n")
@@ -236,7 +236,7 @@ class LauncherProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the launcher itself is alive; its guardian may be so a little longer."""
+        """Return whether the launcher itself is alive; its guardian may live a little longer."""
         import select
 
         requests = select.poll()
@@ -252,7 +252,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def _read(descriptor: int) -> bytes | None:
-    """What can be read now: None for nothing yet, b"" at the end."""
+    """Read what is available: None for nothing yet, b"" at the end."""
     try:
         return os.read(descriptor, MEBIBYTE)
     except BlockingIOError:

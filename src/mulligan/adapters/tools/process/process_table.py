@@ -40,14 +40,14 @@ def session_of(pid: int) -> int:
 
 
 def has_terminal(pid: int) -> bool:
-    """Tell whether a process has a terminal, as what a user started in a shell does."""
+    """Return whether a process has a terminal, as programs do that a user started in a shell."""
     return _stat(pid, _TERMINAL) != 0
 
 
 def is_restricted_further(pid: int) -> bool:
-    """Tell whether a process was given up more rights than this one, in the same namespaces.
+    """Return whether a process has given up more rights than this one, in the same namespaces.
 
-    Nothing that a launcher confined can undo that. Programs that users confine in other ways, with
+    A process that a launcher confined cannot undo that. Programs that users confine in other ways, with
     containers, bubblewrap or snaps, have namespaces of their own.
     """
     theirs, ours = _status(pid), _status(os.getpid())
@@ -60,7 +60,7 @@ def is_restricted_further(pid: int) -> bool:
 
 
 def uses(pid: int, folders: Sequence[str]) -> bool:
-    """Tell whether a process is at work in one of these folders: it is there, runs, maps or has open what is there."""
+    """Return whether a process uses one of these folders: works in it, or runs, maps or has open a file of it."""
     inside = tuple(f"{folder.rstrip('/')}/" for folder in folders)
     return any(f"{path}/".startswith(inside) for path in _places(pid))
 

@@ -13,8 +13,8 @@ from mulligan.ports import ToolRequest
 class Scratch:
     """A folder for one call, gone when the call is over.
 
-    It stands in one of its plan, so that what a killed process left there can be told from what a process
-    that works on its plan still uses.
+    It is inside of a folder per plan, so that leftovers of a killed process can be distinguished from the files
+    of a process that still works on its plan.
     """
 
     def __init__(self, home: Path, request: ToolRequest) -> None:
@@ -23,7 +23,7 @@ class Scratch:
         self._files: list[Path] = []
 
     def write(self, name: str, content: bytes) -> Path:
-        """Make a file that only its owner can reach; gives its path."""
+        """Make a file that only its owner can reach; return its path."""
         file = self._folder / name
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

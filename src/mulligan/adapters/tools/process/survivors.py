@@ -30,7 +30,7 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ProcessSurvives
 
 LAUNCHER_MARK = "MULLIGAN_LAUNCHER"
-PATIENCE = 5.0  # seconds for launchers to finish by themselves, and then for the killed to be gone
+PATIENCE = 5.0  # seconds for launchers to finish on their own, and then for killed processes to be gone
 
 
 def end_marked(name: str, value: str) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def end_left_of(plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> tuple[str, ...
 
 
 def _refuse_doubtful(folders: Sequence[str]) -> None:
-    """Give processes of which nothing shows whose they are time to end by themselves, then name one."""
+    """Give processes of unknown origin time to end on their own, then refuse to continue and name one."""
     roots = [os.path.realpath(folder) for folder in folders]
     limit = time.monotonic() + PATIENCE
     while pids := _doubtful_in(roots):
@@ -117,19 +117,19 @@ def _marked(name: str, value: str) -> list[int]:
 
 
 def _confined_in(roots: Sequence[str]) -> list[int]:
-    """Return the processes at work there that were confined by a launcher, and have none above them any more."""
+    """Return the processes at work there that a launcher confined and that no longer have a launcher above them."""
     return [pid for pid in _unmarked_in(roots) if is_restricted_further(pid) and not _has_launcher(pid)]
 
 
 def _doubtful_in(roots: Sequence[str]) -> list[int]:
-    """Return the processes at work there of which nothing shows whose they are."""
+    """Return the processes at work there whose origin is unknown."""
     return [pid for pid in _unmarked_in(roots) if not _is_users_own(pid) and not _has_launcher(pid)]
 
 
 def _is_users_own(pid: int) -> bool:
-    """Tell whether a process belongs to a session in which one knows its home folder, as all of users' do.
+    """Return whether a process belongs to a session in which some process has HOME set, as in all sessions of users.
 
-    A step cannot join such a session: its own begins with its command, which is gone or bears the mark.
+    A step cannot join such a session: its own begins with its command, which is gone or has the mark.
     """
     session = session_of(pid)
     line = [each for each in ancestors(pid) if session_of(each) == session]
@@ -149,7 +149,7 @@ def _unmarked_in(roots: Sequence[str]) -> list[int]:
 
 
 def _has_launcher(pid: int) -> bool:
-    """Tell whether a launcher that is alive looks after the process: of another plan, which runs."""
+    """Return whether the process runs under a live launcher, that of another running plan."""
     return any(map(_is_launcher, ancestors(pid)))
 
 

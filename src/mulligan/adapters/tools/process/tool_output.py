@@ -1,4 +1,4 @@
-"""What a tool prints, on its way to whoever watches and to the record."""
+"""The output of a tool, passed on live and kept for the record."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ TAIL = 64 * 1024  # of what a tool prints on stderr
 
 
 class Shown:
-    """What a tool prints: handed on live, the end of stderr kept."""
+    """Output that is passed on live; the end of stderr is kept."""
 
     def __init__(self, output: Callable[[bytes], None]) -> None:
         """Hand it to `output`."""
@@ -28,7 +28,7 @@ class Shown:
 
 
 class Recorded(Shown):
-    """What a tool prints, with all of stdout kept."""
+    """Output with all of stdout kept."""
 
     def __init__(self, tool: str, output: Callable[[bytes], None]) -> None:
         """Hand it to `output`; fail the tool rather than keep more than there is room for."""
@@ -49,7 +49,7 @@ class Recorded(Shown):
 
     @property
     def omitted(self) -> int:
-        """How many bytes of stdout were not kept."""
+        """The number of bytes of stdout that were not kept."""
         return 0
 
     def recorded(self) -> bytes:
@@ -58,7 +58,7 @@ class Recorded(Shown):
 
 
 class Excerpted(Recorded):
-    """What a command prints; of a stdout that is too long, its beginning and its end are kept."""
+    """Output of a command; if stdout is too long, its beginning and its end are kept."""
 
     def __init__(self, tool: str, output: Callable[[bytes], None]) -> None:
         """Hand it to `output`, however much it is."""
@@ -78,7 +78,7 @@ class Excerpted(Recorded):
 
     @property
     def omitted(self) -> int:
-        """How many bytes of stdout were not kept."""
+        """The number of bytes of stdout that were not kept."""
         first, last = self._halves()
         return self._size - len(first) - len(last)
 

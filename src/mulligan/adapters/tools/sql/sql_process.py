@@ -3,7 +3,7 @@
 It reads one request as JSON from the file named first and writes one answer as JSON to stdout:
 
     {"root", "inside", "statements": [[text, place]…], "busy_limit", "most_rows", "most_bytes"}
-    {"rows", "cut_off", "changes"}     all ran and are committed; rows of the last statement that gives any
+    {"rows", "cut_off", "changes"}     all ran and are committed; rows of the last statement that returns any
     {"failed", "place"}                nothing is left of it
 
 Standard library only, for this interpreter need not have mulligan's dependencies.
@@ -22,7 +22,7 @@ from urllib.parse import quote_from_bytes
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SET_FOREIGN_KEYS = re.compile(r"\s*PRAGMA\s+(?:main\s*\.\s*)?foreign_keys\s*[=(]", re.IGNORECASE)
 
-# PRAGMAs that tell something, those that may also set it, and none else: the others change how, or in which
+# PRAGMAs that only read, those that may also set, and no others: the rest changes how, or in which
 # file, SQLite stores the database, or cannot do so inside a transaction.
 _TELLING = {
     "auto_vacuum", "data_version", "encoding", "foreign_keys", "journal_mode", "page_size", "schema_version",
@@ -73,7 +73,7 @@ class Guard:
 
 
 class Rows:
-    """What a statement gives, as JSON, as far as there is room for it."""
+    """The rows of a statement as JSON, as far as there is room for them."""
 
     def __init__(self, most_rows: int, most_bytes: int) -> None:
         self._most_rows = most_rows
@@ -133,7 +133,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _safe_path(root: str, inside: list[str], made: list[str]) -> str:
-    """Where the database stands, once it is sure that no symlink leads there; missing folders are made."""
+    """Return the path of the database after checking that no symlink leads there; missing folders are made."""
     folder = os.open(root, _FOLDER)
     try:
         for depth, name in enumerate(inside[:-1], start=1):
@@ -143,7 +143,7 @@ def _safe_path(root: str, inside: list[str], made: list[str]) -> str:
             try:
                 inner = os.open(name, _FOLDER, dir_fd=folder)
             except NotADirectoryError as exc:
-                raise Failure(f"{name} is no folder, and a symlink in its place is not followed") from exc
+                raise Failure(f"{name} is not a folder, and a symlink in its place is not followed") from exc
             os.close(folder)
             folder = inner
         try:
@@ -152,14 +152,14 @@ def _safe_path(root: str, inside: list[str], made: list[str]) -> str:
             found = None
             made.append(os.path.join(root, *inside))
         if found is not None and not stat.S_ISREG(found.st_mode):
-            raise Failure(f"{inside[-1]} is no file, and a symlink in its place is not followed")
+            raise Failure(f"{inside[-1]} is not a file, and a symlink in its place is not followed")
     finally:
         os.close(folder)
     return os.path.join(root, *inside)
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Names of columns, those that stood there already with a number."""
+    """Return the names of columns; a repeated name gets a number."""
     distinct: list[str] = []
     for name in names:
         number, new = 0, name

@@ -28,7 +28,7 @@ _PROGRAM = LOAD + "load('sql.sql_process').main(sys.argv[2:])"
 
 
 class Sql:
-    """Runs statements; its output is the rows of the last one that gives any."""
+    """Runs statements; its output is the rows of the last one that returns any."""
 
     declaration = declare(
         "sql",

@@ -7,7 +7,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-# What a semicolon may stand in without ending anything; each alternative runs to its end or that of the text.
+# Tokens in which a semicolon ends nothing; each alternative runs to its end or that of the text.
 _TOKEN = re.compile(
     r"""
       (?P<comment> --[^\n]* | /\*.*?(?:\*/|\Z) )
@@ -34,7 +34,7 @@ _REFUSED = {
 
 
 class Statement(Struct, frozen=True):
-    """One statement of SQL, and where it stands, in words."""
+    """One statement of SQL, and its place, in words."""
 
     text: str
     place: str

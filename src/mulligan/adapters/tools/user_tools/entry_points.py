@@ -15,7 +15,7 @@ class PackagedTools(Struct, frozen=True):
 
 
 def installed_tools() -> Sequence[PackagedTools]:
-    """What the packages of this interpreter name; none of their code is run."""
+    """Return the tools that packages of this interpreter name; none of their code is run."""
     from importlib.metadata import entry_points  # here: slow to import, and few commands need it
 
     return [

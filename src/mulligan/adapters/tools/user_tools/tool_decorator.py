@@ -1,4 +1,4 @@
-"""`@mulligan.tool`: how a user's function becomes a tool, and what is told of it to the runner.
+"""`@mulligan.tool`: makes a user's function a tool, and describes it to the runner.
 
 It is loaded by the user's code and by the worker that calls it; it needs nothing but the standard library, for
 the worker's interpreter need not have mulligan's dependencies.
@@ -31,7 +31,7 @@ Undo = Callable[[Any, dict[str, Any], Any], object]
 
 
 class Declared:
-    """What a function declares, and the functions themselves."""
+    """A tool's declaration, and its functions."""
 
     def __init__(self, function: Callable[..., Any], undo: Undo | None, facts: dict[str, Any]) -> None:
         """Keep them together."""
@@ -69,7 +69,7 @@ def tool(
 ) -> Function | Callable[[Function], Function]:
     """Make a function a tool that plans can call; the function itself stays as it is.
 
-    Used as `@tool`, `@tool("name")` or `@tool(…)`; a tool is called like its function unless told. The function
+    Used as `@tool`, `@tool("name")` or `@tool(…)`; the default name is the function's. The function
     is called as `function(context, **args)` with a `StepContext` and the step's `args`, and the tool's output is
     what it returns (JSON). A tool writes unless it is `read_only`, and one that writes is checkpointable unless it
     says otherwise. `side_effects=["external"]` says that a call does something outside the sandboxes;
@@ -141,7 +141,7 @@ def _refuse_contradictions(name: str, facts: Mapping[str, Any], undo: object) ->
 
 
 def _texts(what: str, values: Iterable[str]) -> list[str]:
-    listed: list[Any] = list(values)  # of whoever declares it: it may be anything
+    listed: list[Any] = list(values)  # comes from the caller: it may be anything
     if isinstance(values, str) or not all(isinstance(value, str) for value in listed):
         raise TypeError(f"{what} must be a list of texts")
     return listed
@@ -154,7 +154,7 @@ def _doc(function: Callable[..., Any]) -> str:
 
 
 def _arguments(name: str, function: Callable[..., Any]) -> list[dict[str, Any]]:
-    """What a function takes besides its context, read off its signature."""
+    """Return the arguments of a function after its context, read off its signature."""
     import inspect  # here: a worker that only calls functions does not need it
 
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
@@ -174,7 +174,7 @@ def _arguments(name: str, function: Callable[..., Any]) -> list[dict[str, Any]]:
 
 
 def _type(annotation: object) -> str:
-    """The word for what an argument may be; what may be None besides is left out in a plan to be that."""
+    """Return the word for an argument's type; an optional argument is left out of a plan to be None."""
     written = annotation.__name__ if isinstance(annotation, type) else str(annotation)
     kinds = [word for word in written.replace(" ", "").split("|") if word != "None"]
     return _TYPES.get(kinds[0], "anything") if len(kinds) == 1 else "anything"

@@ -1,6 +1,6 @@
 """All tools of the user's own: found when they are first needed, and loaded only where that may be.
 
-Their code never runs in this process: a worker loads it and tells what it declares.
+Their code never runs in this process: a worker loads it and returns the declarations.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,12 +27,12 @@ from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import MulliganError, ToolFailed, ToolsInvalid, ToolsUnsafe, ToolsUntrusted
 from mulligan.ports import ToolRequest
 
-NOBODY = PlanId("none")  # whose processes those are that only tell what tools declare
+NOBODY = PlanId("none")  # the owner of processes that only report declarations
 PATIENCE = 60.0  # seconds for the tools to be loaded
 
 
 class FileStanding(Struct, frozen=True, kw_only=True):
-    """How it stands with the project's tools.py."""
+    """The state of the project's tools.py: missing, untrusted, trusted, or broken."""
 
     path: str
     status: str  # missing, untrusted, changed, trusted, unsafe
@@ -86,7 +86,7 @@ class OwnTools:
         try:
             of_file = self._of_file
         except (ToolsUntrusted, ToolsUnsafe):
-            pass  # its standing tells
+            pass  # its state says why
         except MulliganError as exc:
             problems.append(exc.text)
         by_name: dict[str, list[OwnTool]] = {}
@@ -96,7 +96,7 @@ class OwnTools:
         return [found[0] for found in by_name.values() if len(found) == 1], problems
 
     def standing(self) -> FileStanding:
-        """How it stands with the tools.py; it is not loaded for that."""
+        """Return the state of the tools.py without loading it."""
         try:
             return self.look()
         except ToolsUnsafe as exc:
@@ -122,7 +122,7 @@ class OwnTools:
         )
 
     def trust(self, sha256: str) -> Sequence[OwnTool]:
-        """Record that the tools.py may run, if it still has the content the user looked at; gives its tools."""
+        """Record that the tools.py may run, if it still has the content the user looked at; return its tools."""
         file = read_tools_file(self._path)
         if file is None or file.sha256 != sha256:
             raise ToolsUntrusted(
@@ -187,7 +187,7 @@ class OwnTools:
         return _Packaged(found, tuple(problems))
 
     def _declare(self, sources: Sequence[JsonObject]) -> Sequence[JsonObject]:
-        """What the sources declare, or why they cannot be loaded; one that ends its process spoils only itself."""
+        """Return what each source declares, or why it cannot be loaded; one that ends its process affects no other."""
         try:
             return self._ask(sources)
         except ToolFailed as exc:
@@ -196,7 +196,7 @@ class OwnTools:
             return [self._declare([source])[0] for source in sources]
 
     def _ask(self, sources: Sequence[JsonObject]) -> Sequence[JsonObject]:
-        """Let a worker load the sources and tell what they declare."""
+        """Let a worker load the sources and return their declarations."""
         request = ToolRequest(
             call_id=CallId("declare"),
             plan_id=NOBODY,
@@ -222,7 +222,7 @@ class OwnTools:
 
 
 class _Loading:
-    """What code may ask for while it is only loaded: nothing; what it prints is nobody's answer."""
+    """The host of code that is only being loaded: it may ask for nothing, and its output is dropped."""
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
         raise ToolFailed(tool=NAME, reason="no step runs while tools are loaded")

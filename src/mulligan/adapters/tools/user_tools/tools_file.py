@@ -35,7 +35,7 @@ class ToolsFile(Struct, frozen=True, kw_only=True):
 
     @property
     def sha256(self) -> str:
-        """What tells this content from any other."""
+        """Return the hash of the content."""
         return hashlib.sha256(self.content).hexdigest()
 
     @property
@@ -68,7 +68,7 @@ def read_tools_file(path: Path) -> ToolsFile | None:
 
 def _problem(found: os.stat_result) -> str | None:
     if not stat.S_ISREG(found.st_mode):
-        return "it is no file"
+        return "it is not a file"
     if found.st_uid != os.geteuid():
         return f"it belongs to another user (uid {found.st_uid})"
     if found.st_mode & stat.S_IWOTH:
@@ -79,10 +79,10 @@ def _problem(found: os.stat_result) -> str | None:
 
 
 class TrustRecord:
-    """Which content of the tools.py was trusted last, and what its tools declared."""
+    """The record of the content of tools.py that was trusted last, and of its declarations."""
 
     def __init__(self, home: Path, machine: str) -> None:
-        """Keep the record in this project home; `machine` tells this machine from others."""
+        """Keep the record in this project home; `machine` identifies this machine."""
         self._file = home / RECORD
         self._home = home
         self._machine = machine
@@ -95,7 +95,7 @@ class TrustRecord:
         return None if record["sha256"] == file.sha256 else CHANGED
 
     def declared(self, file: ToolsFile) -> list[JsonObject] | None:
-        """What the trusted tools declared to this interpreter; None: nobody asked them yet."""
+        """Return the declarations of the trusted tools under this interpreter; None if they were never loaded."""
         record = self._read()
         if record is None or (record["sha256"], record["interpreter"]) != (file.sha256, _interpreter()):
             return None
@@ -142,5 +142,5 @@ class TrustRecord:
 
 
 def _interpreter() -> str:
-    """What may declare something else for the same content."""
+    """Return what can change the declarations of the same content."""
     return f"{sys.executable} {sys.version}"

@@ -13,7 +13,7 @@ from mulligan.ports import StepHost, ToolRequest
 
 
 class Source(Struct, frozen=True):
-    """Where tools come from: a tools.py that was read, or an entry point of a package."""
+    """The source of tools: a tools.py that was read, or an entry point of a package."""
 
     origin: str  # for people
     content: JsonObject  # for the worker
@@ -23,7 +23,7 @@ class OwnTool:
     """Calls `function(context, **args)` and `undo(context, arguments, result)` in a worker."""
 
     def __init__(self, facts: JsonObject, source: Source, calls: WorkerCalls) -> None:
-        """Take the declaration from what the worker told."""
+        """Take the declaration from the worker's answer."""
         self.declaration = _declaration(facts)
         self.doc = str(facts["doc"])
         self.origin = source.origin
@@ -31,7 +31,7 @@ class OwnTool:
         self._calls = calls
 
     def is_same_as(self, other: "OwnTool") -> bool:
-        """Whether a package names one tool twice: by itself, and with the module that it is in."""
+        """Return whether a package names one tool twice: directly, and with the module that it is in."""
         return (self.origin, self.declaration) == (other.origin, other.declaration)
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:

@@ -44,12 +44,12 @@ class StepContext:
 
     @property
     def outputs(self) -> Mapping[str, Any]:
-        """What earlier steps gave, by step name."""
+        """The outputs of earlier steps, by step name."""
         return self._outputs
 
     @property
     def guidance(self) -> str:
-        """What a correction gave the steps to go by; empty without one."""
+        """The guidance of corrections; empty without one."""
         return self._guidance
 
     def record_decision(
@@ -61,13 +61,13 @@ class StepContext:
         rationale: str | None = None,
         **metadata: Any,
     ) -> str:
-        """Record a choice with the checkpoint that belongs to it; gives the decision's id."""
+        """Record a choice with its checkpoint; return the decision's id."""
         others = checked_choice(question, chosen, alternatives, rationale)
         choice = {"question": question, "chosen": chosen, "alternatives": others, "rationale": rationale}
         return self._ask("record_decision", {"choice": choice, "metadata": metadata})
 
     def checkpoint(self, label: str, **metadata: Any) -> str:
-        """Take a labelled checkpoint now; gives its group's id."""
+        """Take a labelled checkpoint now; return its group's id."""
         require_texts(label=label)
         return self._ask("checkpoint", {"label": label, "metadata": metadata})
 
@@ -85,7 +85,7 @@ class StepContext:
         fail_fast: bool = False,
         max_retries: int = 0,
     ) -> list[dict[str, Any]]:
-        """Run child plans on what the sandboxes hold now, and merge them; gives id, name and outputs of each.
+        """Run child plans on the sandboxes as they are now, and merge them; return id, name and outputs of each.
 
         The plans and the words are those of a plan file's `subplans:`. A child that fails, and a conflict, end
         this call too.
@@ -105,7 +105,7 @@ class StepContext:
 def checked_choice(
     question: str, chosen: str, alternatives: Iterable[str], rationale: str | None
 ) -> list[str]:
-    """Refuse what cannot be recorded of a choice; gives its alternatives."""
+    """Refuse a choice that cannot be recorded; return its alternatives."""
     require_texts(question=question, chosen=chosen, rationale=rationale or "")
     if isinstance(alternatives, str):
         raise TypeError("alternatives must be a list of texts, not one text")
@@ -115,7 +115,7 @@ def checked_choice(
 
 
 def require_texts(**values: object) -> None:
-    """Refuse what is no text, by its name."""
+    """Refuse values that are not texts, by name."""
     for name, value in values.items():
         if not isinstance(value, str):
             raise TypeError(f"{name} must be a text, not {type(value).__name__}")

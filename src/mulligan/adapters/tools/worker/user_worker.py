@@ -1,7 +1,7 @@
-"""The worker for tools of the user's own: it loads them, tells what they declare, calls and undoes them.
+"""The worker for users' tools: it loads them, returns their declarations, calls and undoes them.
 
-Neither the sandbox nor the project home is a place where it looks for modules: what a plan wrote must not
-become part of a tool. Besides what the worker reads, a call is one of
+It looks for modules neither in the sandbox nor in the project home: what a plan wrote must not become part of
+a tool. In addition to the worker's requests, a call is one of
 
     {"declare": [source…]}                            done: [{"tools": […]} or {"problem"}…]
     {"source", "tool", "kwargs"}                      done: what the function returned
@@ -46,7 +46,7 @@ class OwnWorker(Worker):
         if "undo" not in call:
             return found.function(context, **call["kwargs"])
         if found.undo is None:
-            raise LookupError(f"{call['tool']} has no undo any more")
+            raise LookupError(f"{call['tool']} no longer has an undo")
         found.undo(context, call["undo"]["arguments"], call["undo"]["result"])
         return None
 
@@ -86,7 +86,7 @@ def _name(source: dict[str, str]) -> str:
 
 
 def _problem(source: dict[str, str], exc: BaseException) -> str:
-    """What went wrong, and at which line of the source."""
+    """Describe an error with its line of the source."""
     what = "".join(traceback.format_exception_only(exc)).strip().splitlines()[-1]
     frames = [f for f in traceback.extract_tb(exc.__traceback__) if f.filename == source.get("path")]
     line = exc.lineno if isinstance(exc, SyntaxError) else frames[-1].lineno if frames else None

@@ -31,7 +31,7 @@ Stamp = tuple[int, int, int, int] | None
 
 
 def stamp_of(path: str) -> Stamp:
-    """What tells whether a file is still the one that was read."""
+    """Return a stamp that changes when a file does."""
     try:
         found = os.stat(path)
     except OSError:
@@ -43,7 +43,7 @@ class Imports:
     """Notes every file that is imported, as it was before it was read."""
 
     def __init__(self) -> None:
-        """Stand before the finders that there are."""
+        """Take precedence over the existing finders."""
         self._stamps: dict[str, Stamp] = {}
 
     def find_spec(
@@ -119,7 +119,7 @@ class Worker:
         return _function(call["function"])(context, **call["kwargs"])
 
     def _search_path(self, call: dict[str, Any]) -> list[str]:
-        """Where modules are looked for: what a step wrote comes first."""
+        """Return the search path of modules: the sandbox first."""
         return [call["folder"], *self._path]
 
     def _ask(self, context: StepContext, what: str, facts: dict[str, Any]) -> Any:

@@ -44,7 +44,7 @@ class WorkerCalls:
         self._start_in = start_in
 
     def call(self, tool: str, what: JsonObject, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Call to its end what the worker is told: for `tool`, whose name is in every message."""
+        """Run one call to its end; every message has the name of the tool."""
         folder = folder_of(request)
         environment = tool_environment(self._base_environment, request, folder, {})
         call: JsonObject = {
@@ -107,7 +107,7 @@ def _result(tool: str, reply: JsonObject, leftovers: tuple[Leftover, ...]) -> To
 
 
 def _reason(reply: JsonObject) -> str:
-    """What went wrong, and where: the innermost frame; all of them are in the record of the call."""
+    """Describe an error with its innermost frame; the record of the call has all frames."""
     frames = reply["traceback"]
     where = f"\n  at {frames[-1]}" if isinstance(frames, list) and frames else ""
     return f"{reply['failed']}{where}"

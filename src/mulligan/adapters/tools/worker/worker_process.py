@@ -23,7 +23,7 @@ _LOADED = {
         "; load('worker.user_worker').main(sys.argv[2:])"
     ),
 }
-EXIT_GRACE = 1.0  # seconds for a worker to leave by itself when it is no longer needed
+EXIT_GRACE = 1.0  # seconds for a worker to exit on its own when it is no longer needed
 
 
 class WorkerProcess(Struct):
@@ -42,19 +42,19 @@ class WorkerProcess(Struct):
         return self.command.environment[CALL_MARK]
 
     def fits(self, plan_id: PlanId, command: Command) -> bool:
-        """Whether it stands where that command would, and may write what that may."""
+        """Return whether it runs in the folder and the bounds of that command."""
         own = self.command
         return (self.plan_id, own.folder, own.bounds) == (plan_id, command.folder, command.bounds)
 
     def send(self, message: JsonObject) -> None:
-        """Tell the worker something; that it is gone is seen when it does not answer."""
+        """Send the worker a request; if it is gone, the missing answer shows that."""
         try:
             write_all(self.requests, json.dumps(message).encode() + b"\n")
         except BrokenPipeError:
             return
 
     def retire(self) -> None:
-        """Let it leave by itself, then see it ended."""
+        """Let it exit on its own, then make sure that it ended."""
         os.close(self.requests)
         if self.alive:
             nowhere = Shown(lambda _: None)
@@ -85,7 +85,7 @@ class Workers:
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """How a worker is started, but for the descriptors it talks on."""
+        """Return the command that starts a worker, without its descriptors."""
         # -P: nothing is imported from the sandbox before the worker says so.
         return (
             self._python,
