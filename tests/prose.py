@@ -10,7 +10,7 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 PAGES = ("README.md", "CONTRIBUTING.md", "docs")
@@ -61,15 +61,9 @@ def texts_of_page(file: Path) -> Iterator[Text]:
             yield Text(number, line, is_docstring=False)
 
 
-class Literal(ast.Constant):
-    """A literal text of a module."""
-
-    value: str
-
-
-def is_text(node: ast.AST) -> TypeGuard[Literal]:
-    """Return whether a node is a literal text."""
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def text_in(node: ast.AST) -> str | None:
+    """Return a literal text; None for any other node."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def texts_of_code(file: Path) -> Iterator[Text]:
@@ -78,19 +72,16 @@ def texts_of_code(file: Path) -> Iterator[Text]:
     tree = ast.parse(source)
     docstrings: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+            first = node.body[0]
+            text = text_in(first.value) if isinstance(first, ast.Expr) else None
+            if isinstance(first, ast.Expr) and text is not None:
                 docstrings.add(id(first.value))
-                yield Text(first.lineno, first.value.value, is_docstring=True)
+                yield Text(first.lineno, text, is_docstring=True)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            if " " in node.value.strip():
-                yield Text(node.lineno, node.value, is_docstring=False)
+        text = text_in(node)
+        if isinstance(node, ast.Constant) and text and " " in text.strip() and id(node) not in docstrings:
+            yield Text(node.lineno, text, is_docstring=False)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield Text(token.start[0], token.string, is_docstring=False)
