@@ -40,7 +40,7 @@ WORKERS = "3"  # of pytest: tests wait for processes and disks a third of their 
 ROOM_FOR_TESTS = 4 << 30
 LONG_TESTS = ("--timeout=7200", "--override-ini=faulthandler_timeout=7300")  # seconds
 
-# What a shell that is no terminal's starts in the background (`scripts/test &`) has SIGINT ignored, and so would every
+# A shell without a terminal starts background jobs (`scripts/test &`) with SIGINT ignored, and so would every
 # process of the tests; programs that are started from here find Ctrl-C as they would on a terminal.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -240,7 +240,7 @@ def refuse_unexplained_skips(session: nox.Session, *reports: Path) -> None:
 
 
 def fresh(folder: Path) -> Path:
-    """Make an empty folder, removing what stood there."""
+    """Make an empty folder, removing an earlier one."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder

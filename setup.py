@@ -1,7 +1,7 @@
 """The one thing that pyproject.toml cannot say reliably yet: an extension in C, which may fail to build.
 
-Where it does (no compiler, no Python headers) the build goes on with a warning, and trees are walked in Python;
-`mulligan.adapters.snapshots.scan.c_walk.why_not` tells. The checks of this project insist on it.
+Where it does (no compiler, no Python headers) the build continues with a warning, and trees are walked in Python;
+`mulligan.adapters.snapshots.scan.c_walk.why_not` has the reason. The checks of this project insist on it.
 """
 
 from setuptools import Extension, setup

@@ -1,4 +1,4 @@
-"""How long a rollback takes: by the size of the trees, the number of resources, and the length of the history."""
+"""Time of a rollback by the size of the trees, the number of resources, and the length of the history."""
 
 import mulligan
 from benchmarks.executed_plan import ExecutedPlan, LongHistory

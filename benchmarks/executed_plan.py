@@ -25,7 +25,7 @@ def make_plan(folder: Path, resources: int, kept: int) -> Path:
 
 
 class ExecutedPlan:
-    """Made anew for every benchmark, size, and number of resources that the files are spread over."""
+    """Made again for every benchmark, size, and number of resources that the files are spread over."""
 
     params = (SIZES, RESOURCES)
     param_names = ("files", "resources")

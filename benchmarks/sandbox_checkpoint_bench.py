@@ -1,4 +1,4 @@
-"""What a checkpoint costs: by the size of the trees, the number of resources, and how many are kept."""
+"""The cost of a checkpoint by the size of the trees, the number of resources, and how many are kept."""
 
 import mulligan
 from benchmarks.executed_plan import ExecutedPlan, LongHistory
@@ -33,7 +33,7 @@ class FirstStep(ExecutedPlan):
 
 
 class CheckpointsKept(LongHistory):
-    """What a checkpoint, the list of all and a prune cost beside how many there are."""
+    """The cost of a checkpoint, of listing all, and of a prune, by their number."""
 
     def time_one_more(self, checkpoints: int) -> None:
         self.take()

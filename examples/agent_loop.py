@@ -5,8 +5,8 @@ How to run it, with a new folder:
     python3 agent_loop.py FOLDER
 
 What to look at: the "agent" here writes a small function until its tests pass. It keeps its memory in `session.state`,
-which is part of every checkpoint; what it tries in vain is taken back (`mulligan plan log` in that folder tells); only
-what passes is applied. Started again after a kill, it does not try again what it gave up before.
+which is part of every checkpoint. Failed attempts are rolled back (see `mulligan plan log` in that folder); only what
+passes is applied. Started again after a kill, it does not repeat attempts that it gave up before.
 """
 
 import subprocess

@@ -21,7 +21,7 @@ WAYS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 
 
 def main(folder: Path) -> tuple[str, dict[str, int]]:
-    """Pack a file in three ways, and apply the smallest; gives which that is, and all sizes."""
+    """Pack a file in three ways, and apply the smallest; return its name, and all sizes."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "squares.txt").write_text("".join(f"{number**2}\n" for number in range(2000)))
     project = mulligan.init(folder)

@@ -20,7 +20,7 @@ _INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str], targets: Sequence[Target]) -> int:
-    """Compare, print, write; gives the exit code. Interrupted, it tells what it found until then."""
+    """Compare, print, write; return the exit code. When interrupted, print the results so far."""
     options = _options(arguments)
     with _own_folder(options.folder) as folder:
         comparison = Comparison(options, folder)

@@ -34,7 +34,7 @@ _LARGE = 20_000  # files: from here on a first snapshot is taken once
 
 
 class Comparison:
-    """Measures everyone in one folder, small things first: whoever stops it has most of what there is to know."""
+    """Measures every contestant in one folder, small things first, so that an early stop loses little."""
 
     def __init__(self, options: argparse.Namespace, folder: Path) -> None:
         self._options = options
@@ -69,7 +69,7 @@ class Comparison:
         return group == _ALWAYS or not self._options.only or group in self._options.only
 
     def _prepare(self, contestant: Contestant) -> bool:
-        """Install a contestant and find out what it keeps; tells whether it can take part in the rest."""
+        """Install a contestant and check what it keeps; return whether it can take part in the rest."""
         if not self._wanted(contestant.group):
             return False
         _say(f"preparing {contestant.title}")

@@ -67,7 +67,7 @@ class FifteenPaths:
             (self.folder / path).unlink()
 
     def left_wrong(self) -> str | None:
-        """Tell which of the paths a restore did not bring back; None when all is as before."""
+        """Return the paths that a restore did not bring back; None if all is as before."""
         wrong = [
             str(path)
             for path, data in self._before.items()
@@ -87,7 +87,7 @@ class Session(Protocol):
         ...
 
     def restore(self, name: str, paths: FifteenPaths | None) -> float:
-        """Bring the tree back to a snapshot; gives the seconds. None: all of it is gone."""
+        """Bring the tree back to a snapshot; return the seconds. None: all of it is gone."""
         ...
 
     def stored(self) -> Sequence[Path]:
@@ -104,7 +104,7 @@ class Contestant(Protocol):
     how: str  # how it is driven, what it does not do, whether it is durable when it returns
 
     def install(self, place: Path, budget: Budget) -> str:
-        """Make it ready in that folder, unless it is; gives its version."""
+        """Install it in that folder if needed; return its version."""
         ...
 
     def open(self, tree: Path, store: Path, budget: Budget) -> AbstractContextManager[Session]:
@@ -114,7 +114,7 @@ class Contestant(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How often everything is done."""
+    """The number of repetitions."""
 
     first: int
     checkpoints: int
@@ -124,7 +124,7 @@ class Effort:
 
 
 def compete(contestant: Contestant, repository: Repository, place: Path, effort: Effort) -> OnTree:
-    """Measure one contestant on a copy of a tree of its own; what fails ends it, and is told."""
+    """Measure one contestant on its own copy of a tree; a failure ends it and is reported."""
     budget = Budget(effort.budget)
     runs: dict[str, list[float]] = {}
     used: dict[str, int] = {}
@@ -209,7 +209,7 @@ def copy_tree(source: Path, target: Path, budget: Budget) -> None:
 
 
 def size_on_disk(folders: Sequence[Path]) -> int:
-    """Bytes that folders take from the disk, once nothing tidies up in them any more."""
+    """Return the disk usage of folders once no process cleans up in them."""
     for _ in range(_PATIENCE):
         try:
             return _blocks(folders)

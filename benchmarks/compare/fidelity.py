@@ -1,4 +1,4 @@
-"""What a checkpoint must keep: one small tree for each thing, snapshotted, emptied, restored and looked at."""
+"""Properties that a checkpoint must keep: one small tree for each, snapshotted, emptied, restored and checked."""
 
 import os
 import shutil

@@ -43,7 +43,7 @@ class Budget:
         return max(0.05, self._ends - time.monotonic())
 
     def spent(self) -> str:
-        """What to say of a command that was stopped."""
+        """Describe a command that was stopped."""
         return f"stopped: the {self._seconds:.0f} s for this contestant and tree are spent"
 
 
@@ -94,7 +94,7 @@ class Driver:
     def __init__(
         self, command: Sequence[str], budget: Budget, *, log: Path, env: Mapping[str, str] | None = None
     ) -> None:
-        """What it prints besides its answers goes into the log."""
+        """Its output other than answers goes into the log."""
         self._text = shlex.join(command)
         self._budget = budget
         self._log = log
@@ -160,8 +160,8 @@ class Driver:
 
 
 def _end(process: "subprocess.Popen[str]") -> str:
-    """End a process of ours and all that it started; gives what it had printed."""
-    with suppress(ProcessLookupError):  # it may end by itself in this moment
+    """End a process of ours and all that it started; return its output."""
+    with suppress(ProcessLookupError):  # it may end at this moment
         os.killpg(process.pid, signal.SIGKILL)
     output, _ = process.communicate()
     return output or ""

@@ -1,4 +1,4 @@
-"""What a comparison finds: values that become JSON as they are."""
+"""Results of a comparison: values that become JSON as they are."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from benchmarks.compare.processes import CommandFailed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """What could not be measured: the command that failed and the last lines it printed."""
+    """A failed measurement: the command and the last lines it printed."""
 
     measure: str
     command: str

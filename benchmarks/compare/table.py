@@ -1,4 +1,4 @@
-"""What is printed: one table per question, then the verdicts."""
+"""Printed results: one table per question, then the verdicts."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def seconds(value: float) -> str:
 
 
 def size(value: float) -> str:
-    """A size likewise."""
+    """Format a size."""
     return f"{value / 1e9:.2f} GB" if value >= 1e9 else f"{value / 1e6:.1f} MB"
 
 
@@ -76,7 +76,7 @@ def _snapshots(findings: Findings) -> list[list[str]]:
 
 
 def _lost(row: Row) -> str:
-    """What, in a word each; how it was lost is in the JSON."""
+    """Return the lost properties, a word each; the details are in the JSON."""
     return ", ".join(row.lost) or "nothing of the list"
 
 

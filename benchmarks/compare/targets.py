@@ -19,7 +19,7 @@ class Target:
 
 
 class Verdict(StrEnum):
-    """What became of a target."""
+    """The verdict on a target."""
 
     REACHED = "reached"
     MISSED = "missed"

@@ -37,7 +37,7 @@ def _end(code: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:  # what was written last did not get through: that is no success
+        except OSError:  # the last output was lost: that is not a success
             code = code or 1
     os._exit(code)
 

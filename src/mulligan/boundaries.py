@@ -1,8 +1,8 @@
 """Durability boundaries: every act that makes something last or lets something go, by name.
 
-The code says `with act("pack.sync"):` around each. Nothing happens there, unless a watcher was set: then it is
-told right before the act and right after it, and may end the process or let the act fail. So the tests stand
-between any two of them (docs/reference/durability.md).
+The code says `with act("pack.sync"):` around each. Nothing happens there unless a watcher is set. The watcher is
+called right before and right after the act, and may end the process or let the act fail. This is how tests strike
+between any two acts (docs/reference/durability.md).
 """
 
 from collections.abc import Callable, Generator
@@ -11,11 +11,11 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import TypeAlias
 
-Watcher: TypeAlias = Callable[[str, str], None]  # told "before" or "after", and the name of the act
+Watcher: TypeAlias = Callable[[str, str], None]  # called with "before" or "after", and the name of the act
 Check: TypeAlias = Callable[[], None]  # raises what ends the work
 
 _NONE = ""
-_SYNC = "ENOSPC EIO"  # calls that Python repeats by itself when a signal comes
+_SYNC = "ENOSPC EIO"  # calls that Python repeats automatically after a signal
 _NAMES = "ENOSPC EIO EINTR"  # calls that it does not repeat; on a network disk they may be cut short
 _GOES = "EIO EINTR"
 
@@ -65,13 +65,13 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a plan that says processing; resume goes on with it",
         "a plan that is queued or errored; resume goes on with it",
     ),
-    "plan.mend": (_NONE, "the plan as it was recorded", "the plan as the mended file says"),
+    "plan.mend": (_NONE, "the plan as it was recorded", "the plan as the edited file says"),
     "survivors.end": (
         _NONE,
         "processes of a killed run; nothing is restored before they are ended",
         "no process of a killed run",
     ),
-    "sandbox.intend": (_NONE, "a plan without sandboxes", "an intent: the next claim drops it and starts anew"),
+    "sandbox.intend": (_NONE, "a plan without sandboxes", "an intent: the next claim drops it and starts again"),
     "sandbox.record": (
         _NONE,
         "folders that no row names; the next start completes them, or gc removes them",
@@ -85,7 +85,7 @@ ACTS: dict[str, tuple[str, str, str]] = {
     ),
     "sandbox.remake": (
         _NAMES,
-        "a sandbox that is missing, and a whole one beside its place; doctor makes it anew, gc removes what is left",
+        "a sandbox that is missing, and a whole one beside its place; doctor makes it again, gc removes what is left",
         "the sandbox as the plan's last checkpoint has it",
     ),
     "sandbox.remove": (
@@ -132,11 +132,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
     ),
     "call.start": (
         _NONE,
-        "a call recorded as running, of which nothing has begun; resume interrupts it",
+        "a call recorded as running that has not begun; resume interrupts it",
         "a call that is ended with its processes; resume keeps what it did in a group and goes back to before the step",
     ),
     "room.make": (_NAMES, "nothing", "an empty room, cleared by the next process that needs one"),
-    "room.clear": (_NONE, "a room with work in progress, cleared likewise", "no room"),
+    "room.clear": (_NONE, "a room with work in progress, cleared in the same way", "no room"),
     "folder.make": (_NAMES, "no folder", "an empty folder"),
     "folder.sync": (
         _SYNC,
@@ -202,10 +202,10 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a tree in between; the intent is open and the next claim restores again",
         "the same, one entry less",
     ),
-    "restore.make_folder": (_NAMES, "a tree in between, likewise", "the same, one folder more"),
-    "restore.place": (_NAMES, "a tree in between, likewise", "the same, one file in its place"),
-    "restore.link": (_NAMES, "a tree in between, likewise", "the same, one hard link more"),
-    "restore.adjust": (_GOES, "a tree in between, likewise", "the same, one mode or time put right"),
+    "restore.make_folder": (_NAMES, "a tree in between, completed in the same way", "the same, one folder more"),
+    "restore.place": (_NAMES, "a tree in between, completed in the same way", "the same, one file in its place"),
+    "restore.link": (_NAMES, "a tree in between, completed in the same way", "the same, one hard link more"),
+    "restore.adjust": (_GOES, "a tree in between, completed in the same way", "the same, one mode or time put right"),
     "restore.finish": (_GOES, "all files in place, folders open to their owner", "the same, one folder finished"),
     "restore.sync": (
         _SYNC,
@@ -217,7 +217,7 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "the database of before, in part; the intent is open and the next claim restores again",
         "the same, one of its files less",
     ),
-    "database.place": (_NAMES, "no database, likewise", "the wanted database"),
+    "database.place": (_NAMES, "no database, in the same way", "the wanted database"),
     "database.write": (
         _NONE,
         "the real database as it was; the intent is open and the next claim restores again",
@@ -235,12 +235,12 @@ ACTS: dict[str, tuple[str, str, str]] = {
     "git.join": (_GOES, "small packs, and one that holds all that they do", "one small pack less"),
     "git.remake": (
         _NONE,
-        "a repository of checkpoints that lacks something; doctor makes it anew",
-        "one without commits; doctor makes it anew, and them",
+        "a repository of checkpoints that lacks something; doctor makes it again",
+        "one without commits; doctor makes it and them again",
     ),
     "names.record": (
         _NONE,
-        "commits that were made anew, rows that name those of before; doctor makes them anew",
+        "commits that were made again, rows that name the earlier ones; doctor makes them again",
         "rows that name the commits there are",
     ),
     "git.retire": (
@@ -256,15 +256,15 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "files as in the target, HEAD or branch as before, the index locked; the next claim unlocks and restores again",
         "the same, HEAD or branch as in the target",
     ),
-    "position.sync": (_SYNC, "files as in the target, HEAD, branch and index as before, likewise", "the same"),
+    "position.sync": (_SYNC, "files as in the target, HEAD, branch and index as before; the next claim completes it", "the same"),
     "position.lock": (
         _NAMES,
-        "files as in the target, HEAD, branch and index as before, likewise",
+        "files as in the target, HEAD, branch and index as before; the next claim completes it",
         "the same, and git's lock of the index, which the next claim removes",
     ),
     "position.index": (
         _NAMES,
-        "HEAD and branch as in the target, the index as before and locked, likewise",
+        "HEAD and branch as in the target, the index as before and locked; the next claim completes it",
         "HEAD, branch and index as in the target, and a draft that the next claim removes",
     ),
     "position.keep": (_SYNC, "HEAD, branch and index as in the target, which a power cut may take away", "for good"),
@@ -272,7 +272,7 @@ ACTS: dict[str, tuple[str, str, str]] = {
 
 
 class _Unwatched:
-    """What an act is when nobody watches."""
+    """An act without a watcher."""
 
     __slots__ = ()
 
@@ -286,7 +286,7 @@ class _Unwatched:
 
 
 class _Watched:
-    """An act whose watcher is told; after it only if it was done."""
+    """An act whose watcher is called; afterwards only if it was done."""
 
     __slots__ = ("_name", "_watcher")
 
@@ -308,12 +308,12 @@ class _Watched:
 
 _UNWATCHED = _Unwatched()
 _watcher: Watcher | None = None
-# Of the work that is going on here: a plan's thread has its own, and a child's has those of its parent besides.
+# Of the current work: a plan's thread has its own, and a child's has those of its parent too.
 _guards: ContextVar[tuple[Check, ...]] = ContextVar("guards", default=())
 
 
 def act(name: str) -> _Unwatched | _Watched:
-    """Stand around one act that is durable when it is done."""
+    """Surround one act that is durable when it is done."""
     return _UNWATCHED if _watcher is None else _Watched(name, _watcher)
 
 
@@ -328,7 +328,7 @@ def guarded(check: Check) -> Generator[None]:
 
 
 def guards() -> tuple[Check, ...]:
-    """What is asked before every act here: to be asked again where the work is gone on with."""
+    """Return the checks before every act here, for a thread that continues this work."""
     return _guards.get()
 
 
@@ -344,6 +344,6 @@ def guarded_by(checks: tuple[Check, ...]) -> Generator[None]:
 
 
 def watch(watcher: Watcher | None) -> None:
-    """Tell this one of every act of this process; None: nobody any more."""
+    """Call this watcher at every act of this process; None removes it."""
     global _watcher  # noqa: PLW0603  one per process, as the process is what is ended
     _watcher = watcher

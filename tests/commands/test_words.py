@@ -110,7 +110,7 @@ def test_a_project_needs_a_folder(tmp_path: Path) -> None:
     assert error["kind"] == "project_unusable"
     assert error["hint"] == f"make the folder first: `mkdir -p {tmp_path / 'a' / 'b'}`"
     (tmp_path / "file").touch()
-    assert refused(tmp_path, "init", "file")["reason"] == f"{tmp_path / 'file'} is no folder"
+    assert refused(tmp_path, "init", "file")["reason"] == f"{tmp_path / 'file'} is not a folder"
     (tmp_path / "a").mkdir()
     assert "mulligan init" in refused(tmp_path, "--project", "a", "plan", "list")["hint"]
     error = refused(tmp_path, "--project", "b", "plan", "list")

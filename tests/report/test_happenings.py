@@ -23,7 +23,7 @@ WORDS: list[tuple[EventType, JsonObject, str]] = [
     (EventType.PLAN_CREATED, {"name": "p"}, "The plan was recorded"),
     (EventType.PLAN_STATE, {"state": "cancelled", "reason": "enough"}, "The plan is cancelled: enough"),
     (EventType.PLAN_STATE, {"state": "constrained", "conflicts": [CONFLICT]}, "r: p (both)"),
-    (EventType.PLAN_MENDED, {"from_step": 2}, "Went on with a mended plan file, from step 2"),
+    (EventType.PLAN_MENDED, {"from_step": 2}, "Continued with an edited plan file, from step 2"),
     (EventType.STEP_STARTED, {"index": 0, "step": "s"}, "step started s"),
     (EventType.STEP_DONE, {"index": 0, "step": "s"}, "step done s"),
     (EventType.STEP_FAILED, {"index": 0, "step": "s", "error": "\x1b[31moh"}, "oh"),

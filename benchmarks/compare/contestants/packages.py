@@ -10,7 +10,7 @@ from benchmarks.compare.processes import Budget, run
 
 
 def python_environment(folder: Path, budget: Budget, *packages: str) -> Path:
-    """Make a virtual environment with these packages, unless it is there; gives its Python."""
+    """Make a virtual environment with these packages if it is missing; return its Python."""
     python = folder / "bin" / "python"
     if not python.exists():
         run([sys.executable, "-m", "venv", str(folder)], budget)
@@ -25,7 +25,7 @@ def version_of(python: Path, package: str, budget: Budget) -> str:
 
 
 def node_package(folder: Path, budget: Budget, package: str) -> Path:
-    """Install a package from npm into a folder, its install scripts left out; gives the folder of modules."""
+    """Install a package from npm into a folder without its install scripts; return the folder of modules."""
     modules = folder / "node_modules"
     if not (modules / package / "package.json").exists():
         folder.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,7 @@ class StoreProcess:
 
 
 def _watches() -> str:
-    """How many folders the system lets one user watch: a tree with more is scanned instead."""
+    """Return how many folders one user may watch; a tree with more is scanned instead."""
     allowed = Path("/proc/sys/fs/inotify/max_user_watches")
     return (
         f"inotify, {allowed.read_text().strip()} watches allowed" if allowed.exists() else "no inotify: scan"
@@ -56,7 +56,7 @@ def _watches() -> str:
 
 
 def _walking() -> str:
-    """How trees are walked: without the extension a scan takes several times as long."""
+    """Describe how trees are walked: without the extension a scan takes several times as long."""
     return f"trees walked in Python: {walking.why_not}" if walking.walk is None else "trees walked in C"
 
 
@@ -75,7 +75,7 @@ class RunningSession:
         return Taken(answer["seconds"], answer["name"])
 
     def restore(self, name: str, paths: FifteenPaths | None) -> float:
-        """Restore; it finds out by itself what differs."""
+        """Restore; the store finds out what differs."""
         return self._driver.ask(verb="restore", name=name)["seconds"]
 
     def stored(self) -> Sequence[Path]:
@@ -99,7 +99,7 @@ class ProcessSession:
         return Taken(done.seconds, json.loads(done.output)["name"])
 
     def restore(self, name: str, paths: FifteenPaths | None) -> float:
-        """Restore; it finds out by itself what differs."""
+        """Restore; the store finds out what differs."""
         return run([*_DRIVER, "restore", str(self._tree), str(self._home), name], self._budget).seconds
 
     def stored(self) -> Sequence[Path]:

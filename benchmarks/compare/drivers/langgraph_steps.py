@@ -18,7 +18,7 @@ def main(folder: str, synchronous: str, steps: int) -> None:
     from typing_extensions import TypedDict
 
     connection = sqlite3.connect(f"{folder}/langgraph.sqlite", check_same_thread=False)
-    connection.execute(f"PRAGMA synchronous={synchronous}")  # SqliteSaver chooses WAL by itself
+    connection.execute(f"PRAGMA synchronous={synchronous}")  # SqliteSaver chooses WAL on its own
     begun: list[float] = []
 
     class State(TypedDict):

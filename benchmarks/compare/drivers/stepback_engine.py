@@ -20,7 +20,7 @@ def main(tree: str) -> None:
                 name = taken.id if taken is not None else name
             else:
                 engine.rewind(engine.state.by_id(request["name"]))
-        except Exception as exc:  # noqa: BLE001  whatever it is, whoever asked wants to know
+        except Exception as exc:  # noqa: BLE001  the caller reports whatever it is
             print(json.dumps({"error": f"{type(exc).__name__}: {exc}"}), flush=True)
             continue
         print(json.dumps({"seconds": time.perf_counter() - started, "name": name}), flush=True)

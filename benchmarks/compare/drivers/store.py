@@ -35,7 +35,7 @@ class Stored:
         return self._store.watch(self._tree, others_at_work=False)
 
     def snapshot(self) -> str:
-        """Capture the tree; gives the snapshot's name."""
+        """Capture the tree; return the snapshot's name."""
         with self._store.hold():
             return self._store.capture(self._tree, _Nobody()).snapshot.to_text()
 
@@ -45,7 +45,7 @@ class Stored:
 
 
 def serve(stored: Stored) -> None:
-    """Answer until nobody asks any more. The watch is set up by the first snapshot, and counted there."""
+    """Answer requests until there are none. The first snapshot sets up the watch, and its time includes that."""
     with stored.watch():
         for line in sys.stdin:
             request = json.loads(line)

@@ -18,7 +18,7 @@ _PROGRAM = Path(sys.executable).with_name("mulligan")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """Where, with what and how often."""
+    """The folder, the programs and the repetitions of a measurement."""
 
     place: Path  # emptied afterwards
     installed: Path  # for what is installed once and used by several
@@ -32,7 +32,7 @@ class Bench:
     def mulligan(self, project: Path, *arguments: str) -> Finished:
         """Run the program in a project."""
         program = [str(_PROGRAM)] if _PROGRAM.exists() else [sys.executable, "-m", "mulligan"]
-        # Only what the bench names: a project or setting of whoever runs this must not come in.
+        # Only what the bench names: the user's own projects and settings must not interfere.
         env = {name: value for name, value in surroundings().items() if not name.startswith("MULLIGAN_")}
         return run([*program, *arguments], self.budget, cwd=project, env=env)
 
@@ -54,7 +54,7 @@ class Tally:
 
     @contextmanager
     def part(self, measure: str, *, of_peer: bool = False) -> Generator[None]:
-        """A part that may fail by itself."""
+        """A part that may fail without failing the others."""
         try:
             yield
         except CommandFailed as exc:

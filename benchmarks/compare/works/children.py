@@ -61,7 +61,7 @@ def _seconds_of_step(events: list[dict[str, Any]]) -> float:
 
 
 def _fork(bench: Bench, project: Any) -> float:
-    """What one child's sandbox took: from when the step began to when the last of them was made, by their number."""
+    """Return the time per child sandbox: from the start of the step until the last one was made."""
     plans = bench.mulligan_data(project, "plan", "list")["plans"]
     parent = next(p["plan_id"] for p in plans if p["name"] == "bench")
     events = bench.mulligan_data(project, "plan", "log", parent)["events"]

@@ -1,4 +1,4 @@
-"""What a step costs beyond its own work: checkpoint, decision and rows, durable."""
+"""The cost of a step beyond its own work: checkpoint, decision and rows, durable."""
 
 from datetime import datetime
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""How long it takes until the first step of a plan is done."""
+"""The time until the first step of a plan is done."""
 
 import shutil
 

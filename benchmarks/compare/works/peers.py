@@ -12,12 +12,12 @@ _DRIVERS = Path(__file__).parent.parent / "drivers"
 
 
 def dbos(bench: Bench, place: Path, journal_mode: str, synchronous: str, steps: int) -> Any:
-    """What a DBOS workflow of that many steps took, and listing its steps."""
+    """Measure a DBOS workflow of that many steps, and listing its steps."""
     return _drive(bench, place, "dbos", [journal_mode, synchronous, str(steps)], "dbos")
 
 
 def langgraph(bench: Bench, place: Path, synchronous: str, steps: int) -> Any:
-    """What a LangGraph thread of that many steps took, saved by SqliteSaver, and listing its checkpoints."""
+    """Measure a LangGraph thread of that many steps, saved by SqliteSaver, and listing its checkpoints."""
     packages = ("langgraph", "langgraph-checkpoint-sqlite")
     return _drive(bench, place, "langgraph", [synchronous, str(steps)], *packages)
 

@@ -100,5 +100,5 @@ def _until_first_checkpoint(events: Sequence[dict[str, Any]]) -> float:
 
 
 def _known(failure: Failure) -> Failure:
-    """What this version says it cannot do yet is no fault of the comparison."""
+    """A refusal by this version as not built yet is not a failure of the comparison."""
     return replace(failure, excused="not built yet" in failure.output)

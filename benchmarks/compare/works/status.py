@@ -1,4 +1,4 @@
-"""What a look at a plan costs a script that looks often."""
+"""The cost of `plan status` for a script that calls it often."""
 
 import sys
 

@@ -35,13 +35,13 @@ def require_project(folder: Path) -> Path:
 
 
 def make_project(folder: Path) -> bool:
-    """Make a project home; tells whether it is new. Only its owner can look into it."""
+    """Make a project home that only its owner can read; return whether it is new."""
     home = folder / NAME
     if not folder.is_dir():
         there = os.path.lexists(folder)
         raise ProjectUnusable(
             path=str(home),
-            reason=f"{folder} {'is no folder' if there else 'does not exist'}",
+            reason=f"{folder} {'is not a folder' if there else 'does not exist'}",
             hint="name a folder" if there else f"make the folder first: `mkdir -p {folder}`",
         )
     try:
@@ -49,7 +49,7 @@ def make_project(folder: Path) -> bool:
     except UnicodeEncodeError as exc:
         raise ProjectUnusable(path=repr(str(folder)), reason="its name is not UTF-8 text") from exc
     if home.is_symlink() or (home.exists() and not home.is_dir()):
-        raise ProjectUnusable(path=str(home), reason="something that is not a folder stands there")
+        raise ProjectUnusable(path=str(home), reason="there is something that is not a folder")
     new = not home.is_dir()
     try:
         with act("home.make"):

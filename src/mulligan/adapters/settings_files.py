@@ -22,7 +22,7 @@ _TRIES = 1000  # each is lost only to a process that has just finished a change 
 
 
 def read_settings(path: Path, source: Source) -> Layer:
-    """The layer that a file gives, all of it checked; a file that is missing gives an empty one."""
+    """Return the checked layer of a settings file; a missing file is an empty layer."""
     return layer_of_values(source, str(path), _pairs(path, _read(path)))
 
 
@@ -39,7 +39,7 @@ def set_setting(path: Path, source: Source, key: str, value: Json) -> None:
 
 
 def unset_setting(path: Path, source: Source, key: str) -> bool:
-    """Remove a key from a file, however it is written there; tells whether it was there."""
+    """Remove a key from a file, however it is written there; return whether it was there."""
     setting = setting_named(key, Source.COMMAND_LINE)
     if not path.exists():
         return False
@@ -75,7 +75,7 @@ def _pairs(path: Path, data: bytes) -> list[tuple[str, object]]:
         line = data.count(b"\n", 0, error.start) + 1
         raise SettingsFileInvalid(file=str(path), line=line, reason="is not UTF-8 text") from error
     except tomllib.TOMLDecodeError as error:
-        # Before Python 3.14 the place stands in the message only; without one it is the end of the file.
+        # Before Python 3.14 only the message has the place; without one it is the end of the file.
         place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
         line = int(place[1]) if place and place[1] else data.count(b"\n") + 1
         reason = f"is not TOML: {str(error)[: place.start() if place else None]}"
@@ -99,7 +99,7 @@ _Table: TypeAlias = "MutableMapping[str, object]"
 
 
 def _with_value(text: str, key: str, value: Json) -> str:
-    """The file's text with the value where the key stands already, or else before the first table."""
+    """Return the file's text with the value in place of the old one, or before the first table."""
     import tomlkit  # here, because only a change needs it
 
     complete = text if text.endswith("\n") else f"{text}\n"  # a last line without end would get the new one
@@ -119,7 +119,7 @@ def _without(text: str, key: str) -> str:
 
 
 def _places(table: _Table, key: str, prefix: str = "") -> Iterator[tuple[_Table, str]]:
-    """The table in which a key stands, and how it is called there."""
+    """Return the table that holds a key, and the key's name in it."""
     for name, value in table.items():
         whole = f"{prefix}{name}"
         if isinstance(value, MutableMapping):
@@ -130,7 +130,7 @@ def _places(table: _Table, key: str, prefix: str = "") -> Iterator[tuple[_Table,
 
 @contextlib.contextmanager
 def _exclusively(path: Path) -> Generator[Path]:
-    """Keep other changes out; gives the file itself where the path is a link, so that the link stays."""
+    """Keep other changes out; yield the target where the path is a link, so that the link stays."""
     file = path.resolve()
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

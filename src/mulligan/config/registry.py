@@ -35,7 +35,7 @@ class Cleanup(StrEnum):
 
 
 class Isolation(StrEnum):
-    """Whether tools are confined with the operating system's means."""
+    """The confinement of tools with the operating system's means."""
 
     AUTO = "auto"
     REQUIRED = "required"
@@ -85,7 +85,7 @@ SETTINGS: tuple[Setting, ...] = (
         key=AUTO_CREATE_ON,
         type=ListOf(trigger_words(), ",", _canonical_triggers),
         default=[trigger.value for trigger in DEFAULT_TRIGGERS],
-        meaning="when checkpoints are taken by themselves; [] turns triggers off",
+        meaning="when checkpoints are taken automatically; [] turns triggers off",
     ),
     Setting(
         key=MAX_CHECKPOINTS,
@@ -121,7 +121,7 @@ SETTINGS: tuple[Setting, ...] = (
         key="sandbox.writable",
         type=ListOf("absolute paths, or such that begin with ~/", ":", _canonical_paths),
         default=cast("Json", _CACHES),
-        meaning="what tools may write besides the sandboxes and temporary folders",
+        meaning="what tools may write in addition to sandboxes and temporary folders",
     ),
     Setting(
         key="core.database.url",
@@ -164,7 +164,7 @@ def setting_named(key: str, origin: str) -> Setting:
 
 
 def _in_a_file(origin: str) -> bool:
-    """Whether a value stands in a file of settings, by how messages call that."""
+    """Return whether a source, as messages name it, is a settings file."""
     return " file /" in origin
 
 

@@ -1,4 +1,4 @@
-"""Which value counts: layers of values by origin, the strongest first, and what they come to."""
+"""Layers of values by origin, the strongest first, and the settings that result from them."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -15,7 +15,7 @@ from mulligan.errors import SettingInvalid, SettingUnknown
 
 
 class Source(StrEnum):
-    """Where a value can come from, the strongest first."""
+    """The origin of a value, the strongest first."""
 
     COMMAND_LINE = "command line"
     PLAN_FILE = "plan file"
@@ -26,7 +26,7 @@ class Source(StrEnum):
 
 
 class Layer(Struct, frozen=True, kw_only=True):
-    """The values that one place gives."""
+    """The values of one origin."""
 
     source: Source
     where: str  # the file's path; empty where the source says it all
@@ -96,7 +96,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True):
-    """What all layers come to."""
+    """The settings that result from all layers."""
 
     entries: tuple[Entry, ...]  # one for each registered key, in the order of the registry
 
@@ -107,18 +107,18 @@ class Settings(Struct, frozen=True):
 
     @property
     def triggers(self) -> tuple[Trigger, ...]:
-        """When checkpoints are taken by themselves, in the order in which the triggers fire."""
+        """The triggers that take checkpoints automatically, in the order in which they fire."""
         words = cast("list[str]", self.entry("sandbox.checkpoint.auto-create-on").value)
         return tuple(Trigger(word) for word in words)
 
     @property
     def max_checkpoints(self) -> int:
-        """How many groups a plan keeps."""
+        """The number of groups that a plan keeps."""
         return cast("int", self.entry("sandbox.checkpoint.max-checkpoints-per-plan").value)
 
     @property
     def strategy(self) -> Strategy:
-        """How sandboxes are made where a resource does not say."""
+        """The default strategy of sandboxes."""
         return Strategy(cast("str", self.entry("sandbox.strategy").value))
 
     @property
@@ -128,22 +128,22 @@ class Settings(Struct, frozen=True):
 
     @property
     def include_ignored(self) -> bool:
-        """Whether sandboxes of git checkouts hold git-ignored files too."""
+        """Return whether sandboxes of git checkouts include git-ignored files."""
         return cast("bool", self.entry("sandbox.include-ignored").value)
 
     @property
     def isolate(self) -> Isolation:
-        """Whether tools are confined."""
+        """The confinement of tools."""
         return Isolation(cast("str", self.entry("sandbox.isolate").value))
 
     @property
     def writable(self) -> tuple[str, ...]:
-        """What tools may write besides; `~` stands for the user's home."""
+        """Additional paths that tools may write; `~` is the user's home."""
         return tuple(cast("list[str]", self.entry("sandbox.writable").value))
 
     @property
     def database_url(self) -> str | None:
-        """Where rows are recorded; None: in the project home."""
+        """The location of the database; None: in the project home."""
         return cast("str | None", self.entry("core.database.url").value)
 
     @property
@@ -153,7 +153,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def max_parallel(self) -> int:
-        """How many subplans run at once."""
+        """The number of subplans that run at once."""
         return cast("int", self.entry("plan.max-parallel").value)
 
 

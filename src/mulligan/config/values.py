@@ -1,4 +1,4 @@
-"""What the values of settings may be, whether they come with a type of their own or as text."""
+"""Types of setting values, which come typed from files or as text from the environment."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ class Unfit(Exception):
 
 
 class ValueType(Protocol):
-    """What the values of a setting may be."""
+    """The type of a setting's values."""
 
     @property
     def allowed(self) -> str | Sequence[str]:

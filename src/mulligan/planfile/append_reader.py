@@ -51,6 +51,6 @@ def read_appended(
 
 
 def _without(variables: Collection[str], own: Value | None) -> list[str]:
-    """The variables of the plan that the file does not set anew."""
+    """Return the variables of the plan that the file does not set again."""
     anew = {key.key_text for key, _ in own.entries()} if own is not None else set[str]()
     return [name for name in variables if name not in anew]

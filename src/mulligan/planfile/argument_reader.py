@@ -55,7 +55,7 @@ def _text(value: Value, names: Names) -> Json:
 def _path(value: Value, names: Names) -> Json:
     text = value.text()
     if not text or "\0" in text:
-        raise value.wrong(f"{shorten(text)} is no path")
+        raise value.wrong(f"{shorten(text)} is not a path")
     # With a reference in it, where it leads is only known when it runs; the tool looks again.
     if text.startswith("/") or (OPENING not in text and not stays_inside(text)):
         raise value.wrong(f"{shorten(text)} leads outside the sandbox")

@@ -35,11 +35,11 @@ _WHOLE = re.compile(r"[-+]?[0-9]{1,300}|0o[0-7]{1,300}|0x[0-9a-fA-F]{1,300}")
 _DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
-_LONGEST_TIMEOUT = 1e9  # seconds; what comes after thirty years is no timeout
+_LONGEST_TIMEOUT = 1e9  # seconds; more than thirty years is not a timeout
 
 
 class Value(Struct, frozen=True):
-    """One value of a plan file and where it stands."""
+    """One value of a plan file and its position."""
 
     file: str
     path: str
@@ -63,7 +63,7 @@ class Value(Struct, frozen=True):
         return PlanFileInvalid(**facts)
 
     def unexpected(self, wanted: str) -> PlanFileInvalid:
-        """The error that says what should stand here and what does."""
+        """Return the error that names the expected and the actual kind of value."""
         return self.wrong(f"expected {wanted}, found {self._described()}")
 
     def unknown(self, what: str, word: str, allowed: Iterable[str]) -> PlanFileInvalid:
@@ -83,7 +83,7 @@ class Value(Struct, frozen=True):
 
     @property
     def is_null(self) -> bool:
-        """Whether nothing stands here."""
+        """Return whether the value is empty."""
         return isinstance(self.node, Scalar) and self.node.plain and self.node.text in _NULL
 
     def text(self) -> str:

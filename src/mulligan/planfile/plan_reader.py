@@ -108,7 +108,7 @@ def _read_setting(setting: Setting, value: Value) -> Json:
 
 
 def _culprit(setting: Setting, value: Value) -> Value:
-    """The item of a list that is wrong by itself, or else the whole value."""
+    """Return the item of a list that is wrong, or the whole value if no single item is."""
     lists = isinstance(setting.default, list) and isinstance(value.node, Items)
     for item in value.items() if lists else ():
         try:

@@ -1,4 +1,4 @@
-"""What `${{ … }}` may name at one place of a plan file, checked before anything runs."""
+"""Names that `${{ … }}` may use at one place of a plan file, checked before anything runs."""
 
 from collections import ChainMap
 from collections.abc import Collection, Iterable

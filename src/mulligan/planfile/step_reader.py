@@ -33,7 +33,7 @@ _KEYS = ("name", *_ACTIONS, *_BESIDE_TOOL)
 
 
 class Surroundings(Struct, frozen=True):
-    """What the steps of a plan file have in common."""
+    """The context that the steps of a plan file share."""
 
     declarations: Mapping[str, ToolDeclaration]
     resources: Mapping[str, Resource]  # in order: the first is the default
@@ -160,7 +160,7 @@ _SUBPLANS_KEYS = ("mode", "max_parallel", "merge_strategy", "fail_fast", "max_re
 
 
 def read_subplans(value: Value, around: Surroundings, names: Names) -> Subplans:
-    """What a step says of its child plans."""
+    """Read the child plans of a step."""
     found = value.keys(_SUBPLANS_KEYS, required=("plans",))
     mode = found["mode"].word(SubplanMode) if "mode" in found else SubplanMode.PARALLEL
     merge = (

@@ -110,7 +110,7 @@ class _Open(Struct):
         return self.is_mapping and len(self.children) % 2 == 0
 
     def step(self) -> str | int:
-        """Which child comes next or, of a mapping, whose value."""
+        """The next child or, in a mapping, the key of the next value."""
         if not self.is_mapping:
             return len(self.children)
         return cast("Scalar", self.children[-1]).text
@@ -195,7 +195,7 @@ class _Reader:
     def _refuse_tag(self, tag: str | None, mark: yaml.Mark) -> None:
         if tag is not None:
             self.refuse(
-                f"the tag {shorten(tag)} has no meaning in a plan file; quote what shall be text", mark
+                f"the tag {shorten(tag)} has no meaning in a plan file; quote what is meant as text", mark
             )
 
     def _take_alias(self, anchor: str, mark: yaml.Mark) -> None:
@@ -203,7 +203,7 @@ class _Reader:
         if self._aliases > MOST_ALIASES:
             self.refuse(f"more than {MOST_ALIASES} aliases", mark)
         if anchor in self._open_anchors:
-            self.refuse(f"the alias {shorten(anchor)} stands inside of what it repeats", mark)
+            self.refuse(f"the alias {shorten(anchor)} is inside of what it repeats", mark)
         if anchor not in self._anchors:
             self.refuse(f"the alias {shorten(anchor)} repeats nothing that comes before it", mark)
         node, size, length = self._anchors[anchor]
@@ -213,7 +213,7 @@ class _Reader:
     def _take_scalar(self, event: yaml.ScalarEvent, mark: yaml.Mark) -> None:
         text = event.value
         if _LONE_SURROGATE.search(text):
-            self.refuse("an escape gives half of a surrogate pair, which is no character", mark)
+            self.refuse("an escape is half of a surrogate pair, which is not a character", mark)
         could_be_no_text, _ = event.implicit
         self._count(1, len(text), mark)
         node = Scalar(mark.line + 1, mark.column + 1, text, could_be_no_text)

@@ -94,8 +94,8 @@ def test_what_is_no_mode_is_refused(mode: str) -> None:
         ("{tool: delete_file, args: }", 31, "args", "expected a mapping, found nothing"),
         ("{tool: tidy, args: {a: 1}}", 25, "args.a", "there is no key 'a'"),
         ("{tool: delete_file, args: {path: }}", 38, "args.path", "expected text, found nothing"),
-        ("{tool: delete_file, args: {path: ''}}", 38, "args.path", "'' is no path"),
-        ('{tool: delete_file, args: {path: "a\\0"}}', 38, "args.path", "'a\\x00' is no path"),
+        ("{tool: delete_file, args: {path: ''}}", 38, "args.path", "'' is not a path"),
+        ('{tool: delete_file, args: {path: "a\\0"}}', 38, "args.path", "'a\\x00' is not a path"),
         ("{tool: delete_file, args: {path: /etc}}", 38, "args.path", "'/etc' leads outside the sandbox"),
         ("{tool: delete_file, args: {path: ..}}", 38, "args.path", "'..' leads outside the sandbox"),
         (

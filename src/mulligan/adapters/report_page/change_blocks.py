@@ -1,4 +1,4 @@
-"""What differs between two groups: the files, each with its patch in colours."""
+"""Differences between two groups: the files, each with its patch in colours."""
 
 from mulligan.adapters.report_page.markup import Content, Markup, element, joined, several_lines
 from mulligan.adapters.report_page.page_words import chip, left_out
@@ -17,15 +17,15 @@ _TONES = {
 
 
 def summary(changes: Changes) -> str:
-    """How much differs, in words."""
+    """Describe how much differs."""
     paths = len(changes.files) + len(changes.folders) + changes.paths_left_out
     if not paths:
-        return "the store could not tell what differs" if changes.problem else "nothing in the files differs"
+        return "the store could not compare them" if changes.problem else "nothing in the files differs"
     return f"{counted(paths, 'path')} changed"
 
 
 def sums(changes: Changes) -> Markup:
-    """How many lines were inserted and deleted, of the files that are shown."""
+    """Return the numbers of inserted and deleted lines in the files that are shown."""
     files = [shown.file for shown in changes.files]
     return _plus_minus(sum(f.insertions or 0 for f in files), sum(f.deletions or 0 for f in files))
 
@@ -69,7 +69,7 @@ def _body(shown: ShownFile) -> Markup | None:
 
 
 def _beyond(file: FileDiff) -> list[str]:
-    """What differs and no line tells."""
+    """Return the differences that no line shows."""
     unseen = "binary, or too large to be shown"
     return [unseen if text == "content" else text for text in file.not_in_patch]
 

@@ -35,13 +35,13 @@ class Drawn(Struct, frozen=True):
 
 
 class Scene(Struct, frozen=True):
-    """What the moments of a plan can refer to."""
+    """The records that the events of a plan can refer to."""
 
     changes: Mapping[GroupId, Changes]
     anchors: Container[str]  # that the page has
 
     def reference(self, anchor: str, text: str, **attributes: str) -> Markup:
-        """A link to where something is told; just its name where that is not on the page."""
+        """Return a link to something on the page; just its name if it is not on the page."""
         known = anchor in self.anchors
         return element("a" if known else "span", text, href=f"#{anchor}" if known else None, **attributes)
 
@@ -180,7 +180,7 @@ def _state(happening: Happening, _scene: Scene) -> Markup:
 
 def _mended(happening: Happening, _scene: Scene) -> Markup:
     return _sentence(
-        happening, f"Went on with a mended plan file, from step {_number(happening.data, 'from_step')}"
+        happening, f"Continued with an edited plan file, from step {_number(happening.data, 'from_step')}"
     )
 
 
@@ -232,7 +232,7 @@ def _group(group_id: str, checkpoint_id: str, scene: Scene) -> Markup:
 
 
 def _pruned_away(happening: Happening, _scene: Scene) -> Markup:
-    """A checkpoint of which only the log knows."""
+    """Draw a checkpoint that only the log knows."""
     data = happening.data
     label = f" “{data['label']}”" if data.get("label") else ""
     kind = element("code", str(data["checkpoint_type"]))
@@ -291,7 +291,7 @@ def _of_resources(happening: Happening, what: str) -> Markup:
 
 
 def _plain(happening: Happening, _scene: Scene) -> Markup:
-    """What has a record of its own, which is not among those that are shown."""
+    """Draw an event whose record is not among those that are shown."""
     named = happening.data.get("tool") or happening.data.get("question") or happening.data.get("step") or ""
     return _sentence(happening, f"{happening.type.value.replace('_', ' ')} {named}")
 

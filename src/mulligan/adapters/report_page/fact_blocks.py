@@ -1,4 +1,4 @@
-"""What there is to know of a plan at a glance: where it stands, what it worked on, how its steps went."""
+"""Facts of a plan at a glance: its state, its resources, and its steps."""
 
 from collections.abc import Iterator
 
@@ -62,7 +62,7 @@ def _resources(plan: Plan) -> list[Markup]:
 
 
 def standing(part: PlanReport) -> Markup | None:
-    """Why the plan stands still, and what its reader must know besides; None: nothing."""
+    """Return why the plan stopped, with further notes; None if there is nothing to say."""
     parts: list[Markup] = []
     if part.error is not None:
         step = f"Step {part.error.step} failed. " if part.error.step else ""
@@ -82,7 +82,7 @@ def standing(part: PlanReport) -> Markup | None:
 
 
 def steps(part: PlanReport) -> Markup:
-    """The steps of the plan as they stand now, each with how long it took beside the others."""
+    """Return the current steps of the plan, each with its duration beside the others."""
     longest = max((step.duration_ms or 0 for step in part.steps), default=0)
     return element("ol", [_step(step, longest) for step in part.steps], class_="steps")
 
@@ -100,7 +100,7 @@ def _step(step: StepRecord, longest: int) -> Markup:
 
 
 def _bar(milliseconds: int | None, longest: int) -> Markup | None:
-    """A bar as long as the step took; in numbers it stands beside it."""
+    """Return a bar for the duration of a step; the number is beside it."""
     if not milliseconds or not longest:
         return element("span", class_="bar")
     width = str(max(1, milliseconds * _BAR // longest))

@@ -1,4 +1,4 @@
-"""HTML that cannot be broken by what stands in it: whatever is not markup already is escaped where it is put in."""
+"""HTML that its content cannot break: everything that is not markup already is escaped on insertion."""
 
 from collections.abc import Iterable
 from html import escape

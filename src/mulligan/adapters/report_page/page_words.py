@@ -29,7 +29,7 @@ def moment(at: datetime) -> Markup:
 
 
 def clock(at: datetime) -> Markup:
-    """A time within a story whose days are told."""
+    """Return a time within a story that names its days."""
     utc = at.astimezone(UTC)
     full = f"{utc:%Y-%m-%d %H:%M:%S.%f} UTC"
     when = f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}"
@@ -42,7 +42,7 @@ def day(at: datetime) -> str:
 
 
 def duration(milliseconds: int | None) -> str:
-    """How long something took, in the unit that suits it."""
+    """Return a duration in a suitable unit."""
     if milliseconds is None:
         return ""
     if milliseconds < _SECOND:
@@ -60,7 +60,7 @@ def identity(id: str) -> Markup:
 
 
 def coded(text: str) -> Markup:
-    """A sentence of the program's own, in which commands stand between backticks."""
+    """Return a sentence of the program, with commands between backticks marked up."""
     parts = text.split("`")
     if len(parts) % 2 == 0:  # one is without its other
         return joined(text)

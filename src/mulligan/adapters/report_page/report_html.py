@@ -118,7 +118,7 @@ def _not_shown(report: Report) -> Markup | None:
 
 
 def _anchors(report: Report) -> frozenset[str]:
-    """What can be linked to: plans, and the groups that their stories tell of."""
+    """Return the targets of links: plans, and the groups in their stories."""
     groups = {
         f"{GROUP}{happening.about.group_id}"
         for part in report.plans

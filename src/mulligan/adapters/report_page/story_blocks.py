@@ -37,7 +37,7 @@ def story(part: PlanReport, scene: Scene, heading: str) -> Markup:
 
 
 def _stretch(passage: Passage) -> tuple[str, bool]:
-    """What passages that are drawn together have in common."""
+    """The context that passages on one page share."""
     first = passage.start or passage.happenings[0]
     return day(first.at), passage.superseded
 
@@ -80,7 +80,7 @@ def _step(start: Happening, passage: Passage, scene: Scene, heading: str) -> Mar
 
 
 def _worth_telling(passage: Passage) -> Iterator[Happening]:
-    """What happened in a step, without how it ended: that stands above, and why it failed with its call."""
+    """Yield the events of a step, except for its end and its failure, which are shown elsewhere."""
     errors = [h.data.get("error") for h in passage.happenings if h.type is EventType.TOOL_CALLED]
     for happening in passage.happenings:
         told_already = happening.type is EventType.STEP_FAILED and happening.data.get("error") in errors
