@@ -256,7 +256,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "files as in the target, HEAD or branch as before, the index locked; the next claim unlocks and restores again",
         "the same, HEAD or branch as in the target",
     ),
-    "position.sync": (_SYNC, "files as in the target, HEAD, branch and index as before; the next claim completes it", "the same"),
+    "position.sync": (
+        _SYNC,
+        "files as in the target, HEAD, branch and index as before; the next claim completes it",
+        "the same",
+    ),
     "position.lock": (
         _NAMES,
         "files as in the target, HEAD, branch and index as before; the next claim completes it",
