@@ -109,7 +109,7 @@ Feature: SQLite databases
       """
     Then each of these resources is refused
       | resources                                                  | because                  |
-      | {d: {type: sqlite, location: no.db}}                       | it is no SQLite database |
+      | {d: {type: sqlite, location: no.db}}                       | it is not a SQLite database |
       | {d: {type: sqlite, location: missing.db}}                  | it does not exist        |
       | {d: {type: sqlite, location: folder}}                      | a database is a file     |
       | {d: {type: sqlite, location: yes.db, strategy: in_place}}  | in_place does not work   |

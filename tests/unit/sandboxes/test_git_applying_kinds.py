@@ -281,7 +281,7 @@ def test_a_file_that_stays_in_the_commit_is_no_folder(checkout: Checkout) -> Non
     applied = checkout.apply({"text/plan": "plan\n"})
     assert applied.head("text") == SAME
     assert applied.composed.uncommitted == (
-        "text/plan: something else stands at that path in your last commit or index",
+        "text/plan: your last commit or index has something else at that path",
     )
 
 

@@ -250,7 +250,7 @@ def test_what_is_no_file_any_more_is_told_and_going_back_removes_it(
     sandbox = world.make()
     harm(Path(sandbox.path))
     capture = world.capture(sandbox)
-    assert capture.unheld[0].reason == "it is no file any more; going back removes what is there"
+    assert capture.unheld[0].reason == "it is no longer a file; a rollback removes it"
     back(world, sandbox)
 
 

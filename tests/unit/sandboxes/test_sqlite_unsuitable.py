@@ -35,12 +35,12 @@ def reason(world: DatabaseWorld, location: Path) -> str:
 
 def test_what_is_no_database_is_refused_by_name(world: DatabaseWorld, tmp_path: Path) -> None:
     world.real.write_text("plain text, and long enough to be something else" * 10)
-    assert "it is no SQLite database" in reason(world, world.real)
+    assert "it is not a SQLite database" in reason(world, world.real)
     assert "does not exist" in reason(world, world.project / "missing.db")
     assert "`create: true`" in reason(world, world.project / "missing.db")
     assert "a database is a file" in reason(world, world.project)
     os.mkfifo(world.project / "fifo")
-    assert "it is no file" in reason(world, world.project / "fifo")
+    assert "it is not a file" in reason(world, world.project / "fifo")
     home = world.project / ".mulligan" / "mulligan.db"
     assert "inside the project home" in reason(world, home)
     run_sql(tmp_path / "elsewhere.db", "CREATE TABLE t (a)")
@@ -58,7 +58,7 @@ def test_a_missing_database_is_fine_where_the_plan_may_create_it(world: Database
 
 
 def test_one_that_went_between_check_and_copy_is_refused(world: DatabaseWorld) -> None:
-    with pytest.raises(ResourceUnsuitable, match="not there any more"):
+    with pytest.raises(ResourceUnsuitable, match="it no longer exists"):
         world.make()
 
 

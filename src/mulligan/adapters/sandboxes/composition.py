@@ -1,4 +1,4 @@
-"""What a real thing is to become when a plan is applied, where its files are all there is to it."""
+"""The result of an apply for resources that consist of files only."""
 
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.ports import ApplyOrder, Composed

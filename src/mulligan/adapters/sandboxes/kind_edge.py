@@ -12,7 +12,7 @@ from mulligan.ports import ApplyOrder, SandboxKind, SandboxOrder
 
 
 class _Edge:
-    """A kind of which no OSError comes, whatever its code forgot to translate: callers take back what was begun."""
+    """A kind that lets no OSError out, even one that its code forgot to translate: callers undo what was begun."""
 
     def __init__(self, kind: SandboxKind) -> None:
         self._kind = kind

@@ -1,4 +1,4 @@
-"""Which kind of sandbox a resource gets."""
+"""The kinds of sandboxes, and the choice of one for a resource."""
 
 from collections.abc import Callable, Mapping
 
@@ -29,7 +29,7 @@ class LocalSandboxKinds:
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource: its own strategy wins over the setting, `auto` goes by its type."""
         possible = _BY_TYPE[resource.type]
-        # What the setting says of folders is not about databases: by themselves they are always copied.
+        # The setting is about folders: databases outside of them are always copied.
         wanted = resource.strategy or (Strategy.AUTO if resource.type is ResourceType.SQLITE else strategy)
         chosen = possible[0] if wanted is Strategy.AUTO else wanted
         if chosen not in possible:

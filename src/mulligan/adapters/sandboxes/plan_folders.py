@@ -27,7 +27,7 @@ class LocalPlanFolders:
         return _folders_in(self._home / plan_id)
 
     def size_of(self, folder: Path) -> int:
-        """How many bytes its files hold, as far as it can be looked into: the number is for people."""
+        """Return the size of its files, as far as they can be read: the number is for people."""
         size = 0
         pending = [str(folder)]
         while pending:
@@ -46,7 +46,7 @@ class LocalPlanFolders:
             folder.parent.rmdir()
 
     def is_free(self, folder: Path) -> bool:
-        """Whether nothing stands in the place of one of a plan's folders here; not where it is another project's."""
+        """Return whether the place of one of a plan's folders is free; False for a folder of another project."""
         plan = folder.parent
         return plan.parent == self._home and not plan.is_symlink() and not os.path.lexists(folder)
 
@@ -75,7 +75,7 @@ class LocalPlanFolders:
         remove_tree(copy, self._home)
 
     def trash(self) -> "list[Path]":
-        """What a removal left, or has not removed yet."""
+        """Return what a removal left, or has not removed yet."""
         return trash_in(self._home)
 
     def clear_trash(self) -> None:
@@ -84,15 +84,15 @@ class LocalPlanFolders:
 
 
 class LocalRepositoryFolders(LocalPlanFolders):
-    """The repositories of checkpoints, for which something stands elsewhere."""
+    """The repositories of checkpoints, which have pins elsewhere."""
 
     def __init__(self, *, home: Path, release: Callable[[Path], None]) -> None:
-        """`release` lets go of what stands elsewhere for one."""
+        """`release` removes the pins of one."""
         super().__init__(home=home)
         self._release = release
 
     def remove(self, folder: Path) -> None:
-        """Remove one, and what stands elsewhere for it first: it is what knows of that."""
+        """Remove one, and its pins first: only the repository knows them."""
         self._release(folder)
         super().remove(folder)
 

@@ -1,4 +1,4 @@
-"""What sandboxes have in common whose checkpoints only the store knows, and that nobody but the plan works in."""
+"""The base of private sandboxes: only the plan works in them, and only the store knows their checkpoints."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime

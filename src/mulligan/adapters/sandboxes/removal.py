@@ -16,11 +16,11 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove_tree(path: Path, home: Path) -> None:
-    """Remove a folder that stands somewhere under `home`; one that is gone already is fine.
+    """Remove a folder somewhere under `home`; a missing one is fine.
 
     It is moved away first, so that it is gone at once. Then every folder is moved up before it is emptied: no
-    depth, path length or mode of a folder stops it, and no symlink is ever followed. What a killed process
-    left half removed goes as well.
+    depth, path length or mode of a folder stops the removal, and no symlink is ever followed. Leftovers of a
+    killed removal go too.
     """
     try:
         if path.is_dir() and not path.is_symlink():
@@ -33,7 +33,7 @@ def remove_tree(path: Path, home: Path) -> None:
 
 
 def trash_in(home: Path) -> list[Path]:
-    """What was moved away and is not removed yet."""
+    """Return the folders that were moved away and are not removed yet."""
     return sorted(home.glob(f"{_TRASH}*"))
 
 
@@ -123,7 +123,7 @@ def _empty(folder: Path) -> None:
 
 
 def _unlink_all(folder_fd: int) -> list[str]:
-    """Remove everything but folders; gives those, each open to its owner."""
+    """Remove everything but folders; return those, each made accessible to its owner."""
     with os.scandir(folder_fd) as entries:
         found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
     folders: list[str] = []

@@ -1,4 +1,4 @@
-"""Which folders no plan may work on, whatever is in them."""
+"""Folders that no plan may work on, regardless of their content."""
 
 from pathlib import Path
 

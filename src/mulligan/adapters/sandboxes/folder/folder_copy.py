@@ -31,7 +31,7 @@ class DirectorySandboxes(Private):
         self._user_home = user_home
 
     def check(self, resource: Resource, location: Path) -> None:
-        """Refuse a real thing that is no folder, or one that no plan may work on."""
+        """Refuse a location that is not a folder, or that no plan may work on."""
         reason = unsuitable_place(location, user_home=self._user_home, project_home=self._project_home)
         if reason:
             raise ResourceUnsuitable(resource=resource.name, path=str(location), reason=reason)
@@ -50,7 +50,7 @@ class DirectorySandboxes(Private):
         return self._make(order, snapshot, observer)
 
     def exists(self, sandbox: Sandbox) -> bool:
-        """Tell whether the working copy is there, and not a symlink in its place or in that of the plan's folder."""
+        """Return whether the working copy exists, without a symlink in its place or in that of the plan's folder."""
         path = Path(sandbox.path)
         if not path.is_relative_to(self._home):
             return False  # a project that was copied: the sandbox is that of the original
@@ -70,7 +70,7 @@ class DirectorySandboxes(Private):
     def compare(
         self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
     ) -> tuple[PathChange, ...]:
-        """What a restore would do; touches nothing."""
+        """Return what a restore would do; touch nothing."""
         self._must_exist(sandbox)
         return self._store.compare(snapshot, replace(self._tree(sandbox), leaving=leaving))
 

@@ -23,7 +23,7 @@ class InPlaceFolders(DirectorySandboxes):
         return sandbox_of(order, capture.snapshot, Strategy.IN_PLACE), capture
 
     def exists(self, sandbox: Sandbox) -> bool:
-        """Tell whether the folder is there: the one that was kept, not what a symlink leads to by now."""
+        """Return whether the folder exists: the one that was kept, not the target of a later symlink."""
         path = Path(sandbox.path)
         inside = path.is_relative_to(self._project_home.resolve().parent)
         return inside and path.is_dir() and path.resolve() == path

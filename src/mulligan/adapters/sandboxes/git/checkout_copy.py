@@ -59,7 +59,7 @@ class GitSandboxes(DirectorySandboxes):
         self._whole = WholeCaptures(self._git, store, self._indexes)
 
     def check(self, resource: Resource, location: Path) -> None:
-        """Refuse what is no git checkout, or one that cannot be copied, or that no plan may work on."""
+        """Refuse a location that is not a git checkout, or that cannot be copied, or that no plan may work on."""
         repository = self._repository(resource, location)
         if (unsuited := missing_filter(self._git, repository)) is not None:
             raise _unsuitable(resource.name, location, unsuited)
@@ -148,7 +148,7 @@ class GitSandboxes(DirectorySandboxes):
         self._must_exist(sandbox)
         files = self._store.capture(_files(sandbox), observer)
         if _is_replaced(sandbox):
-            gone = Unheld(_GIT, "it is no folder any more; going back removes what is there")
+            gone = Unheld(_GIT, "it is no longer a folder; a rollback removes it")
             return replace(files, unheld=(*files.unheld, gone))
         there = (Path(sandbox.path) / _GIT).exists()
         if not there:
@@ -171,7 +171,7 @@ class GitSandboxes(DirectorySandboxes):
         )
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
-        """Make all commits anew if one of them is lost."""
+        """Make all commits again if one of them is lost."""
         publishing = self._publishing(sandbox)
         return publishing.republish(publications, lambda: self._lender(sandbox), lambda _: None)
 
@@ -214,7 +214,7 @@ class GitSandboxes(DirectorySandboxes):
     def compare(
         self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
     ) -> tuple[PathChange, ...]:
-        """What a restore would do; touches nothing."""
+        """Return what a restore would do; touch nothing."""
         self._must_exist(sandbox)
         changes = [*self._store.compare(_only(snapshot, 0), replace(_files(sandbox), leaving=leaving))]
         if len(snapshot.roots) > 1:
@@ -302,7 +302,7 @@ class GitSandboxes(DirectorySandboxes):
         return Publishing(self._git, self._store, self._repository_of(sandbox), sandbox, self._home)
 
     def _repository_of(self, sandbox: Sandbox) -> BareRepository:
-        """Where the commits of its checkpoints are."""
+        """Return the repository with the commits of its checkpoints."""
         return self._repositories.of(sandbox.plan_id, sandbox.resource)
 
     def _commits(self, bare: BareRepository, sandbox: Sandbox) -> Commits:
@@ -330,14 +330,14 @@ def _git_directory(sandbox: Sandbox) -> WorkingTree:
 
 
 def _is_replaced(sandbox: Sandbox) -> bool:
-    """Whether something that is no folder stands in place of the git directory."""
+    """Return whether there is something other than a folder in place of the git directory."""
     place = Path(sandbox.path) / _GIT
     return place.is_symlink() or (place.exists() and not place.is_dir())
 
 
 @contextmanager
 def _time_kept(folder: Path) -> Generator[None]:
-    """Let the making of a git directory not count as a change of the folder it stands in."""
+    """Keep the mtime of the folder in which a git directory is made."""
     st = folder.stat()
     yield
     if folder.stat().st_mtime_ns != st.st_mtime_ns:

@@ -1,8 +1,8 @@
-"""Git checkouts that are worked on in place: the real working tree, and of its git directory what says where it stands.
+"""Git checkouts in place: the real working tree, and the position in its git directory (HEAD, branch, index).
 
 A snapshot has two roots: the files, and three small files for HEAD, the commit of the branch it names, and the
 index. The rest of the git directory is the user's: commits, other branches, stashes, hooks and settings that a
-plan makes stay when it goes back.
+plan makes stay after a rollback.
 """
 
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
@@ -85,7 +85,7 @@ class InPlaceCheckouts(InPlaceFolders):
         self._repositories = CheckpointRepositories(git=self._git, home=git_home)
 
     def check(self, resource: Resource, location: Path) -> None:
-        """Refuse what is no git checkout, or one that no plan may work on."""
+        """Refuse a location that is not a git checkout, or that no plan may work on."""
         super().check(resource, location)
         repository = self._opened(resource.name, location.resolve())
         if (why := missing_filter(self._git, repository)) is not None:
@@ -124,11 +124,9 @@ class InPlaceCheckouts(InPlaceFolders):
         )
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
-        """Store the working tree and where it stands, durably."""
+        """Store the working tree and its position, durably."""
         files = super().capture(sandbox, observer)
-        if self._bare(
-            sandbox
-        ).is_there:  # else no checkpoint stands on it, and nobody would take the pin away
+        if self._bare(sandbox).is_there:  # otherwise no checkpoint needs it, and nothing would remove the pin
             # No prune takes what is named here.
             pins = pins_of(sandbox.plan_id, sandbox.resource)
             pin_head(self._git, self._repository_of(sandbox), pins)
@@ -168,7 +166,7 @@ class InPlaceCheckouts(InPlaceFolders):
         return self._publishing(sandbox).mended(commit, lambda: repository)
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
-        """Make all commits anew if one of them is lost."""
+        """Make all commits again if one of them is lost."""
         publishing = self._publishing(sandbox)
         return publishing.republish(publications, lambda: self._repository_of(sandbox), _rules)
 
@@ -189,7 +187,7 @@ class InPlaceCheckouts(InPlaceFolders):
     def compare(
         self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
     ) -> tuple[PathChange, ...]:
-        """What a restore would do; touches nothing."""
+        """Return what a restore would do; touch nothing."""
         changes = super().compare(sandbox, Snapshot(snapshot.roots[:1]), leaving)
         with self._position(sandbox) as (staged, position):
             moved = self._store.compare(wanted := Snapshot(snapshot.roots[1:]), staged)
@@ -218,7 +216,7 @@ class InPlaceCheckouts(InPlaceFolders):
     def taken_back(
         self, real: Sandbox, present: Snapshot, written: Snapshot, before: Snapshot
     ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
-        """Where the checkout stood; what others moved or staged meanwhile stays."""
+        """Return the earlier position; what others moved or staged meanwhile stays."""
         with self._standings(real) as (standings, shop):
             position = self._folder(shop / "position")
             roots = (present.roots[1], written.roots[1], before.roots[1])
@@ -244,7 +242,7 @@ class InPlaceCheckouts(InPlaceFolders):
         return (*_inside(moved), *changes)
 
     def _refuse_moved(self, sandbox: Sandbox, position: WorkingTree, target: Root, known: Root) -> None:
-        """Refuse a checkout that stands elsewhere than is known, and not on the way to the target."""
+        """Refuse a checkout whose position is neither the known one nor on the way to the target."""
         (present,) = self._store.capture(position, Unobserved()).snapshot.roots
         if present.id in (known.id, target.id):
             return
@@ -301,7 +299,7 @@ class InPlaceCheckouts(InPlaceFolders):
 
     @contextmanager
     def _position(self, sandbox: Sandbox) -> Generator[tuple[WorkingTree, Position]]:
-        """Where the checkout stands now, as a folder that the store can take."""
+        """Return the current position as a folder that the store can capture."""
         with self._stage(sandbox) as shop:
             tree = self._folder(shop / "position")
             position = Position(self._git, self._repository_of(sandbox), sandbox.plan_id)
@@ -313,7 +311,7 @@ class InPlaceCheckouts(InPlaceFolders):
 
     @contextmanager
     def _standings(self, sandbox: Sandbox) -> Generator[tuple[Standings, Path]]:
-        """What compares stored positions, and the folder that it works in."""
+        """Yield the comparison of stored positions, and the folder that it works in."""
         with self._stage(sandbox) as shop:
             yield Standings(self._git, self._repository_of(sandbox), self._store, shop), shop
 
@@ -346,7 +344,7 @@ class InPlaceCheckouts(InPlaceFolders):
             raise ResourceUnsuitable(
                 resource=sandbox.resource,
                 path=sandbox.path,
-                reason=f"{found.reason}; of a git directory a checkpoint holds only where HEAD, branch and index stand",
+                reason=f"{found.reason}; a checkpoint of a git directory holds only HEAD, branch and index",
                 hint="put the git directory back, from a backup or a clone, then try again"
                 f"{head if sandbox.branch else ''}; {FILES_ALONE}",
             )
@@ -360,7 +358,7 @@ class InPlaceCheckouts(InPlaceFolders):
 
 
 def _rules(repository: Repository) -> Path:
-    """Where the user says what is ignored and filtered besides the working tree's own rules."""
+    """Return the files with the user's ignore and filter rules outside of the working tree."""
     return repository.common_dir / "info"
 
 
@@ -369,6 +367,6 @@ def _in_git(sandbox: Sandbox, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _inside(changes: tuple[PathChange, ...]) -> tuple[PathChange, ...]:
-    """What is put back of the git directory, in its own words; notes of other branches are not."""
+    """Return the parts of the git directory that are put back, without those of other branches."""
     shown = (change for change in changes if change.path not in (".", BRANCHES, STAGED))
     return tuple(replace(change, path=f"{_GIT}/{change.path}") for change in shown)

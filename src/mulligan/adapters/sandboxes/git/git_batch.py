@@ -9,7 +9,7 @@ from mulligan.adapters.sandboxes.git.git_command import Git, GitFailed
 
 
 class Asking:
-    """One process; as a context it gives itself, and a process that failed inside is ended."""
+    """One process, used as a context; a process that failed inside is ended."""
 
     def __init__(self, git: Git, *arguments: str) -> None:
         """Start `git ARGUMENTS` at the first question."""
@@ -43,7 +43,7 @@ class Asking:
         return self._until(b"\n")
 
     def until_nul(self) -> bytes:
-        """What comes before the next NUL."""
+        """Return the bytes before the next NUL."""
         return self._until(b"\0")
 
     def exactly(self, size: int) -> bytes:

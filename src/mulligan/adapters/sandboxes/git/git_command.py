@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from mulligan.errors import SystemFailed
 
-# What the caller's environment may tell git; the rest would point it at another repository, trace or edit.
+# Variables that git may get from the caller; others would point it at another repository, trace or edit.
 _PASSED_ON = frozenset(
     {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_ATTR_NOSYSTEM"}
 )
@@ -79,7 +79,7 @@ class Git(Struct, frozen=True):
         return Git(self.environment, self.folder, (*self.held, file))
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """What the command prints; GitFailed with what it says if it fails."""
+        """Return the output of the command; GitFailed with its message if it fails."""
         ended = self.attempt(*arguments, stdin=stdin)
         if ended.returncode != 0:
             said = os.fsdecode(ended.stderr).strip() or f"git {arguments[0]} ended with {ended.returncode}"
@@ -118,7 +118,7 @@ class Git(Struct, frozen=True):
 
 
 def _about_lock(said: str) -> str:
-    """What to do where git could not take a lock, because the file is there already."""
+    """Return the hint for a lock that git could not take because the file exists."""
     found = _LOCKED.search(said)
     if found is None:
         return ""

@@ -1,4 +1,4 @@
-"""Which git processes are at work on a repository, as far as this machine shows them."""
+"""Git processes at work on a repository, as far as this machine shows them."""
 
 import os
 from collections.abc import Collection
@@ -12,7 +12,7 @@ _SLACK = 2.0  # seconds: start times are rounded
 
 
 def git_at_work(places: Collection[Path], before: float) -> bool:
-    """Tell whether a git process that was started before a time may be at work in one of these folders."""
+    """Return whether a git process that was started before a time may be at work in one of these folders."""
     try:
         pids = [name for name in os.listdir("/proc") if name.isdigit()]
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Whether two databases are the same as SQLite reads them: schema, settings that travel with it, rows in order."""
+"""Comparison of two databases as SQLite reads them: schema, settings that travel with it, rows in order."""
 
 import os
 import sqlite3
@@ -32,7 +32,7 @@ def _same(both: _Pair) -> bool:
 
 
 def _equal(both: _Pair, query: str) -> bool:
-    """Whether a query gives the same rows in the same order; 1 and 1.0 are not the same."""
+    """Return whether a query returns the same rows in the same order; 1 and 1.0 are not the same."""
     rows = zip_longest(*(database.execute(query) for database in both))
     return all(mine == other and _kinds(mine) == _kinds(other) for mine, other in rows)
 

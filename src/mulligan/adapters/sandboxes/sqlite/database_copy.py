@@ -122,7 +122,7 @@ class _Copying(Struct, frozen=True):
         if odd := [name for name in names if not self.files.is_plain(name)]:
             # SQLite would follow a symlink there, and write to what it leads to.
             raise NoDatabase(
-                f"{odd[0]} is no file, and SQLite keeps what is not written yet in one of that name"
+                f"{odd[0]} is not a file, and SQLite keeps what is not written yet in one of that name"
             )
         head, wal_found = self.files.head(_HEADER), self.files.stat(wal)
         in_wal_mode = head[18:20] == bytes((_WAL, _WAL))
@@ -182,13 +182,13 @@ class _Copying(Struct, frozen=True):
         left = max(self.deadline - time.monotonic(), 0.0)
         address = f"file:{quote_from_bytes(os.fsencode(source))}{how}"
         with closing(sqlite3.connect(address, uri=True, timeout=left, isolation_level=None)) as reader:
-            # Within one transaction, or the copy would begin anew with every write of others. And it is this
+            # Within one transaction, or the copy would start again with every write of others. And it is this
             # statement that waits for a lock: the copy itself would wait for ever.
             reader.execute("BEGIN")
             reader.execute("PRAGMA schema_version").fetchone()
             with closing(sqlite3.connect(self.target, isolation_level=None)) as writer:
                 writer.execute("PRAGMA journal_mode = OFF")
-                writer.execute("PRAGMA synchronous = OFF")  # it is made durable by whoever needs it
+                writer.execute("PRAGMA synchronous = OFF")  # the caller makes it durable if needed
                 reader.backup(writer, pages=_PAGES_AT_ONCE, progress=self._progress)
         _make_equal(self.target)
 
@@ -208,10 +208,10 @@ def _make_equal(copy: Path) -> None:
 
 
 def problem_in(database: Path) -> str | None:
-    """What is damaged in a database that nobody else has open; None: nothing that SQLite can tell.
+    """Return the damage of a database that nobody else has open; None if SQLite finds none.
 
-    Rows that break a constraint are no damage: mending them may be what the plan is for. Nor is it one that
-    this SQLite does not know a collation or function of the program whose database it is.
+    Rows that break a constraint are not damage: fixing them may be what the plan is for. Nor is a collation or
+    function that this SQLite lacks and the program that owns the database has.
     """
     address = f"file:{quote_from_bytes(os.fsencode(database))}?mode=ro&immutable=1"
     try:

@@ -32,7 +32,7 @@ class DatabaseFiles(Struct, frozen=True):
 
     @property
     def path(self) -> Path:
-        """Where the file stands, or would."""
+        """The path of the file, whether it exists or not."""
         return self.root.joinpath(*self.inside)
 
     @property
@@ -41,25 +41,25 @@ class DatabaseFiles(Struct, frozen=True):
         return self.inside[-1]
 
     def look(self) -> Stamps:
-        """What tells a changed database from an unchanged one."""
+        """Return the stamps that differ after a change of the database."""
         wal, _shm, journal = sidecars(self.name)
         with self.folder() as fd:
             return tuple(_stamp(fd, name) for name in (self.name, wal, journal))
 
     def version(self) -> Version:
-        """What every commit changes, in whatever journal mode; nothing is opened, which would let go of locks."""
+        """Return the stamps that every commit changes, in any journal mode; opening a file would release locks."""
         with self.folder() as fd:
             found = [_stat(fd, name) for name in (self.name, sidecars(self.name)[0])]
         files = [st if st and stat.S_ISREG(st.st_mode) and st.st_size else None for st in found]
         return tuple((st.st_ino, st.st_size, st.st_mtime_ns) if st else None for st in files)
 
     def stat(self, name: str) -> os.stat_result | None:
-        """What stands in the database's folder under that name; None for nothing."""
+        """Return the stat of a name in the database's folder; None if it is missing."""
         with self.folder() as fd:
             return _stat(fd, name)
 
     def is_plain(self, name: str) -> bool:
-        """Whether a file stands there, or nothing."""
+        """Return whether there is a file, or nothing."""
         found = self.stat(name)
         return found is None or stat.S_ISREG(found.st_mode)
 
@@ -92,10 +92,10 @@ class DatabaseFiles(Struct, frozen=True):
                 os.utime(target / name, ns=times, follow_symlinks=False)
 
     def replace_from(self, new: Path, trash: Path) -> None:
-        """Put the files that stand in the folder `new` in the place of those that are here.
+        """Replace these files by those in the folder `new`.
 
-        The old database goes first, and its sidecars before the new one comes: cut off at any instant, no
-        file stands beside another's -wal or -journal. `trash` is where a folder in the way is moved.
+        The old database goes first, and its sidecars before the new one comes: at no instant is a file
+        beside another's -wal or -journal. A folder in the way is moved to `trash`.
         """
         with self.folder(make=True) as fd:
             assert fd is not None, "it was made"
@@ -146,7 +146,7 @@ class DatabaseFiles(Struct, frozen=True):
 
 
 def is_settled(stamps: Stamps, now_ns: int) -> bool:
-    """Tell whether any change from now on would show in the stamps: none is younger than the clock's grain."""
+    """Return whether any later change would show in the stamps: none is younger than the clock's granularity."""
     return all(stamp is None or stamp[6] < now_ns - _grain_ns(stamp[6]) for stamp in stamps)
 
 

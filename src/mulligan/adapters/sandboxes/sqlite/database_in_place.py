@@ -1,7 +1,7 @@
-"""Databases that are worked on in place, inside a folder that is: the sandbox is the real database itself.
+"""Databases in place, inside a folder in place: the sandbox is the real database itself.
 
-Others may have it open, so that it is never replaced as a file: what is restored is written into it through
-SQLite, in one transaction with SQLite's own locks. Only what is no database (any more) is replaced.
+Others may have it open, so it is never replaced as a file: a restore writes into it through SQLite, in one
+transaction with SQLite's own locks. Only a file that is not, or is no longer, a database is replaced.
 """
 
 import os
@@ -41,7 +41,7 @@ class InPlaceDatabases(SqliteSandboxes):
     """Keeps and restores real databases: nothing is copied or removed. A fork of one is a copy like any other."""
 
     strategy = Strategy.IN_PLACE
-    _others_at_work = True  # what stands beside the database is theirs, and they may write at once
+    _others_at_work = True  # the sidecars are theirs, and they may write at once
 
     def __init__(self, around: Workplace) -> None:
         """Work there."""
@@ -81,7 +81,7 @@ class InPlaceDatabases(SqliteSandboxes):
         return (sandbox.path,)
 
     def _is_on_the_way_to(self, sandbox: Sandbox, state: Snapshot, observer: Observer) -> bool:
-        """Whether it has the content already, or still, and only not the journal mode or the mode of the file."""
+        """Return whether it has the content already, and differs only in journal mode or file mode."""
         with self._staged(sandbox, observer) as staged:
             copy = staged.tree.path / Path(sandbox.path).name
             present = self._store.capture(staged.tree, observer).snapshot
@@ -139,7 +139,7 @@ class InPlaceDatabases(SqliteSandboxes):
         return DatabaseFiles(project, Path(sandbox.path).relative_to(project).parts)
 
     def _put(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
-        """Put the snapshot in the place of what was looked at; refused where that is not there any more."""
+        """Replace the database that was looked at by the snapshot; refuse if it has changed since."""
         try:
             super()._put(sandbox, snapshot, observer)
         except _Written as exc:
@@ -204,7 +204,7 @@ class InPlaceDatabases(SqliteSandboxes):
         return now
 
     def _still_holds(self, files: DatabaseFiles, known: Snapshot, shop: Path) -> bool:
-        """Tell whether SQLite reads from the database what is known of it, whatever its journal mode."""
+        """Return whether SQLite reads the known content from the database, in any journal mode."""
         kept, now = work_folder(shop, "kept"), work_folder(shop, "now").path / files.name
         self._store.restore(known, kept, Unobserved())
         self._store.forget_tree(kept)
@@ -233,7 +233,7 @@ class InPlaceDatabases(SqliteSandboxes):
                 real.execute("PRAGMA synchronous = FULL")  # whatever this SQLite was built with
                 with closing(sqlite3.connect(wanted, isolation_level=None)) as source:
                     source.execute("PRAGMA journal_mode = DELETE")  # or its own -wal would have to be written
-                    source.execute("BEGIN")  # else each page would take its locks anew
+                    source.execute("BEGIN")  # otherwise each page would take its locks again
                     source.execute("PRAGMA schema_version").fetchone()
                     with act("database.write"):
                         # The lock is taken with the first page, and nothing is committed before the last.
@@ -276,7 +276,7 @@ def _is_database(files: DatabaseFiles) -> bool:
 
 
 def _has_other_names(files: DatabaseFiles) -> bool:
-    """Whether it is a hard link: what is written into it would be written to another file too."""
+    """Return whether it is a hard link: a write would change another name's file too."""
     found = files.stat(files.name)
     return found is not None and found.st_nlink > 1
 
@@ -320,5 +320,5 @@ def _without_folder(fd: int, files: DatabaseFiles, each: Replacement) -> Replace
 
 
 def _found(files: DatabaseFiles) -> dict[str, os.stat_result | None]:
-    """What is under the names of a database and its sidecars."""
+    """Return the stats of a database and its sidecars."""
     return {name: files.stat(name) for name in (files.name, *sidecars(files.name))}

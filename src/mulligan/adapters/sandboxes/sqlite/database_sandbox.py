@@ -44,7 +44,7 @@ _LONGEST_NAP = 0.1  # someone may be writing all the time
 
 
 class Workplace(Struct, frozen=True, kw_only=True):
-    """What it takes to work on databases."""
+    """The collaborators for working on databases."""
 
     store: SnapshotStore
     home: Path  # the folder for sandboxes
@@ -77,7 +77,7 @@ class SqliteSandboxes(Private):
         self._copies = DatabaseCopies(around.now_ns, around.busy_limit)
 
     def check(self, resource: Resource, location: Path) -> None:
-        """Refuse a real thing that is no database, or one that no plan may work on."""
+        """Refuse a location that is not a database, or that no plan may work on."""
         if reason := self._unsuitable(resource, location.resolve()):
             raise ResourceUnsuitable(resource=resource.name, path=str(location), reason=reason)
 
@@ -98,13 +98,13 @@ class SqliteSandboxes(Private):
                     if problem := problem_in(tree.path / name):
                         raise NoDatabase(problem)
                 elif not order.resource.create:
-                    raise NoDatabase("it is not there any more")
+                    raise NoDatabase("it no longer exists")
             except NoDatabase as exc:
                 raise ResourceUnsuitable(
                     resource=order.resource.name,
                     path=str(order.location),
                     reason=f"SQLite cannot read it: {exc}",
-                    hint="mend the database (`sqlite3 FILE .recover` saves what can be read), then try again",
+                    hint="repair the database (`sqlite3 FILE .recover` saves what can be read), then try again",
                 ) from exc
             _stamp(tree, files)
             capture = self._capture(tree, observer)
@@ -115,14 +115,14 @@ class SqliteSandboxes(Private):
         return self._make(order, snapshot, observer)
 
     def exists(self, sandbox: Sandbox) -> bool:
-        """Tell whether the folder around the working copy is there: a step may remove the database itself."""
+        """Return whether the folder around the working copy exists: a step may remove the database itself."""
         if not Path(sandbox.path).is_relative_to(self._home):
             return False  # a project that was copied: the sandbox is that of the original
         root = self._files(sandbox).root
         return root.is_dir() and not root.is_symlink() and not root.parent.is_symlink()
 
     def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
-        """Nothing to set up: one look at three files tells whether a database changed."""
+        """Do nothing: one look at three files shows whether a database changed."""
         return nullcontext()
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
@@ -141,7 +141,7 @@ class SqliteSandboxes(Private):
     def compare(
         self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
     ) -> tuple[PathChange, ...]:
-        """What a restore would do, in words of the database's own folder; touches nothing."""
+        """Return what a restore would do, with paths of the database's own folder; touch nothing."""
         self._must_exist(sandbox)
         return self._changes(sandbox, snapshot)
 
@@ -156,7 +156,7 @@ class SqliteSandboxes(Private):
         return changes
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
-        """Tell whether SQLite reads the same in both, however it is laid out in pages."""
+        """Return whether SQLite reads the same from both, regardless of the page layout."""
         if one.same_as(other):
             return True
         with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
@@ -212,7 +212,7 @@ class SqliteSandboxes(Private):
         )
 
     def _changes(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
-        """What differs from the snapshot; where something does, all of the snapshot is read and verified."""
+        """Return the differences from the snapshot; if there are any, all of the snapshot is read and verified."""
         known = self._known(sandbox)
         if known is None:
             with self._staged(sandbox, Unobserved()) as staged:
@@ -229,7 +229,7 @@ class SqliteSandboxes(Private):
         )
 
     def _put(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
-        """Put the snapshot's file, or none, in the place of what is there."""
+        """Replace the working copy by the snapshot's file, or by nothing."""
         files = self._files(sandbox)
         with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
             tree = work_folder(shop, "in")
@@ -291,14 +291,10 @@ class SqliteSandboxes(Private):
                 (out / files.name).unlink(missing_ok=True)
                 reason = f"as a database: {exc}; its bytes are kept as they are"
         elif stat.S_ISLNK(found.st_mode):
-            reason = "as a database: a symlink stands in its place, which is kept and not followed"
+            reason = "as a database: a symlink is in its place, which is kept and not followed"
         else:
-            then = (
-                "stops there unless it is an empty folder"
-                if self._others_at_work
-                else "removes what is there"
-            )
-            return (Unheld(files.name, f"it is no file any more; going back {then}"),)
+            then = "stops there unless it is an empty folder" if self._others_at_work else "removes it"
+            return (Unheld(files.name, f"it is no longer a file; a rollback {then}"),)
         wal, _shm, journal = sidecars(files.name)
         files.copy_to(out, (files.name, wal, journal))
         if stat.S_ISREG(found.st_mode):
@@ -312,7 +308,7 @@ class SqliteSandboxes(Private):
             self._store.forget_tree(tree)
 
     def _known(self, sandbox: Sandbox) -> Snapshot | None:
-        """What the working copy is, where that is known without reading it, and the store still has it."""
+        """Return the snapshot of the working copy, if it is known without reading and the store still has it."""
         known = self._memory(sandbox).recall(self._files(sandbox).look())
         if known is None or self._store.verify([known], quick=True, observer=Unobserved()):
             return None
@@ -360,12 +356,12 @@ class SqliteSandboxes(Private):
         if found is None:
             return "" if resource.create else "it does not exist; with `create: true` it may be missing"
         if not stat.S_ISREG(found.st_mode):
-            return "it is no file"
+            return "it is not a file"
         try:
             head = files.head(len(MAGIC))
         except OSError as exc:
             return f"it cannot be read: {exc.strerror}"
-        return "" if head in (b"", MAGIC) else "it is no SQLite database"
+        return "" if head in (b"", MAGIC) else "it is not a SQLite database"
 
 
 def _real(order: SandboxOrder) -> DatabaseFiles:

@@ -1,4 +1,4 @@
-"""What a database was when it was last read, so that one that nobody touched is not read again.
+"""The known state of a database at its last read, so that an unchanged one is not read again.
 
 A hint, like the store's stat cache: anything odd about it and the database is read. It carries the boot it was
 written in, for after a power cut a file may be older than its stamps.

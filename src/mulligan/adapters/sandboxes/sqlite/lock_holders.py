@@ -1,4 +1,4 @@
-"""Who holds a lock on a file, as far as the system tells."""
+"""Processes that hold a lock on a file, as far as the system shows."""
 
 import os
 from contextlib import suppress
@@ -8,7 +8,7 @@ _LOCKS = Path("/proc/locks")
 
 
 def holders_of(file: os.stat_result) -> tuple[str, ...]:
-    """The processes that hold a lock on this file, each in words; empty where nobody can tell."""
+    """Describe the processes that hold a lock on this file; empty where that is unknown."""
     device, number = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}", str(file.st_ino)
     try:
         lines = _LOCKS.read_text("ascii", "replace").splitlines()
@@ -27,7 +27,7 @@ def holders_of(file: os.stat_result) -> tuple[str, ...]:
 
 
 def _has_open(pid: str, file: os.stat_result) -> bool:
-    """Tell whether a process has the file open, as far as we may look."""
+    """Return whether a process has the file open, as far as we may look."""
     try:
         descriptors = os.listdir(f"/proc/{pid}/fd")
     except OSError:  # it ended, or is not ours

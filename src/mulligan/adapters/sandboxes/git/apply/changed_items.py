@@ -1,4 +1,4 @@
-"""What a plan changed in a checkout, file by file, and what one side of the user's repository makes of it."""
+"""Changes of a plan in a checkout, file by file, and their effect on the commit or the index."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -33,7 +33,7 @@ class Item(Struct, frozen=True):
         return Item(there, there if self.new == self.old else self.new, self.base, self.theirs)
 
     def on(self, side: Lookup, merge_blobs: Callable[[bytes, bytes, bytes], bytes]) -> Changes:
-        """What changes on one side; CannotMerge where it does not have what the plan built on."""
+        """Return the changes on one side; CannotMerge where it lacks what the plan built on."""
         present = side(self.old if self.old is not None else self.path)
         if self.old is not None and present is None and self.theirs is not None:
             raise CannotMerge

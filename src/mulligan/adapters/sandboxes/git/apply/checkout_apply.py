@@ -1,8 +1,8 @@
-"""What a user's checkout becomes when a plan is applied: files, one commit, and an index that fits both.
+"""Apply to a user's checkout: files, one commit, and an index that fits both.
 
-For each path that the plan changed the commit gets merge(base, plan, HEAD) and the index merge(base, plan, index):
-what the user had staged stays staged, and what was not committed stays uncommitted. Where one of them cannot take
-the plan's part alone, neither does, and the change reaches the working tree only.
+For each path that the plan changed, the commit gets merge(base, plan, HEAD) and the index merge(base, plan, index).
+Staged changes of the user stay staged, and uncommitted ones stay uncommitted. If one of the two cannot take the
+plan's part alone, neither does, and the change reaches the working tree only.
 """
 
 import os
@@ -34,7 +34,7 @@ def refuse_included(included: Collection[str]) -> None:
 
 
 class Applied(Struct, frozen=True):
-    """What became of HEAD and the index, and what they could not take."""
+    """The new HEAD and index, and the changes that they could not take."""
 
     commit: str | None
     staged: bool  # whether the index was changed
@@ -100,7 +100,7 @@ class Applying:
             cleaning.close()
 
     def _merged(self) -> dict[bytes, TreeEntry | None]:
-        """What the working tree is about to get, by path."""
+        """Return the new content of the working tree, by path."""
         ours = self._order.ours.roots[0]
         found = self._store.difference(ours, self._order.files) if ours.id != self._order.files.id else ()
         return {os.fsencode(d.path): d.new for d in found}

@@ -1,6 +1,6 @@
-"""What a user's git makes of files that are not in the working tree yet: which are ignored, and their blobs.
+"""Ignore rules and clean filters of the user's git, for files that are not in the working tree yet.
 
-Git is asked in a folder of our own that has the rules which the working tree will have: its `.gitignore` and
+Git runs in a folder of our own with the rules that the working tree will have: its `.gitignore` and
 `.gitattributes` files, as far as they concern the paths in question.
 """
 
@@ -19,7 +19,7 @@ from mulligan.domain.trees.tree_difference import EntryType, StoredContent, Tree
 from mulligan.ports import StoredTrees
 
 RULES = (b".gitignore", b".gitattributes")
-_LARGE = 8 << 20  # bytes; larger files git reads by itself, piece by piece
+_LARGE = 8 << 20  # bytes; git reads larger files itself, piece by piece
 _PACKFUL = 32 << 20
 _DURABLE = ("-c", "core.fsync=all", "-c", "core.safecrlf=false")
 
@@ -51,13 +51,13 @@ class Cleaning:
                     self._write(path, text)
 
     def judge(self, paths: Collection[bytes]) -> Judgement:
-        """Which of these git ignores and does not track, and which contents it converts."""
+        """Return the paths that git ignores and does not track, and those whose contents it converts."""
         return self._tracking.judge(sorted(paths))
 
     def leaves(
         self, entries: Mapping[bytes, TreeEntry], conversions: Mapping[bytes, str], *, kept: bool
     ) -> dict[bytes, Leaf]:
-        """What git has of these files; with `kept` their blobs come into the repository, else only their names."""
+        """Return the blobs of these files; with `kept` they are written to the repository, otherwise only named."""
         found: dict[bytes, Leaf] = {}
         by_git: list[bytes] = []
         for path, entry in entries.items():

@@ -1,4 +1,4 @@
-"""Which of a plan's changes go into a user's commit and index, and which reach the working tree only."""
+"""Decisions about each change of a plan: into the user's commit and index, or the working tree only."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -26,15 +26,15 @@ class Sides:
         self.cleaning = cleaning
 
     def head(self, path: bytes) -> Leaf | None:
-        """What the last commit has under a path."""
+        """Return the entry of the last commit at a path."""
         return self.trees.leaf(self.tree, path)
 
     def index(self, path: bytes) -> Leaf | None:
-        """What is staged under a path."""
+        """Return the staged entry at a path."""
         return self.staged.leaf(path)
 
     def knows(self, path: bytes) -> bool:
-        """Whether git has anything under a path."""
+        """Return whether git has an entry at a path."""
         return self.index(path) is not None or self.head(path) is not None
 
     def merge_blobs(self, base: bytes, theirs: bytes, ours: bytes) -> bytes:
@@ -48,7 +48,7 @@ class Sides:
 
 
 class Decisions:
-    """Which changes go into the commit and the index, and which reach the working tree only."""
+    """The changes that go into the commit and the index, and those that reach the working tree only."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Decisions:
                 for path in (*committed, *staged):
                     self.committed.pop(path, None)
                     self.staged.pop(path, None)
-                self._leave(item.path, "something else stands at that path in your last commit or index")
+                self._leave(item.path, "your last commit or index has something else at that path")
         for difference in differences:
             if told := beyond_patch(difference.old, difference.new):
                 self._leave(os.fsencode(difference.path), f"git does not keep {', '.join(told)}")
@@ -134,7 +134,7 @@ class Decisions:
     def _renames(
         self, was: Mapping[bytes, TreeEntry], now: Mapping[bytes, TreeEntry], base: Mapping[bytes, Leaf]
     ) -> dict[bytes, bytes]:
-        """What the plan renamed, as far as it matters: of files that hold what the user has not committed."""
+        """Return the plan's renames of files with uncommitted changes of the user."""
         gone = {
             os.fsdecode(path): entry
             for path, entry in was.items()
@@ -146,7 +146,7 @@ class Decisions:
         return self._pairs(gone, come)
 
     def _moved_by_user(self, items: Sequence[Item]) -> dict[bytes, bytes]:
-        """What the user renamed since the sandbox was made, of files that the plan changed."""
+        """Return the user's renames, since the sandbox was made, of files that the plan changed."""
         lost = {
             os.fsdecode(item.old)
             for item in items
@@ -163,7 +163,7 @@ class Decisions:
         return {os.fsencode(rename.old): os.fsencode(rename.new) for rename in renames}
 
     def _is_blocked(self, committed: Changes, staged: Changes) -> bool:
-        """Whether a file would have to stand where a folder stays, or in a folder that is a file."""
+        """Return whether a file would be in the place of a folder that stays, or below a file."""
         for changes, all_changes, side, below in (
             (committed, self.committed, self._sides.head, self._below_in_head),
             (staged, self.staged, self._sides.index, self._sides.staged.below),
@@ -195,5 +195,5 @@ class Decisions:
 
 
 def can_have(path: str) -> bool:
-    """Whether git takes a path into an index: none in git directories, or that other systems take for one."""
+    """Return whether git accepts a path in an index: not one in a git directory, or that other systems take for one."""
     return not _GIT_DIRECTORIES & {name.lower() for name in path.split("/")}

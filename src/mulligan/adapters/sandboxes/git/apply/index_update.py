@@ -18,7 +18,7 @@ _SETTINGS = ("-c", "core.untrackedCache=keep")
 
 
 class Staged:
-    """What an index holds: some paths are wanted at once, others are looked up when they are asked for."""
+    """The entries of an index: some paths are read at once, others on demand."""
 
     def __init__(self, lines: Sequence[bytes], path_at: int, wanted: Collection[bytes]) -> None:
         """`lines` are all entries as git lists them: mode, object and stage, then the path, from `path_at` on."""
@@ -31,7 +31,7 @@ class Staged:
         self.links = frozenset(line[path_at:] for line in lines if line[2:8] == GITLINK)
 
     def leaf(self, path: bytes) -> Leaf | None:
-        """What it has under a path."""
+        """Return the entry at a path."""
         if path in self.announced:
             return None
         line = self._found.get(path) if path in self._wanted else self._any(path)
@@ -66,7 +66,7 @@ class Index:
         self._path = path
 
     def read(self, wanted: Collection[bytes]) -> Staged:
-        """What it has, under these paths above all."""
+        """Return its entries; those at these paths are read at once."""
         lines = self._there.run("ls-files", "-s", "-v", "-z").split(b"\0")[:-1]
         staged = Staged(lines, len(f"H 100644 {self._repository.null_id} 0\t"), wanted)
         if empty := staged.paths_of(bytes.fromhex(_EMPTY[self._repository.object_format])):

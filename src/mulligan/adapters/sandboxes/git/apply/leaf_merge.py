@@ -19,9 +19,9 @@ def merge_leaves(
     ours: Leaf | None,
     merge_blobs: Callable[[bytes, bytes, bytes], bytes],
 ) -> Leaf | None:
-    """What `ours` becomes by what `theirs` changed since the base; CannotMerge where both changed the same.
+    """Merge the changes of `theirs` since the base into `ours`; CannotMerge where both changed the same.
 
-    `merge_blobs` is asked for files whose contents both changed: base, theirs, ours.
+    `merge_blobs` is called for files whose contents both changed: base, theirs, ours.
     """
     if theirs in (ours, base):
         return ours
@@ -46,7 +46,7 @@ def _chosen(base: bytes, theirs: bytes, ours: bytes) -> bytes | None:
 
 
 def merge_lines(base: bytes, theirs: bytes, ours: bytes) -> bytes:
-    """Merge texts line by line; CannotMerge where changes overlap, or what is no text changed on both sides."""
+    """Merge texts line by line; CannotMerge where changes overlap, or where both sides changed a binary."""
     if any(is_binary(text) for text in (base, theirs, ours)):
         raise CannotMerge
     merged = merge_texts(base, ours, theirs, None)

@@ -1,4 +1,4 @@
-"""What was made in a sandbox's git directory and is not carried over when the plan is applied, in words."""
+"""Changes in a sandbox's git directory that an apply does not carry over, in words."""
 
 import os
 from collections.abc import Callable, Mapping

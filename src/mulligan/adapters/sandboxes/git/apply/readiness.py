@@ -1,4 +1,4 @@
-"""Whether a plan's changes can be brought into a checkout as it stands, and who commits them."""
+"""Readiness of a checkout for an apply, and the identity of the committer."""
 
 import os
 
@@ -6,7 +6,7 @@ from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.errors import CheckoutUnready
 
-# What stands in a git directory while something is half done, and what ends it.
+# Files in a git directory while an operation is half done, and the command that ends it.
 _HALF_DONE = {
     "MERGE_HEAD": ("a merge", "`git merge --continue` or `git merge --abort`"),
     "rebase-merge": ("a rebase", "`git rebase --continue` or `git rebase --abort`"),
@@ -61,7 +61,7 @@ def identity(git: Git, repository: Repository, role: str) -> tuple[str, str]:
         raise CheckoutUnready(
             path=str(repository.top),
             reason="git does not know who you are, so nobody could be named as the author of a commit",
-            hint="tell it with `git config user.name` and `git config user.email`, or use --no-commit",
+            hint="set it with `git config user.name` and `git config user.email`, or use --no-commit",
         )
     who, _, zone = os.fsdecode(asked.stdout).strip().rpartition(" ")
     return who.rpartition(" ")[0], zone

@@ -20,7 +20,7 @@ from mulligan.domain.text.ids import CheckpointId
 from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
 from mulligan.ports import SnapshotStore
 
-_LARGE = 8 << 20  # files that git reads by itself, piece by piece
+_LARGE = 8 << 20  # files that git reads itself, piece by piece
 _PACKFUL = 32 << 20
 _RULES = (b".gitignore", b".gitattributes")
 
@@ -189,7 +189,7 @@ class Commits:
         return self._store.difference(old.roots[root], new.roots[root])
 
     def _follow_rules(self) -> bool:
-        """Take over what the sandbox's git directory says of ignored and filtered files; tells of a change."""
+        """Take over the ignore and filter rules of the sandbox's git directory; return whether they changed."""
         changed = False
         for name in ("exclude", "attributes"):
             mine, theirs = self._bare.path / "info" / name, self._rules / name
@@ -219,7 +219,7 @@ class Commits:
         return leaves
 
     def _is_empty_link(self, link: bytes) -> bool:
-        """Whether a folder stands for a submodule that is not checked out."""
+        """Return whether a folder represents a submodule that is not checked out."""
         return (self._top / os.fsdecode(link)).is_dir() and self._tracking.in_index(link)
 
     def _repository_around(self, path: bytes) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Giving checkpoints of git checkouts their names: commits, in a repository that is made anew where it was lost."""
+"""Publication of checkpoints of git checkouts as commits, in a repository that is made again if it was lost."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -30,14 +30,14 @@ class Publishing:
         self._home = home
 
     def mended(self, publish: Callable[[], str], repository: Callable[[], Repository]) -> str:
-        """The name that `publish` gives, if need be in a repository that was made anew.
+        """Return the name that `publish` returns, if need be in a repository that was made again.
 
-        It has the commit that the sandbox started from, and so what comes; `republish` brings the rest.
+        The new one has the commit that the sandbox started from, and later ones; `republish` adds the rest.
         """
         try:
             return publish()
         except ObjectMissing:
-            pass  # something of what it stands on is gone
+            pass  # something that it depends on is gone
         except GitFailed:
             if self._bare.is_usable:
                 raise
@@ -51,7 +51,7 @@ class Publishing:
         repository: Callable[[], Repository],
         rules: Callable[[Repository], Path | None],
     ) -> dict[CheckpointId, str]:
-        """All commits anew, if one of them is not as it should be."""
+        """Make all commits again if one of them is not as it should be."""
         if self._sandbox.git_dir != str(self._bare.path):
             return {}  # in a copy of the project: the commits, and the pins they lean on, are the original's
         if self._bare.holds({p.checkpoint.checkpoint_id: p.checkpoint.sandbox_ref for p in publications}):

@@ -1,4 +1,4 @@
-"""Making a repository of checkpoints anew from the store, which is the truth."""
+"""Rebuilds a repository of checkpoints from the store, which is the truth."""
 
 import shutil
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from mulligan.ports import Publication, SnapshotStore, Unobserved, WorkingTree
 
 
 class Rebuilding:
-    """One repository that is being made anew, beside a folder in which each snapshot stands in turn."""
+    """A repository that is being rebuilt, with a folder into which each snapshot is restored in turn."""
 
     def __init__(
         self, git: Git, store: SnapshotStore, bare: BareRepository, sandbox: Sandbox, room: Path
@@ -50,7 +50,7 @@ class Rebuilding:
         commit_start(self._bare, repository, self._files.path, self._own.path / "index", borrowed)
 
     def publish_all(self, publications: Sequence[Publication], rules: Path | None) -> dict[CheckpointId, str]:
-        """Commit checkpoints in their order; gives the commits. `rules` None: those of each snapshot."""
+        """Commit checkpoints in their order; return the commits. `rules` None: those of each snapshot."""
         made: dict[CheckpointId, Checkpoint] = {}
         indexes = IndexContents(self._store)
         for each in publications:

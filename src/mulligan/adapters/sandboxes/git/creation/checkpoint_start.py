@@ -31,7 +31,7 @@ def make_anew(bare: BareRepository, repository: Repository, pins: str, lenders: 
 def commit_start(
     bare: BareRepository, repository: Repository, top: Path, index: Path, had: tuple[str, ...]
 ) -> None:
-    """Commit what stands at `top` with that index; trees in `had` are borrowed, the rest is its own."""
+    """Commit the working tree at `top` with that index; trees in `had` are borrowed, the rest is its own."""
     own = bare.path / "index"
     if index.is_file():
         shutil.copyfile(index, own)

@@ -78,7 +78,7 @@ def copy_objects(git: Git, wanted: tuple[str, ...], had: tuple[str, ...], *targe
 
 
 def _present(tracking: Tracking, top: Path, paths: list[bytes], null: str) -> dict[bytes, tuple[int, str]]:
-    """Entries for what stands at these paths now; what does not is taken out."""
+    """Return index entries for these paths as they are now; missing paths are removed."""
     found = {path: standing(top, path) for path in paths}
     files = [path for path, what in found.items() if what in (Kind.FILE, Kind.PROGRAM)]
     links = [path for path, what in found.items() if what is Kind.SYMLINK]

@@ -52,7 +52,7 @@ def _required(there: Git) -> dict[str, str]:
 
 
 def _can_run(there: Git, command: str) -> bool:
-    """Whether the program of a command is there; a command that is more than words is taken for one that is."""
+    """Return whether the program of a command exists; a command with shell syntax counts as existing."""
     try:
         words = shlex.split(command)
     except ValueError:

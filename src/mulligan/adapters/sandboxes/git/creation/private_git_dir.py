@@ -65,9 +65,9 @@ class PrivateCopies:
         return copy
 
     def make_inner(self, folders: Sequence[str]) -> bool:
-        """Let repositories inside the sandbox, by their folders, have nothing in common with the user's.
+        """Separate repositories inside the sandbox, given by their folders, from the user's.
 
-        Tells whether a file of the working tree had to be changed for it.
+        Return whether a file of the working tree had to be changed for it.
         """
         changed = [self._make_inner(folder) for folder in folders]
         return any(changed)
@@ -148,7 +148,7 @@ class PrivateCopies:
         index.follow(list(index.entries()), copy.repository.top, copy.top)
         target.write_bytes(index.to_bytes())
         shutil.copymode(source, target)
-        # Git tells files that changed right after the index was written by its time.
+        # Git recognises files that changed right after the index was written by its mtime.
         os.utime(target, ns=(st.st_atime_ns, st.st_mtime_ns))
 
 

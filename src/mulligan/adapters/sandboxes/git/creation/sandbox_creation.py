@@ -43,7 +43,7 @@ class Making:
         self._copies = PrivateCopies(git, repository.top, order.path)
 
     def left_out(self) -> frozenset[str]:
-        """What the sandbox does not hold: what belongs to others and, where told so, what is ignored now."""
+        """Return the paths that the sandbox excludes: those of other resources and, if asked for, ignored ones."""
         if self._order.include_ignored:
             return self._order.excluded
         listed = self._there.run("ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z")
@@ -62,7 +62,7 @@ class Making:
         return name if asked.returncode == 0 else None
 
     def copy(self) -> bool:
-        """Make private git directories for a working tree that is there; tells whether its files changed by it."""
+        """Make private git directories for an existing working tree; return whether its files changed by it."""
         self._bare.make(self._repository)
         self._copies.make(self._repository, self._top / ".git", self._top)
         return self._copies.make_inner(inner_repositories(self._top))

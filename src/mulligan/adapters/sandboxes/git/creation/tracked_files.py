@@ -1,6 +1,6 @@
-"""What git would track of a working tree, and the blobs it would make: asked of git itself.
+"""Files of a working tree that git would track, and the blobs it would make, as git itself reports.
 
-Git is asked with the user's own configuration. From the sandbox it takes data alone: the working tree's
+Git runs with the user's own configuration. From the sandbox it takes data alone: the working tree's
 `.gitignore` and `.gitattributes`, and the list of tracked files in the index.
 """
 
@@ -21,7 +21,7 @@ _AT_ONCE = 8 << 10  # bytes of questions: less than any pipe holds
 
 
 class Judgement(NamedTuple):
-    """What git makes of some files."""
+    """The judgement of git about some files."""
 
     ignored: set[bytes]
     conversions: dict[bytes, str]  # "always", by a filter; or "line ends", where there are any
@@ -50,7 +50,7 @@ class Tracking:
         self._converts_line_ends: bool | None = None
 
     def judge(self, paths: Sequence[bytes]) -> Judgement:
-        """Which files are ignored and not in the index, and what happens to contents on their way into git."""
+        """Return which files are ignored and not in the index, and which contents git converts."""
         ignored: set[bytes] = set()
         conversions: dict[bytes, str] = {}
         for batch in _batches(paths):
@@ -96,11 +96,11 @@ class Tracking:
         return [path for path in out.split(b"\0") if path]
 
     def in_index(self, path: bytes) -> bool:
-        """Whether the sandbox's index has this path."""
+        """Return whether the sandbox's index has this path."""
         return path in self._tracked()
 
     def forget(self) -> None:
-        """Ask anew: what decides which files are ignored or filtered has changed."""
+        """Forget earlier answers: the rules for ignored or filtered files have changed."""
         self._ignored.close()
         self._attributes.close()
         self._ignored, self._attributes = self._asking()
@@ -154,7 +154,7 @@ class Tracking:
 
 
 def can_be_listed(path: bytes) -> bool:
-    """Whether a list of one path a line can have it: git takes what begins with a quote for quoted."""
+    """Return whether a list with one path per line can have it: git takes a leading quote for quoting."""
     return b"\n" not in path and not path.startswith(b'"')
 
 

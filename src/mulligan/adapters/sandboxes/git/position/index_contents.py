@@ -1,4 +1,4 @@
-"""What stored indexes list, read once each."""
+"""The paths in stored indexes, each index read once."""
 
 from collections.abc import Iterable, Mapping
 

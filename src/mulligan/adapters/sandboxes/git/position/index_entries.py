@@ -1,4 +1,4 @@
-"""What an index says, entry by entry: what it knows of files besides changes by looking at them."""
+"""The entries of an index, without the stat data, which any look at the files can change."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from mulligan.adapters.sandboxes.git.git_command import Git
 # By path: each entry's mode, object and stage as git takes them, and the letter that it is flagged with.
 Entries: TypeAlias = Mapping[bytes, tuple[tuple[bytes, bytes], ...]]
 
-_FLAGS = (("--assume-unchanged", b"hsmrck"), ("--skip-worktree", b"Ss"))  # with the letters that tell of them
+_FLAGS = (("--assume-unchanged", b"hsmrck"), ("--skip-worktree", b"Ss"))  # with the letters that mark them
 
 
 def entries_in(there: Git, index: Path) -> Entries | None:
@@ -25,7 +25,7 @@ def entries_in(there: Git, index: Path) -> Entries | None:
 
 
 def same_entries(there: Git, one: Path, other: Path) -> bool:
-    """Whether two index files say the same; what git cannot read says what its bytes are."""
+    """Return whether two index files have the same entries; files that git cannot read are compared by bytes."""
     if one.is_file() and other.is_file() and one.read_bytes() == other.read_bytes():
         return True
     found = entries_in(there, one)
@@ -35,9 +35,9 @@ def same_entries(there: Git, one: Path, other: Path) -> bool:
 def take_back(
     there: Git, index: Path, present: Entries, written: Entries, before: Entries, null_id: str
 ) -> list[bytes]:
-    """Let an index say again what it said before something was written to it; what others wrote since stays.
+    """Restore the entries of an index from before a write; what others wrote since stays.
 
-    `present` is what it says. Gives the paths of those entries that were written, and by others again.
+    `present` are its entries. Return the paths of the written entries that others changed again.
     """
     ours = [path for path in {**before, **written} if before.get(path) != written.get(path)]
     left = {path for path in ours if present.get(path) not in (before.get(path), written.get(path))}

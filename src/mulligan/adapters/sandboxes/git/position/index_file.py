@@ -1,4 +1,4 @@
-"""The index of a copied working tree: told of the copies' inodes and times, so that git need not read them again."""
+"""The index of a copied working tree, with the copies' inodes and times, so that git need not read them again."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ _DROPPED = frozenset({b"UNTR", b"FSMN", b"EOIE", b"IEOT"})
 
 
 class IndexEntry(Struct, frozen=True):
-    """One entry: where its stat data stand in the file, and what it is of."""
+    """One entry: the position of its stat data in the file, and its path."""
 
     offset: int
     path: bytes
@@ -31,7 +31,7 @@ class IndexEntry(Struct, frozen=True):
 
 
 class IndexFile:
-    """The bytes of an index, of which the stat data can be changed."""
+    """The bytes of an index with changeable stat data."""
 
     def __init__(self, data: bytes, object_format: str) -> None:
         """Take the bytes of an index file."""
@@ -42,7 +42,7 @@ class IndexFile:
 
     @property
     def is_split(self) -> bool:
-        """Whether it holds only what differs from another file, the shared index."""
+        """Return whether it holds only the differences from another file, the shared index."""
         return any(name == b"link" for name, _ in self._extensions())
 
     def entries(self) -> Iterator[IndexEntry]:
@@ -78,9 +78,9 @@ class IndexFile:
         return self._data[at : at + self._id_size].hex()
 
     def follow(self, entries: list[IndexEntry], old: Path, new: Path) -> None:
-        """Where an entry knows the file in the old tree, and the new one has the same, let it know the new file.
+        """Update entries that were valid for the old tree with the stat data of equal files in the new one.
 
-        What git would have read again in the old tree, it reads again in the new one.
+        Files that git would have read again in the old tree, it reads again in the new one.
         """
         old_top, new_top = os.fsencode(old) + b"/", os.fsencode(new) + b"/"
         for entry in entries:
@@ -99,7 +99,7 @@ class IndexFile:
                 self._learn(entry, now)
 
     def to_bytes(self) -> bytes:
-        """The file, without what was remembered of the place where it stood."""
+        """Return the file without cached data about its old location."""
         extensions = [(name, data) for name, data in self._extensions() if name not in _DROPPED]
         body = bytes(self._data[: self._entries_end]) + b"".join(
             name + len(data).to_bytes(4, "big") + data for name, data in extensions

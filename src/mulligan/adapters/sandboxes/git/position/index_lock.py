@@ -22,9 +22,9 @@ def replace_index(index: Path, data: bytes | None) -> None:
 
 @contextmanager
 def index_locked(index: Path, data: bytes | None, mtime_ns: int | None) -> Generator[None]:
-    """Keep git from the index while what is done inside is done; then it holds the data, with that time of its own.
+    """Lock the index against git for the time of the context; then write the data with that mtime.
 
-    The lock is a second name of a draft that its maker keeps locked: so ours is told from git's.
+    The lock is a second name of a draft that its maker keeps locked, which distinguishes it from git's.
     """
     draft, lock = index.with_name(_DRAFT), index.with_name("index.lock")
     try:
@@ -93,7 +93,7 @@ def _opened(draft: Path) -> int:
 
 
 def _is_named(path: Path, fd: int) -> bool:
-    """Whether that is a name of an open file."""
+    """Return whether that is a name of an open file."""
     try:
         return os.path.samestat(path.lstat(), os.fstat(fd))
     except FileNotFoundError:

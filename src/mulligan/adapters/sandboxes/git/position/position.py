@@ -1,6 +1,6 @@
-"""Where a checkout stands: HEAD, the commit of the branch it names, and the index.
+"""The position of a checkout: HEAD, the commit of the branch it names, and the index.
 
-As a folder of small files it can be stored; what is stored can be changed there and become where the checkout stands.
+It is stored as a folder of small files; a stored position can be edited there and become that of the checkout.
 """
 
 import os
@@ -16,7 +16,7 @@ from mulligan.boundaries import act
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ChangedMeanwhile, RestoreFailed
 
-BRANCHES = "branches"  # where all of them stood: the one that HEAD is moved away from goes back as well
+BRANCHES = "branches"  # the commits of all of them: the branch that HEAD leaves goes back too
 STAGED = "staged.pack"  # what the index names and HEAD has not: no ref keeps it
 FILES_ALONE = "the files of a checkpoint: `mulligan checkpoint restore ID --to DIR`"
 _STAMP_NS = 0
@@ -48,7 +48,7 @@ class Position:
             st = index.stat()
             (folder / "index").write_bytes(data := index.read_bytes())
             self._seen_beside(folder).write_bytes(data)
-            # Git tells files that changed right after the index was written by its time.
+            # Git recognises files that changed right after the index was written by its mtime.
             os.utime(folder / "index", ns=(st.st_mtime_ns, st.st_mtime_ns))
             keep_staged(self._there, commit, folder / STAGED)
         stamp(folder)
@@ -84,7 +84,7 @@ class Position:
         return folder.with_name(f"{folder.name}-index")
 
     def _move_head(self, name: str | None, commit: str | None) -> None:
-        """Let HEAD name a branch, and that one a commit; or a commit by itself."""
+        """Let HEAD name a branch, and the branch a commit; or HEAD a commit directly."""
         if name is None:
             self._write("update-ref", "-m", _BACK, "--no-deref", "HEAD", commit or "", self._head_now() or "")
             return
@@ -119,7 +119,7 @@ class Position:
             self._write("update-ref", "-m", self._reason(commit, before), name, commit, old)
 
     def _reason(self, commit: str, before: str | None) -> str:
-        """What the reflog says of a move."""
+        """The reflog message of a move."""
         text = os.fsdecode(self._there.run("cat-file", "commit", commit))
         head, _, message = text.partition("\n\n")
         parents = [line.partition(" ")[2] for line in head.split("\n") if line.startswith("parent ")]
@@ -157,7 +157,7 @@ class Position:
             return None, None
         top = self._repository.top
         there = self._there.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=wanted)
-        # That a file differs from its entry is no failure: it is what the user has not staged.
+        # A file that differs from its entry is not a failure: the user has not staged it.
         there.attempt("-c", "core.untrackedCache=keep", "update-index", "-q", "--refresh")
         return wanted.read_bytes(), wanted.stat().st_mtime_ns
 

@@ -1,6 +1,6 @@
-"""Where a checkout stood, as stored: what differs between two, and what others changed since.
+"""Stored positions of a checkout: differences between two, and changes of others since.
 
-HEAD and the branch it names are what their bytes are. An index is what its entries say.
+HEAD and the branch it names are compared by bytes, an index by its entries.
 """
 
 import os
@@ -33,21 +33,21 @@ class Standings:
         self._shop = shop
 
     def apart(self, one: Root, other: Root) -> tuple[str, ...]:
-        """What differs between two: HEAD, branch, index."""
+        """Return the parts that differ between two: HEAD, branch, index."""
         return tuple(each.path for each in self._differences(one, other))
 
     def of_neither(self, present: Root, one: Root, other: Root) -> tuple[str, ...]:
-        """What is there now and as in neither of two others."""
+        """Return the parts that differ now from both of two others."""
         from_one = {d.path for d in self._differences(present, one) if d.old is not None}
         return tuple(path for path in self.apart(present, other) if path in from_one)
 
     def taken_back(
         self, present: Root, written: Root, before: Root, position: WorkingTree
     ) -> tuple[Root, tuple[str, ...]]:
-        """Where it is to stand when what was written is taken back, and what of others stays as it is.
+        """Return the position after taking back what was written, and the parts that stay because of others.
 
-        `position` is an empty folder of ours. Where others moved HEAD or its branch, all stays; of an index that
-        others changed their entries do.
+        `position` is an empty folder of ours. If others moved HEAD or its branch, everything stays; in an index
+        that others changed, their entries stay.
         """
         theirs = self.of_neither(present, written, before)
         if any(path in _TOLD for path in theirs):

@@ -1,4 +1,4 @@
-"""What is staged and in no commit: no ref keeps it, and the user's next prune could take it from a checkpoint."""
+"""Staged objects that are in no commit: no ref keeps them, so the user's next prune could remove them."""
 
 from pathlib import Path
 

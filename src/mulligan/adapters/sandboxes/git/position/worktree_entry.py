@@ -1,4 +1,4 @@
-"""What stands at a path of a working tree, as git sees it."""
+"""Entries of a working tree as git sees them."""
 
 import os
 import re
@@ -12,7 +12,7 @@ _REF = re.compile(r"refs/[^\0]+")
 
 
 class Kind(Enum):
-    """What git can have of a path; the value is its mode."""
+    """The kind of an entry; the value is git's mode."""
 
     FILE = 0o100644
     PROGRAM = 0o100755
@@ -26,7 +26,7 @@ class Kind(Enum):
 
 
 def standing(top: Path, path: bytes) -> Kind:
-    """What is there: folders, and what is neither file nor symlink, are nothing to git."""
+    """Return the kind of the entry; folders and special files are nothing to git."""
     try:
         mode = os.lstat(os.path.join(os.fsencode(top), path)).st_mode
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""The bare repository of a sandbox: where it stands, what it remembers, how one is made and tidied up."""
+"""The bare repository of a sandbox: its path, its memory, its creation and clean-up."""
 
 import json
 import os
@@ -32,7 +32,7 @@ _WORTH_COLLECTING = 1 << 20  # bytes that were added since the last time, at lea
 
 
 class Memory(Struct, frozen=True, kw_only=True):
-    """What is known of a sandbox's repository besides what git keeps."""
+    """Facts about a sandbox's repository that git does not keep."""
 
     object_format: str
     prefix: str  # of the pins
@@ -46,12 +46,12 @@ class BareRepository:
     """One bare repository, in the project home."""
 
     def __init__(self, callers: Git, path: Path) -> None:
-        """Stand at this path, whether it is there or not."""
+        """Use this path, whether it exists or not."""
         self.path = path
         self.git = callers.on(path, GIT_DIR=path)
 
     def make(self, repository: Repository) -> None:
-        """Make it anew, empty, borrowing the repository's objects, filtering as the user's configuration says."""
+        """Make it again, empty; it borrows the repository's objects and filters by the user's configuration."""
         shutil.rmtree(self.path, ignore_errors=True)
         (self.path / CHECKPOINTS).mkdir(parents=True)
         self.path.parent.parent.chmod(0o700)
@@ -65,7 +65,7 @@ class BareRepository:
                 shutil.copyfile(repository.common_dir / "info" / name, self.path / "info" / name)
 
     def make_like(self, other: "BareRepository") -> None:
-        """Make it anew with the objects of another; they never change, so the files are shared."""
+        """Make it again with the objects of another; they never change, so the files are shared."""
         shutil.rmtree(self.path, ignore_errors=True)
         (self.path / CHECKPOINTS).mkdir(parents=True)
         self.path.parent.parent.chmod(0o700)
@@ -76,17 +76,17 @@ class BareRepository:
 
     @property
     def is_there(self) -> bool:
-        """Whether it was made, as far as that it is known what it borrows."""
+        """Return whether it was made far enough to know what it borrows."""
         return (self.path / _MEMORY).is_file()
 
     @property
     def is_usable(self) -> bool:
-        """Whether commits can be added: it is a repository, with the commit that the sandbox started from."""
+        """Return whether commits can be added: it is a repository with the commit that the sandbox started from."""
         there = self.is_there and (self.path / "HEAD").is_file() and (self.path / "objects").is_dir()
         return there and self.git.attempt("cat-file", "-e", f"{BASE}^{{tree}}").returncode == 0
 
     def holds(self, commits: Mapping[CheckpointId, str]) -> bool:
-        """Whether it has these commits under the checkpoints' names, whole."""
+        """Return whether it has these commits under the checkpoints' names, complete."""
         if not self.is_usable:
             return False
         listed = self.git.attempt(
@@ -101,14 +101,14 @@ class BareRepository:
 
     @property
     def memory(self) -> Memory:
-        """What was remembered."""
+        """The remembered facts."""
         try:
             found = json.loads((self.path / _MEMORY).read_bytes())
         except (OSError, ValueError) as exc:
             raise GitFailed(
                 path=str(self.path),
                 reason="the repository of the plan's checkpoints is gone or damaged",
-                hint="`mulligan doctor` makes it anew from the store",
+                hint="`mulligan doctor` makes it again from the store",
             ) from exc
         return Memory(
             object_format=found["object_format"],
@@ -163,7 +163,7 @@ class BareRepository:
             self.remember(replace(memory, collected=self._size()))
 
     def keep(self, names: Collection[bytes]) -> None:
-        """Have objects in a pack of its own, durably, whoever else has them: what is borrowed the user may prune."""
+        """Write objects into a pack of its own, durably, even if others have them: the user may prune borrowed ones."""
         if not names:
             return
         objects = self.path / "objects"
@@ -190,7 +190,7 @@ class BareRepository:
             noted.run("prune", "--expire=now")
 
     def _cut_off(self, commits: Collection[str]) -> None:
-        """Let these have no parents for whoever reads the repository."""
+        """Hide the parents of these commits from readers of the repository."""
         lines = "".join(f"{commit}\n" for commit in sorted(commits))
         write_durably(self.path, [(self.path / "shallow", lines.encode())])
 

@@ -25,7 +25,7 @@ _NESTED = ("modules/", "inner/")
 
 
 class Completed(Struct, frozen=True):
-    """What was found in the git directories of a sandbox."""
+    """Findings in the git directories of a sandbox."""
 
     copied: int  # objects
     missing: tuple[str, ...]  # objects that are nowhere, each with the path or ref that needs it
@@ -73,7 +73,7 @@ class Completing:
         return Completed(copied, tuple(missing))
 
     def lacking(self) -> tuple[str, ...]:
-        """What refs, HEAD, stashes and the index of the git directories reach and no folder of objects holds."""
+        """Return the objects that refs, HEAD, stashes and the index reach and no folder of objects holds."""
         missing: list[str] = []
         for git_dir in _git_dirs(self._private):
             reach = self._reach_of(git_dir)
@@ -95,7 +95,7 @@ class Completing:
         return Completed(len(copied), reach.missing(lost, named.refs))
 
     def _reach_of(self, git_dir: Path) -> Reach | None:
-        """What a git directory reaches; None where it borrows nothing that we know of."""
+        """Return the reach of a git directory; None where it borrows nothing that we know of."""
         if git_dir not in self._reaches:
             lender = self._lender_of(git_dir)
             if lender is None:

@@ -94,5 +94,5 @@ def _lenders_at(location: Path) -> Iterator[Path]:
 
 
 def pins_of(plan_id: PlanId, resource: str) -> str:
-    """What the names of a sandbox's pins begin with."""
+    """Return the prefix of the names of a sandbox's pins."""
     return f"{plan_id}/{folder_name(resource)}"

@@ -80,7 +80,7 @@ def _setting(item: bytes) -> Setting:
 
 
 def _moved(value: str | None, moved: Sequence[tuple[Path, Path]]) -> str | None:
-    """A value in which places stand for others, also inside a command or a list; all at once: one may hold another."""
+    """Replace paths in a value, also inside a command or a list; all at once, since one may contain another."""
     if value is None:
         return None
     places = {str(old): str(new) for old, new in moved}

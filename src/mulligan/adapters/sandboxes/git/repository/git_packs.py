@@ -12,7 +12,7 @@ from mulligan.boundaries import act
 from mulligan.errors import SystemFailed
 
 _TYPES = {"commit": 1, "tree": 2, "blob": 3}
-OURS = "pack-mulligan-"  # in these every object stands by itself: none is a difference to another
+OURS = "pack-mulligan-"  # in these every object is complete: none is a delta to another
 _DRAFTS = "drafts"
 _QUICK = 1  # level of compression: these objects are many and short-lived
 
@@ -28,7 +28,7 @@ class Objects:
 
     @property
     def id_size(self) -> int:
-        """How many bytes a name has."""
+        """The number of bytes of a name."""
         return self._hash().digest_size
 
     def name_of(self, kind: str, data: bytes) -> bytes:
@@ -36,7 +36,7 @@ class Objects:
         return self._hash(b"%s %d\0" % (kind.encode(), len(data)) + data).digest()
 
     def add(self, kind: str, data: bytes) -> bytes:
-        """Take an object into the next pack; gives its name."""
+        """Add an object to the next pack; return its name."""
         name = self.name_of(kind, data)
         self._new[name] = (_TYPES[kind], data)
         self.size += len(data)
@@ -126,8 +126,8 @@ def remove_pack(pack: Path) -> None:
 def write_durably(repository: Path, files: Sequence[tuple[Path, bytes]]) -> None:
     """Write files under their names, in this order, each whole or not there; when it returns they last.
 
-    Drafts have a folder of their own: git would take one among refs for a ref. What a killed process left there
-    goes; whoever writes has the plan, and is alone.
+    Drafts have a folder of their own: git would take one among refs for a ref. Leftovers of a killed process are
+    removed; the writer holds the plan and is alone.
     """
     place = repository / _DRAFTS
     drafts = [(place / str(number), path, data) for number, (path, data) in enumerate(files)]
@@ -156,7 +156,7 @@ def _repository_of(pack_folder: Path) -> Path:
 
 
 def tree_entries(data: bytes, id_size: int) -> dict[bytes, tuple[bytes, bytes]]:
-    """What a tree object holds: names to modes and objects."""
+    """Return the entries of a tree object: names to modes and objects."""
     entries: dict[bytes, tuple[bytes, bytes]] = {}
     at = 0
     while at < len(data):

@@ -64,7 +64,7 @@ class Trees:
         return whole or self._written({})
 
     def entry(self, tree: bytes, path: bytes) -> Leaf | None:
-        """What a tree has under a path."""
+        """Return the entry of a tree at a path."""
         found: Leaf | None = (FOLDER, tree)
         for name in path.split(b"/"):
             if found is None or found[0] != FOLDER:

@@ -1,4 +1,4 @@
-"""What a private git directory names: the objects that git starts from when it looks for what is reachable."""
+"""Objects that a private git directory names: git's starting points when it looks for reachable objects."""
 
 import os
 import re
@@ -16,7 +16,7 @@ _DIGITS = {"sha1": 40, "sha256": 64}
 
 
 class Named(Struct, frozen=True):
-    """What changed in one git directory: the objects that it newly names, and whether all others must be looked at."""
+    """Changes in one git directory: the newly named objects, and whether all others must be checked."""
 
     refs: frozenset[bytes]  # by refs, HEAD, stashes and what is half done
     logs: frozenset[bytes]  # by reflogs alone
@@ -32,7 +32,7 @@ def ids_in(text: bytes, object_format: str) -> set[bytes]:
 
 
 def is_ref(path: str) -> bool:
-    """Whether git looks for objects in this file of a git directory, by its path inside."""
+    """Return whether git looks for objects in this file of a git directory, given its path inside."""
     top, _, rest = path.partition("/")
     if path in ("packed-refs", "AUTO_MERGE", _STASHES) or top == "refs":
         return True

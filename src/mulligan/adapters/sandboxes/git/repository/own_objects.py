@@ -1,4 +1,4 @@
-"""Which objects a folder of objects holds itself, whatever it borrows from others."""
+"""Objects that a folder of objects holds itself, without those that it borrows."""
 
 import mmap
 import os
@@ -12,7 +12,7 @@ _NAMES_AT = 8 + 4 * 256
 
 
 def not_own(objects: Path, names: Collection[bytes]) -> set[bytes]:
-    """The names, as hexadecimal digits, of which this folder holds no object itself."""
+    """Return those names, as hexadecimal digits, whose objects this folder does not hold itself."""
     folder = os.fsencode(objects)
     left = {name for name in names if not os.path.exists(os.path.join(folder, name[:2], name[2:]))}
     for index in sorted(objects.glob("pack/*.idx")) if left else ():

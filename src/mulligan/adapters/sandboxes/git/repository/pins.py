@@ -17,7 +17,7 @@ _STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is ha
 
 
 def pin(git: Git, copy: Copy, prefix: str) -> None:
-    """Keep all that a copy's refs, its HEAD, its stashes and what is half done stand on.
+    """Pin everything that a copy's refs, HEAD, stashes and half-done operations depend on.
 
     One ref for each distinct object, in one transaction: history is not walked.
     """
@@ -84,7 +84,7 @@ def prefixes_in(git: Git, git_dir: Path) -> list[str]:
 
 
 def common_dir_of(git: Git, git_dir: Path) -> Path:
-    """Where the refs are that this git directory has in common with others."""
+    """Return the folder with the refs that this git directory shares with others."""
     told = _in(git, git_dir).run("rev-parse", "--path-format=absolute", "--git-common-dir")
     return Path(os.fsdecode(told.rstrip(b"\n")))
 

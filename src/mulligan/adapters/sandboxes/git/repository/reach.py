@@ -1,4 +1,4 @@
-"""What a private git directory reaches, asked of git in the user's repository.
+"""The objects that a private git directory reaches, as git reports in the user's repository.
 
 The configuration in the sandbox may be a stranger's: its files are read as data, and no git runs there.
 """
@@ -41,7 +41,7 @@ class Reach:
         # The pins keep what they reach, whatever else the user deletes.
         self._but_pinned = ("--not", f"--glob={self._pins}*")
         self._trees = Trees(self._there, Objects(memory.object_format))
-        self._complete: set[bytes] | None = None  # commits of which nothing can go
+        self._complete: set[bytes] | None = None  # commits whose objects all stay
         self._folders = tuple(dict.fromkeys(with_alternates(git_dir / "objects", depth=0)))
         # Of a partial clone git must be asked about nothing that was not fetched: it would fetch that.
         self._is_partial = any(any(folder.glob("pack/*.promisor")) for folder in self._folders)
@@ -80,7 +80,7 @@ class Reach:
         return dict.fromkeys(refs, "") | found | dict.fromkeys(unread, "reached from a ref") | self.staged()
 
     def not_pinned(self, tips: Collection[bytes], wanted: set[bytes]) -> set[bytes]:
-        """Those objects that pins do not keep, as far as git can tell."""
+        """Return the objects that pins do not keep, as far as git knows."""
         walked = self._objects({*tips, *wanted})
         return wanted if walked is None else wanted & walked.keys()
 

@@ -34,10 +34,10 @@ _OURS = re.compile(r"(?:HEAD|packed-refs|shallow|refs/[^\0]+)\.lock|refs/[^\0]+/
 
 @contextmanager
 def noting(there: Git, git_dir: Path, names: Collection[str], *, durable: bool = False) -> Generator[Git]:
-    """Note the locks that the git which runs inside may take; gives the git to run.
+    """Note the locks that git may take inside of the context; yield the git to run.
 
-    A name that ends in a slash stands for all locks below a folder of refs, which must be ours alone. What earlier
-    notes name is removed first, and what this one names if the git inside is killed.
+    A name that ends in a slash means all locks below a folder of refs, which must be ours alone. Locks of earlier
+    notes are removed first, and those of this one if the git inside is killed.
     """
     clear_locks(git_dir)
     common = common_dir_in(git_dir)
@@ -65,7 +65,7 @@ def noting(there: Git, git_dir: Path, names: Collection[str], *, durable: bool =
 
 
 def clear_locks(git_dir: Path) -> tuple[Path, ...]:
-    """Remove the locks that killed processes of ours left in a git directory, and their notes; gives the locks."""
+    """Remove the locks that killed processes of ours left in a git directory, and their notes; return the locks."""
     removed: list[Path] = []
     for note in git_dir.glob(_NOTES):
         if note.is_symlink() or not os.access(note, os.R_OK):
@@ -106,7 +106,7 @@ def described(lock: Path, now: datetime) -> str:
 
 
 def removal_of(lock: Path) -> str:
-    """What to do about a lock that nobody holds."""
+    """Return the remedy for a lock that nobody holds."""
     return f"if no git command is running there: `rm {shlex.quote(str(lock))}`"
 
 
@@ -146,7 +146,7 @@ def _wait_for(note: int) -> None:
 
 
 def _rests(lock: Path, seen: os.stat_result) -> bool:
-    """Whether a lock stays what it is for longer than any program holds one: not every program is called git."""
+    """Return whether a lock stays unchanged for longer than any program holds one: not every program is called git."""
     until = time.monotonic() + _AT_REST
     while os.path.samestat(lock.lstat(), seen):
         if (left := until - time.monotonic()) <= 0:

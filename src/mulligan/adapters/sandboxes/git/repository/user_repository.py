@@ -38,12 +38,12 @@ class Repository(Struct, frozen=True, kw_only=True):
 
     @property
     def is_linked(self) -> bool:
-        """Whether it shares its repository with another working tree."""
+        """Return whether it shares its repository with another working tree."""
         return self.git_dir != self.common_dir
 
     @property
     def objects(self) -> Path:
-        """Where its objects are."""
+        """The folder of its objects."""
         return self.common_dir / "objects"
 
     @property
@@ -53,7 +53,7 @@ class Repository(Struct, frozen=True, kw_only=True):
 
     @property
     def branch(self) -> str | None:
-        """The branch that is checked out, born or not; None: a commit is, by itself."""
+        """The branch that is checked out, born or not; None: HEAD is detached."""
         head = self.git_dir / "HEAD"
         target = os.readlink(head) if head.is_symlink() else head.read_text("utf-8", "surrogateescape")
         name = target.removeprefix("ref:").strip()
@@ -117,7 +117,7 @@ def _not_opened(top: Path, said: str) -> Unsuited:
         )
     if "refstorage" in said.lower():
         return _reftable()
-    hint = f"mend it, and try `git status` there; {_AS_FOLDER}"
+    hint = f"fix it, and try `git status` there; {_AS_FOLDER}"
     return Unsuited(f"git cannot open it: {said}", hint, lost=True)
 
 
