@@ -101,9 +101,9 @@ def test_no_edit_is_the_same_tree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("edits", "said"),
     [
-        ({"file/inside": FOLDER}, "file is to hold something, but is no folder"),
-        ({"new/deep/inside": FOLDER}, "new is to hold something, but is no folder"),
-        ({"file": None, "file/deep/inside": FOLDER}, "file is to hold something, but shall be no folder"),
+        ({"file/inside": FOLDER}, "file is to hold something, but is not a folder"),
+        ({"new/deep/inside": FOLDER}, "new is to hold something, but is not a folder"),
+        ({"file": None, "file/deep/inside": FOLDER}, "file is to hold something, but is not to be a folder"),
         ({".": None}, "a tree is a folder"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What the stat cache knows of a tree stands on objects: where packs went, those that went with them are found."""
+"""Drops cache entries whose objects are no longer in the store."""
 
 from mulligan.adapters.snapshots.format.chunks import CHUNKED_ABOVE, chunk_ids
 from mulligan.adapters.snapshots.format.tree_format import EntryKind, decode, stored_at
@@ -10,10 +10,10 @@ from mulligan.errors import SnapshotDamaged
 def forget_missing(top: Folder, objects: Objects) -> bool:
     """Forget files and folders whose objects are gone: the next capture reads them again, and only them.
 
-    Tells whether anything was forgotten.
+    Return whether anything was forgotten.
 
-    Every object is looked for by itself. That one which names others is here says nothing of those: what is
-    garbage goes pack by pack.
+    Every object is looked up separately. The presence of an object that names others says nothing about those:
+    garbage is removed pack by pack.
     """
     forgotten = False
     for folder in top.walk():
@@ -31,7 +31,7 @@ def forget_missing(top: Folder, objects: Objects) -> bool:
 def _is_here(record: bytes, objects: Objects) -> bool:
     kind, size, object_id = stored_at(record)
     if kind is not EntryKind.FILE:
-        return True  # a link is its record; a folder is looked at by itself
+        return True  # a link is its record; a folder is checked separately
     if not objects.contains(object_id):
         return False
     if size <= CHUNKED_ABOVE:

@@ -38,7 +38,7 @@ class Remembered:
 
 
 class Recalled(Struct, frozen=True, kw_only=True):
-    """What is known of a tree; None where nothing is."""
+    """Return what is known of a tree; None if nothing is."""
 
     top: Folder | None
     forgotten: bool  # some of it was forgotten now, because its objects are gone
@@ -66,7 +66,7 @@ class StatCache:
         if not known.packs <= packs:  # packs are joined and swept: what they held may be elsewhere, or gone
             forgotten = forget_missing(known.top, objects)
             known = Remembered(known.top, packs)
-            if key not in self._trees:  # written down anew, so that the next process need not look again
+            if key not in self._trees:  # saved again, so that the next process need not check again
                 self._unsaved[key] = (known.top.files, 0)
         self._trees[key] = known
         return Recalled(top=known.top, forgotten=forgotten)

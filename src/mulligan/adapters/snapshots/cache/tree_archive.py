@@ -5,8 +5,8 @@
             those in one folder by the bytes of their names
     heap    for each row: its name, then its listing, then what else is known of it
 
-_walk.c reads rows, names and listings too: it tells which folders are still as they were, with all below, and
-those are never taken apart. Whoever opens an archive has proved its bytes.
+_walk.c reads rows, names and listings too: it reports which folders are unchanged, with all below, and those are
+never unpacked. The caller that opens an archive has verified its bytes.
 """
 
 import marshal
@@ -22,7 +22,7 @@ _HEAD = struct.Struct("<QQ")
 # end of what is below; lengths of name and names; count of signatures; flags; length of the rest; place in the
 # heap; files below; id; address
 _ROW = struct.Struct("<IIIIIIQQ32s32s")
-_PLAIN = 1  # names and signatures tell whether all that is known of it still holds
+_PLAIN = 1  # names and signatures show whether all that is known of it still holds
 _COMPLETE = 2
 _UNKNOWN = bytes(32)
 
@@ -51,11 +51,11 @@ class Archive:
         )
 
     def held(self, row: int) -> int:
-        """How many names a folder's listing has."""
+        """Return the number of names in a folder's listing."""
         return cast("int", self._row(row)[3])
 
     def is_complete(self, row: int) -> bool:
-        """Tell whether every name of a folder has a record."""
+        """Return whether every name of a folder has a record."""
         return bool(self._row(row)[4] & _COMPLETE)
 
     def records(self, row: int) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""Records: what stands under a name, read into objects and written down as a folder's object has it."""
+"""Reads the entry at a name into objects, and returns its record for the folder's object."""
 
 import errno
 import os
@@ -22,7 +22,7 @@ class Records:
     def __init__(self, sink: Sink, observer: Observer) -> None:
         self.sink = sink
         self._observer = observer
-        # Records of files by signature, for other names of an inode and a scan that starts anew. Not entries:
+        # Records of files by signature, for other names of an inode and a scan that starts again. Not entries:
         # the garbage collector does not look at bytes, which saves a fifth of a first capture.
         self._seen: dict[bytes, bytes] = {}
         self.started_ns = 0  # when the present attempt began
@@ -48,7 +48,7 @@ class Records:
             return None
         except OSError as exc:
             if exc.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL):
-                raise Gone(path_of(folder, name)) from exc  # EINVAL: no symlink any more
+                raise Gone(path_of(folder, name)) from exc  # EINVAL: no longer a symlink
             raise
 
     def _folder_entry(self, folders: Folders, folder: Folder, name: str) -> Entry:

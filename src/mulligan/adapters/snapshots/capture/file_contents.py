@@ -28,7 +28,7 @@ Told: TypeAlias = Callable[[str, int, int], None]  # of a file: how many bytes o
 
 
 class Content(NamedTuple):
-    """What was read of one file, and the stat that belongs to it."""
+    """The content of one file, and the stat that belongs to it."""
 
     stat: os.stat_result
     signature: bytes
@@ -38,9 +38,9 @@ class Content(NamedTuple):
 
 
 def store_file(name: str, folder_fd: int, folder: Place, sink: Sink, told: Told) -> Content:
-    """Read a file that holds still into objects; how far a large one is read is told.
+    """Read a file that does not change meanwhile into objects, with progress for a large one.
 
-    Gone where it is no file any more, TreeUnsteady where it never rests.
+    Gone if it is no longer a file, TreeUnsteady if it keeps changing.
     """
     for pause in _PAUSES:
         if pause:
@@ -109,7 +109,7 @@ def _read(fd: int, length: int) -> bytes:
 
 
 def _next_data(fd: int, start: int, size: int) -> int:
-    """Where the next byte that is not in a hole stands; a hole is not read, whatever its length."""
+    """Return the position of the next byte outside of holes; a hole is not read, whatever its length."""
     try:
         return os.lseek(fd, start, os.SEEK_DATA)
     except OSError as exc:
@@ -151,7 +151,7 @@ def write_attributes(fd: int, wanted: Attributes) -> None:
 
 
 def write_file(fd: int, entry: Entry, read: Callable[[bytes], bytes], told: Told) -> None:
-    """Write a stored file's bytes into an empty file, holes as holes; how far a large one is written is told."""
+    """Write a stored file's bytes into an empty file, holes as holes, with progress for a large one."""
     done = 0
     for data in pieces(entry, read):
         if entry.sparse:

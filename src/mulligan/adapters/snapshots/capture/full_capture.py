@@ -27,7 +27,7 @@ class Reading:
         self.resolved: list[Folder] = []  # folders whose objects were made now
 
     def run(self, now_ns: Callable[[], int]) -> Folder:
-        """Read the tree; gives its topmost folder, whose one entry is the tree itself."""
+        """Read the tree; return its topmost folder, whose one entry is the tree itself."""
         with Folders(self._tree.path) as folders:
             return until_steady(lambda: self._attempt(folders, now_ns()))
 
@@ -104,7 +104,7 @@ def make_object(folder: Folder, records: Records) -> None:
 
 
 def count_files(folder: Folder) -> None:
-    """Count what stands in a folder and below; the counts of its children are known."""
+    """Count the files in a folder and below; the counts of its children are known."""
     folder.files = folder.held - len(folder.children)
     folder.missing = len(folder.unheld)
     if folder.children:

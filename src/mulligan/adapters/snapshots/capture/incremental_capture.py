@@ -42,7 +42,7 @@ class Refreshing:
         self.inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
 
     def run(self, now_ns: Callable[[], int]) -> Folder:
-        """Look; raises Doubt where only a scan can tell."""
+        """Read the tree; Doubt where only a scan can find out."""
         with Folders(self._tree.path) as folders:
             return until_steady(lambda: self._attempt(folders, now_ns()))
 
@@ -125,7 +125,7 @@ class Refreshing:
             self._unknown(folder, name)
 
     def _is_known_folder(self, folder: Folder, name: str, old: bytes | None, st: os.stat_result) -> bool:
-        """Tell whether this is the folder that is known, with a mode that lets us see the same."""
+        """Return whether this is the known folder, with a mode that lets us see the same."""
         if old is None or name not in folder.children or (folder, name) in self._watch.renewed:
             return False
         same = inode_and_links(old)[0] == (st.st_dev, st.st_ino)
@@ -179,7 +179,7 @@ class Refreshing:
         self._touch(folder)
 
     def _touch(self, folder: Folder) -> None:
-        """Have a folder's object made anew."""
+        """Have a folder's object made again."""
         folder.address = b""
         self.touched[folder] = None
 
@@ -269,7 +269,7 @@ class Refreshing:
 
 
 def _recall(folder: Folder, before: Folder) -> None:
-    """Take over the records of files that have not changed, where a folder is looked at anew."""
+    """Take over the records of unchanged files when a folder is listed again."""
     pairs = [(folder, before)]
     for new, old in pairs:
         for name, packed in new.stats.items():
@@ -290,7 +290,7 @@ def _depth(folder: Folder) -> int:
 
 
 def _has_any(fd: int, names: Iterable[str], excluded: Exclusions) -> bool:
-    """Tell whether a folder has something that is left out."""
+    """Return whether a folder has an excluded name."""
     for name in names:
         if is_left_out(name, excluded):
             try:

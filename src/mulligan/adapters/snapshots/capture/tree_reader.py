@@ -19,7 +19,7 @@ UNWATCHED = "nothing watches this tree"
 
 
 class Looking:
-    """One look at a tree: what stands there, and how much of it had to be read."""
+    """One look at a tree: its content, and how much of it had to be read."""
 
     def __init__(
         self, tree: WorkingTree, known: Folder | None, watch: Watch | None, sink: Sink, observer: Observer
@@ -35,21 +35,21 @@ class Looking:
 
     @property
     def files_read(self) -> int:
-        """How many files were read."""
+        """The number of files read."""
         return self._records.files_read
 
     @property
     def folders_made(self) -> int:
-        """How many folders became objects."""
+        """The number of folders that became objects."""
         return len(self._touched)
 
     @property
     def bytes_read(self) -> int:
-        """How much was read."""
+        """The number of bytes read."""
         return self._records.bytes_read
 
     def run(self, now_ns: Callable[[], int]) -> Folder:
-        """Look; gives the topmost folder, whose one entry is the tree itself."""
+        """Read the tree; return the topmost folder, whose one entry is the tree itself."""
         watch = self._watch
         if watch is None:
             reading = Reading(self._tree, self._known_to_a_scan(), self._records, Nobody())
@@ -64,7 +64,7 @@ class Looking:
             watch.lost(CUT_OFF)
             raise
         watch.top = top
-        self._suspect_mapped(watch, maps, top)  # it can be written at any time, and nothing will tell
+        self._suspect_mapped(watch, maps, top)  # it can be written at any time without notice
         return top
 
     def _suspect_mapped(self, watch: Watch, maps: Maps, top: Folder | None) -> None:

@@ -1,4 +1,4 @@
-"""Chunks: how the bytes of a file stand in objects.
+"""Chunks: the division of a file's bytes into objects.
 
 A file up to CHUNKED_ABOVE is one object. A larger one is a list of the ids of its chunks, which is an object
 too, so that a page changed in a large database costs one chunk and the list. Chunks of 256 KiB cost less for

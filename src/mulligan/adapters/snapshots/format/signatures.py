@@ -1,11 +1,11 @@
-"""Signatures: what stat tells of a name, packed, so that a changed file shows by comparing a few bytes."""
+"""Signatures: the stat of a name, packed, so that a changed file shows by comparing a few bytes."""
 
 import os
 import struct
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
-Fields: TypeAlias = tuple[int, int, int, int, int, int, int]  # as FIELDS gives them, in this order
+Fields: TypeAlias = tuple[int, int, int, int, int, int, int]  # in the order of FIELDS
 
 FIELDS = attrgetter("st_mode", "st_nlink", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns", "st_dev")
 COARSE_GRAIN_NS = 2_000_000_000  # filesystems that stamp whole seconds, or every other one
@@ -17,12 +17,12 @@ SIGNATURE_LENGTH = _LAYOUT.size
 
 
 def signature(st: os.stat_result) -> bytes:
-    """All that tells a changed file from an unchanged one, packed: quick to compare and to load."""
+    """Pack the facts that differ for a changed file: quick to compare and to load."""
     return packed(FIELDS(st))
 
 
 def packed(fields: Fields) -> bytes:
-    """The signature of what stat told."""
+    """Return the signature of a stat result."""
     try:
         return _LAYOUT.pack(*fields)
     except struct.error:  # times beyond the year 2262
@@ -30,14 +30,14 @@ def packed(fields: Fields) -> bytes:
 
 
 def fields_of(signature: bytes) -> Fields:
-    """What stat told, as far as it fits into a signature."""
+    """Return the fields of a signature."""
     return _LAYOUT.unpack(signature)
 
 
 def is_racy(ctime_ns: int, started_ns: int) -> bool:
-    """Tell whether a file could still change without its times telling, seen from the start of a scan.
+    """Return whether a file could still change with the same times, seen from the start of a scan.
 
-    Every change sets the ctime, and nobody can set it to another one: an mtime in the future says nothing.
+    Every change sets the ctime, and no program can set it to another value: an mtime in the future means nothing.
     """
     coarse = ctime_ns % _SECOND_NS == 0
     grain = COARSE_GRAIN_NS if coarse else _FINE_GRAIN_NS
@@ -51,7 +51,7 @@ def inode_and_links(signature: bytes) -> tuple[tuple[int, int], int]:
 
 
 def matches(signature: bytes, st_mode: int, size: int | None, mtime_ns: int) -> bool:
-    """Tell whether a signature has this kind and mode, size (None: any) and mtime."""
+    """Return whether a signature has this kind and mode, size (None: any) and mtime."""
     found_mode, _, _, found_size, found_mtime, _, _ = _LAYOUT.unpack(signature)
     return found_mode == st_mode and size in (None, found_size) and found_mtime == mtime_ns
 
@@ -64,7 +64,7 @@ class Listing(NamedTuple):
 
     @property
     def held(self) -> int:
-        """How many names there are."""
+        """The number of names."""
         return len(self.signatures) // SIGNATURE_LENGTH
 
     def opened(self) -> dict[str, bytes]:

@@ -41,7 +41,7 @@ Attributes: TypeAlias = tuple[tuple[bytes, bytes], ...]  # user.* names and valu
 
 
 class EntryKind(IntEnum):
-    """What stands under a name."""
+    """The kind of an entry."""
 
     FILE = 1
     FOLDER = 2
@@ -58,7 +58,7 @@ _TAIL_SIZES = {kind.value: _TAIL.size + (ID_LENGTH if kind is EntryKind.FOLDER e
 class Entry(
     NamedTuple
 ):  # a named tuple: a hundred thousand are made in a first capture, at a third of the cost
-    """What a snapshot knows of one name in a folder."""
+    """The entry of one name in a folder of a snapshot."""
 
     name: str  # bytes that are not UTF-8 as surrogates, like os.fsdecode
     kind: EntryKind
@@ -100,7 +100,7 @@ def kind_of(record: bytes) -> EntryKind:
 
 
 def stored_at(record: bytes) -> tuple[EntryKind, int, bytes]:
-    """What of a record stands elsewhere: its kind, its size, and the content of a file or address of a folder."""
+    """Return the object that a record refers to: kind, size, and the content id of a file or address of a folder."""
     kind, _, _, _, size, object_id = _FIXED.unpack_from(record)
     kind = EntryKind(kind)
     return kind, size, record[-ID_LENGTH:] if kind is EntryKind.FOLDER else object_id
@@ -117,7 +117,7 @@ def own_part(record: bytes) -> bytes:
 
 
 class Facts(NamedTuple):
-    """What stat would tell of a stored entry."""
+    """The stat of a stored entry."""
 
     kind: EntryKind
     mode: int
@@ -230,7 +230,7 @@ def _decode_at(data: bytes, position: int) -> tuple[Entry, int]:
 
 
 def _name(raw: bytes) -> str:
-    # A name that leads elsewhere must not get as far as a restore, whoever wrote the object.
+    # A name that leads elsewhere must not reach a restore, whatever process wrote the object.
     if not raw or raw == b".." or b"/" in raw or b"\0" in raw:
         raise ValueError(f"{raw!r} is not a name")
     return raw.decode(_ENCODING, _ERRORS)  # os.fsdecode, at half the cost
@@ -249,7 +249,7 @@ def _attributes_at(data: bytes, position: int) -> tuple[Attributes, int]:
 
 
 def address_of(root: Root) -> bytes:
-    """Where a stored tree stands; SnapshotDamaged where that is no address."""
+    """Return the address of a stored tree; SnapshotDamaged if it is not valid."""
     try:
         return bytes.fromhex(root.address)
     except ValueError as exc:

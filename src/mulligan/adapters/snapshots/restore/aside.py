@@ -28,7 +28,7 @@ from mulligan.moves import exchange, move_to_free_name
 
 JOURNAL = "journal"
 MOVED = ".out"  # behind a number: what was there, where the filesystem cannot exchange names
-OURS = ".ours"  # behind a name: what was staged, taken out of the tree again, likewise
+OURS = ".ours"  # suffix of a name: what was staged and taken out of the tree again
 _NONE = 0  # the number of a line that only says that there is a folder
 TRIES = 20
 _OWNER = 0o300  # what the owner of a folder needs to change what is in it
@@ -39,17 +39,17 @@ Proof = Callable[
 
 
 class Foreign(Exception):
-    """What came out of a tree, or is in the way, is not what was expected: someone else was there."""
+    """An unexpected entry came out of a tree or is in the way: another process changed it."""
 
 
 class Noted(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the journal says of one number."""
+    """The journal's entry for one number."""
 
     number: int  # from 1 on
     path: str  # relative to the tree; bytes that are not UTF-8 as surrogates
     folder: str = ""  # where the number lies: a folder in the tree, relative to it; empty: the aside itself
     expected: str = ""  # the signature of what was there, in hexadecimal; empty: nothing
-    record: str = ""  # its record in the store, likewise; empty: its signature alone identifies it
+    record: str = ""  # its record in the store; empty: its signature alone identifies it
     ours: str = ""  # the signature of what was staged; empty: nothing was
 
 
@@ -92,7 +92,7 @@ class Aside:
         self._write(*noted)
 
     def sync(self) -> None:
-        """Make the journal durable by itself."""
+        """Make the journal durable."""
         with act("restore.stage_sync"):
             os.fsync(self._journal)
 
@@ -203,7 +203,7 @@ def identity_of(folder: Path) -> tuple[int, int]:
 
 
 def is_same_file(expected: bytes, found: bytes) -> bool:
-    """Tell whether a name that was moved is still the file it was: links and ctime change with the move."""
+    """Return whether a moved name is still the same file: links and ctime change with the move."""
     mode, _, inode, size, mtime, _, device = fields_of(expected)
     mode_now, _, inode_now, size_now, mtime_now, _, device_now = fields_of(found)
     return (mode, inode, size, mtime, device) == (mode_now, inode_now, size_now, mtime_now, device_now)
@@ -300,7 +300,7 @@ def signature_of(folder_fd: int, name: str) -> bytes | None:
 
 
 def is_ours(noted: Noted, found: bytes | None) -> bool:
-    """Tell whether this is what was staged, and nobody wrote to it since."""
+    """Return whether this is the staged file, unchanged since."""
     return found is not None and bool(noted.ours) and is_same_file(bytes.fromhex(noted.ours), found)
 
 

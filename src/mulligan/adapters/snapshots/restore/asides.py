@@ -133,12 +133,12 @@ def _recover(path: Path, tree: Path, noted: list[Noted], proof: Proof) -> list[s
 
 
 def _is_free(tree: Path, path: str) -> bool:
-    """Tell whether a name is free in a folder that is there."""
+    """Return whether a name is free in an existing folder."""
     return (tree / path).parent.is_dir() and not os.path.lexists(tree / path)
 
 
 def _is_placed(tree: Path, noted: Noted) -> bool:
-    """Tell whether what was staged is in the tree."""
+    """Return whether the staged file is in the tree."""
     try:
         return is_ours(noted, signature((tree / noted.path).lstat()))
     except OSError:
@@ -198,7 +198,7 @@ def _is_locked(journal: int) -> bool:
 
 
 def _read(path: Path, journal: int) -> tuple[Header | None, list[Noted]]:
-    """What a journal says; its last line may have been cut off, and then nothing that it says was done."""
+    """Read a journal; its last line may be incomplete, and then its act was not done."""
     import json  # here: only what a killed restore left is read
 
     with open(os.dup(journal), "rb") as file:

@@ -1,4 +1,4 @@
-"""Names that a snapshot tells apart and a folder does not: refused by name before anything is touched.
+"""Names that a snapshot distinguishes and a folder does not: refused by name before anything is touched.
 
 Some filesystems ignore upper and lower case, and how an accent is written. There the second of `README` and `readme`
 would take the place of the first.
@@ -59,8 +59,8 @@ def _collision(tree: WorkingTree, path: str, other: str) -> RestoreFailed:
     return RestoreFailed(
         path=str(tree.path / path),
         other=str(tree.path / other),
-        reason=f"the folder does not tell it from {tree.path / other}, because it ignores upper and lower case",
-        hint="rename one of them, or use a folder on a filesystem that tells them apart; nothing was touched",
+        reason=f"the folder does not distinguish it from {tree.path / other}, because it ignores upper and lower case",
+        hint="rename one of them, or use a folder on a filesystem that distinguishes them; nothing was touched",
     )
 
 
@@ -92,7 +92,7 @@ def _folded(name: str) -> str:
 
 
 def _ignores_case(folder: int, names: Collection[str], *, otherwise: bool) -> bool:
-    """Tell whether a folder finds a name that it has in other letters, too; one without such names is as its parent."""
+    """Return whether a folder finds a name in other letters too; one without suitable names is as its parent."""
     for name in names:
         other = name.swapcase()
         if name.isascii() and other not in names:

@@ -1,4 +1,4 @@
-"""What a stored tree says of the names that a restore is about to touch: anything else there is the work of others."""
+"""The expected entries at the names that a restore is about to touch: anything else is the work of others."""
 
 from collections.abc import Callable, Iterator
 
@@ -29,11 +29,11 @@ class KnownTree:
         self._records: dict[int, tuple[Place, dict[str, bytes]]] = {}
 
     def is_all_of(self, top: Folder | None) -> bool:
-        """Tell whether a tree that was looked at is this one, to the last time; nothing has to be read for that."""
+        """Return whether a scanned tree is this one, times included; nothing has to be read for that."""
         return top is not None and top.address == self._root
 
     def records_of(self, place: Place) -> dict[str, bytes]:
-        """What the tree holds in that folder; nothing where it has no such folder."""
+        """Return the records of the tree in that folder; empty if it has no such folder."""
         found = self._records.get(id(place))
         if found is None:
             found = self._records[id(place)] = (

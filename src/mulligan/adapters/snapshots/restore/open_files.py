@@ -1,8 +1,8 @@
-"""Whether a file is open for writing: what such a program writes later would go into a file that lost its name.
+"""Files that are open for writing: a later write would go into a file that lost its name.
 
-A read lease can be had only on a file that no process has open for writing or mapped writable, of whatever user. So
-one system call answers for the whole machine. Where leases are not to be had (another owner's file, a network
-filesystem, another system) the answer is no, and a comparison after the change is what remains.
+The kernel grants a read lease only on a file that no process of any user has open for writing or mapped writable. So
+one system call answers for the whole machine. Where leases are unavailable (another owner's file, a network
+filesystem, another system) the answer is no, and the comparison after the change remains.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR
 
 
 def is_open_for_writing(folder_fd: int, name: str, probe_fd: int) -> bool:
-    """Tell whether some process has a file open for writing; `probe_fd` is a folder of ours on its filesystem."""
+    """Return whether some process has a file open for writing; `probe_fd` is a folder of ours on its filesystem."""
     return _is_refused(folder_fd, name) and not _is_refused_anywhere(probe_fd)
 
 
@@ -44,15 +44,15 @@ def refuse_open(paths: Sequence[Path]) -> None:
 
 
 def _is_refused(folder_fd: int, name: str) -> bool:
-    """Whether a read lease is refused because of a writer."""
+    """Return whether a read lease is refused because of a writer."""
     if not hasattr(fcntl, "F_SETLEASE"):  # pragma: no cover - not on Linux
         return False
     try:
         fd = os.open(name, _READ, dir_fd=folder_fd)
     except OSError:
-        return False  # a symlink, or it may not be read, or it went: the comparison after the change tells
+        return False  # a symlink, or unreadable, or gone: the comparison after the change decides
     try:
-        # Whoever opens it for writing right now waits until it is closed below; SIGURG is ignored, SIGIO would kill.
+        # A process that opens it for writing now waits until it is closed below; SIGURG is ignored, SIGIO would kill.
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except BlockingIOError:
@@ -65,7 +65,7 @@ def _is_refused(folder_fd: int, name: str) -> bool:
 
 
 def _is_refused_anywhere(probe_fd: int) -> bool:
-    """Whether leases are refused on this filesystem even for a file that nobody has open."""
+    """Return whether leases are refused on this filesystem even for a file that nobody has open."""
     name = "probe"
     os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=probe_fd))
     try:

@@ -1,4 +1,4 @@
-"""What is known of a tree after a restore, so that the first capture after it costs one scan."""
+"""Cache entries of a tree right after a restore, so that the first capture costs one scan."""
 
 import stat
 

@@ -1,4 +1,4 @@
-"""Changes the names of a tree that is mulligan's own: whatever stands there may go."""
+"""Changes the names of a tree that is mulligan's own: anything in it may go."""
 
 import errno
 import os
@@ -37,7 +37,7 @@ class PrivateTree:
         self._staged[id(work), entry.name] = name
 
     def is_staged(self, work: Work, entry: Entry) -> bool:
-        """Tell whether this was written; what was not is another name of something."""
+        """Return whether this was written; otherwise it is another name of a file."""
         return (id(work), entry.name) in self._staged
 
     def begin(self, difference: Difference) -> None:
@@ -61,7 +61,7 @@ class PrivateTree:
             os.mkdir(name, 0o700, dir_fd=fd)
 
     def place(self, work: Work, entry: Entry) -> None:
-        """Put what was staged where it belongs, in one move over what is there."""
+        """Move a staged file to its place, over the existing one."""
         fd = open_up(self._folders, work)
         staged = self._staged[id(work), entry.name]
         try:
@@ -76,7 +76,7 @@ class PrivateTree:
                     os.rename(spare, entry.name, src_dir_fd=fd, dst_dir_fd=fd)
 
     def add_name(self, source: tuple[Place, str], work: Work, entry: Entry) -> None:
-        """Give a file another name, over what is there."""
+        """Add a name to a file, over the existing one."""
         place, name = source
         source_fd = os.dup(self._folders.fd(place))  # of our own: opening the other folder may close this one
         try:

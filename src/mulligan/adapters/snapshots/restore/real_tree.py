@@ -72,7 +72,7 @@ class RealTree:
             self._groups.setdefault(entry.group, ours)
 
     def is_staged(self, work: Work, entry: Entry) -> bool:
-        """Tell whether this was written; what was not is another name of something."""
+        """Return whether this was written; otherwise it is another name of a file."""
         return (id(work), entry.name) in self._staged
 
     def begin(self, difference: Difference) -> None:
@@ -133,7 +133,7 @@ class RealTree:
         return Noted(number=self._count, path=path_of(place, name), folder=self._folder_for(place))
 
     def _folder_for(self, place: Place) -> str:
-        """Where to stage for a folder: in the aside, or in the tree where that is on another filesystem."""
+        """Return the staging folder for a folder: the aside, or the tree where that is on another filesystem."""
         step: Place = place
         while isinstance(step, Work) and step.present is None and step.parent is not None:
             step = step.parent  # it is yet to be made
@@ -317,7 +317,7 @@ class RealTree:
         return beside
 
     def _staged_beside(self, noted: Noted, work: Work, entry: Entry, failure: OSError) -> Noted:
-        """Stage a file again, likewise."""
+        """Stage a file again."""
         beside = self._noted_beside(replace(noted, ours=""), work, failure)
         here, number = self._aside.folder(beside.folder), str(beside.number)
         with act("restore.stage"):
@@ -342,7 +342,7 @@ def real_tree(
 
 
 def holds(folder_fd: int, name: str, record: bytes) -> bool:
-    """Tell whether a name holds the bytes and attributes of a stored entry."""
+    """Return whether a name holds the bytes and attributes of a stored entry."""
     entry = decode(record)
     try:
         if entry.kind is EntryKind.SYMLINK:
@@ -362,7 +362,7 @@ def _is_file(packed: bytes) -> bool:
 
 
 def _owner(folder_fd: int, name: str) -> os.stat_result:
-    """Who owns what is under a name, or the folder where nothing is."""
+    """Return the owner of a name, or of the folder if the name is free."""
     try:
         return os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""The difference between a tree and a snapshot: what a restore has to do, as a plan; touches nothing.
+"""The difference between a tree and a snapshot, as a plan of what a restore has to do; touches nothing.
 
-Equal subtrees are told by their addresses and never opened. A path is reported when its identity differs; an
-mtime that has to come back is repaired without a word.
+Equal subtrees have equal addresses and are never opened. A path is reported when its identity differs; an
+mtime alone is restored without a report.
 """
 
 import os
@@ -45,7 +45,7 @@ class Work(Struct, eq=False):
     parent: "Work | None"
     target: Entry | None  # the folder's own mode, attributes and mtime; None for the topmost
     present: Folder | None  # None: it is to be made
-    records: dict[str, bytes]  # all that it shall hold
+    records: dict[str, bytes]  # the complete content to reach
     exclusions: Exclusions
     unlink: list[str] = field(default_factory=list[str])
     clear: list[Clearing] = field(default_factory=list[Clearing])  # children before parents
@@ -55,7 +55,7 @@ class Work(Struct, eq=False):
 
 
 class Difference:
-    """What it takes to make a tree what a snapshot holds."""
+    """The changes that make a tree equal to a snapshot."""
 
     def __init__(self, top: Work) -> None:
         self.top = top
@@ -117,7 +117,7 @@ class _Comparison:
     def _compare(
         self, difference: Difference, work: Work, exclusions: Exclusions
     ) -> list[tuple[Work, bytes]]:
-        """Find what is to be done in one folder; gives the folders below to look into, with addresses."""
+        """Compare one folder; return the folders below that differ, with their addresses."""
         present = work.present
         have = present.records if present else {}
         if present is not None:
@@ -177,7 +177,7 @@ class _Comparison:
             self._touched.add((id(work.present), entry.name))
 
     def _adjustable(self, work: Work, mine: Entry, wanted: Entry) -> bool:
-        """Tell whether mode, attributes and mtime can be changed in place without another name seeing it."""
+        """Return whether mode, attributes and mtime can be changed in place without affecting another name."""
         if work.present is None or (mine.id, mine.size, mine.target) != (
             wanted.id,
             wanted.size,
@@ -210,7 +210,7 @@ class _Comparison:
                 difference.note(each, name, ChangeAction.REMOVED)
 
     def _is_guarded(self, folder: Folder) -> bool:
-        """Whether it holds something that must stay; what others will have taken out by then is none of it."""
+        """Return whether it holds something that must stay, other than what earlier removals take out."""
         if not folder.guarded or folder.unheld or not self._tree.leaving:
             return folder.guarded
         path = path_of(folder.parent, folder.name) if folder.parent is not None else "."

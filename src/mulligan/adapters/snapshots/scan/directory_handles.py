@@ -80,6 +80,6 @@ class Folders:
     def _add(self, place: Place, fd: int) -> None:
         self._open[id(place)] = (place, fd)  # the place is kept too: its id() must not be given to another
         if len(self._open) > _OPEN_FOLDERS:
-            # Never the tree's own folder or the one around it: whatever stands under their names by then.
+            # Never the tree's own folder or its parent: their names may lead elsewhere by then.
             inner = next(key for key, (old, _) in self._open.items() if old.parent and old.parent.parent)
             os.close(self._open.pop(inner)[1])

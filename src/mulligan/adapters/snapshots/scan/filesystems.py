@@ -12,7 +12,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def changes_unseen(path: Path) -> bool:
-    """Tell whether others can change files in this folder without a word from this machine's kernel."""
+    """Return whether others can change files in this folder without notice from this machine's kernel."""
     kind = kind_of(path)
     return kind in _ON_A_NETWORK or kind.partition(".")[0] == _IN_USER_SPACE
 

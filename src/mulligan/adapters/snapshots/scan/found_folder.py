@@ -73,7 +73,7 @@ class Folder:
 
     @property
     def held(self) -> int:
-        """How many names have a signature."""
+        """The number of names with a signature."""
         if self._stats is not None:
             return len(self._stats)
         if self._listing is None:
@@ -91,7 +91,7 @@ class Folder:
 
     @property
     def complete(self) -> bool:
-        """Tell whether every name has a record."""
+        """Return whether every name has a record."""
         if self._records is None:
             assert self._shelf is not None
             return self._shelf.is_complete(self._row)
@@ -107,7 +107,7 @@ class Folder:
 
     @property
     def shelf(self) -> "tuple[Archive, int] | None":
-        """Where this folder stands with all below, exactly as it is."""
+        """The position of this folder in the archive, if it is unchanged with all below."""
         return (self._shelf, self._row) if self._shelf is not None and self.sealed else None
 
     @property
@@ -125,7 +125,7 @@ class Folder:
         self._stats, self._listing = None, listing
 
     def put_away(self, shelf: "Archive", row: int, *, has_children: bool) -> None:
-        """Be what stands on a shelf."""
+        """Take the content of a folder in the archive."""
         self._stats = self._listing = self._records = None
         self._children = None if has_children else {}
         self._shelf, self._row, self.sealed = shelf, row, True
@@ -135,7 +135,7 @@ class Folder:
         self.sealed = False
 
     def looks_like(self, other: "Folder") -> bool:
-        """Tell whether both hold the same names with the same signatures."""
+        """Return whether both hold the same names with the same signatures."""
         if self._stats is None and self.listing == other.listing:
             return True
         return self.held == other.held and self.stats == other.stats

@@ -1,8 +1,8 @@
 """Filesystems in memory, on which a file can change without getting a new time.
 
-A page that was read through a shared memory map is written through it without a fault, and such a filesystem never
-learns of it. What was known of a file there is worth nothing to a scan: only a watch, which hears of the
-last munmap, can tell.
+A page that was read through a shared memory map is written through it without a fault, and such a filesystem does
+not notice. A scan cannot rely on what was known of a file there; only a watch, which is notified of the last
+munmap, can.
 """
 
 from pathlib import Path
@@ -13,5 +13,5 @@ _IN_MEMORY = frozenset({"tmpfs", "ramfs"})
 
 
 def keeps_no_times(path: Path) -> bool:
-    """Tell whether the times of files in this folder can be older than what the files hold."""
+    """Return whether the times of files in this folder can be older than their contents."""
     return kind_of(path) in _IN_MEMORY

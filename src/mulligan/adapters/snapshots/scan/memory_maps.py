@@ -1,7 +1,7 @@
-"""Which files processes have mapped shared and writable.
+"""Files that processes have mapped shared and writable.
 
 Such a file can change without a system call: a write to a page that is dirty already changes no timestamp and
-raises no event. Only the last munmap tells, and a process that is alive has not come to that.
+raises no event. Only the last munmap does, which a live process has not made yet.
 """
 
 import os

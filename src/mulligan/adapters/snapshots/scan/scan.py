@@ -1,4 +1,4 @@
-"""Scanning: what stands in a tree now, by names and stat alone; nothing is read."""
+"""Scans of a tree by names and stat alone; no file is read."""
 
 import errno
 import os
@@ -46,7 +46,7 @@ class Gone(Exception):
 
 
 class Witness(Protocol):
-    """Someone who is told of every folder before it is listed, and so misses nothing that happens after."""
+    """An observer that is called for every folder before it is listed, and so misses no later change."""
 
     def begin(self) -> None:
         """A scan of the whole tree starts; what was entered before counts no more."""
@@ -66,11 +66,11 @@ class Witness(Protocol):
         ...
 
     def catch_up(self) -> None:
-        """What is known is about to be replaced: what happened so far is judged by it."""
+        """Process the events so far: what is known is about to be replaced."""
         ...
 
     def lost(self, reason: str) -> None:
-        """What was listed cannot be relied on."""
+        """Note that the listing cannot be relied on."""
         ...
 
 
@@ -96,7 +96,7 @@ class Nobody:
 
 
 def is_left_out(name: str, excluded: Exclusions) -> bool:
-    """Tell whether a name in a folder is neither captured nor touched."""
+    """Return whether a name in a folder is excluded: neither captured nor touched."""
     return name == PROJECT_HOME or (name in excluded and not excluded[name])
 
 
@@ -165,7 +165,7 @@ class Scan:
                     pending.extend((child, excluded.get(name, {})) for name, child in each.children.items())
 
     def _walk(self, top: Folder) -> list[Folder]:
-        """Look at a folder and all below in C; gives the folders that must be listed by hand."""
+        """Scan a folder and all below in C; return the folders that must be listed in Python."""
         if walking.walk is None:
             return [top]
         try:
@@ -198,7 +198,7 @@ class Scan:
         return left
 
     def _known_place(self, folder: Folder) -> tuple[Archive, int]:
-        """Where a folder stands in the stat cache; nowhere where each folder must be told to a witness."""
+        """Return the position of a folder in the stat cache; None where a witness must see each folder."""
         known = self._known_as(folder) if self._witness.queue < 0 else None
         return (known and known.shelf) or (NOTHING, -1)
 
@@ -263,7 +263,7 @@ class Scan:
             self.size_bytes += st.st_size
 
     def _mark(self, folder: Folder, name: str, fields: Fields) -> bool:
-        """Note what a signature does not tell of an entry; False for one that cannot be held."""
+        """Note the facts of an entry that its signature lacks; return False for one that cannot be held."""
         mode, links, inode, _, _, ctime_ns, device = fields
         kind = mode & 0o170000
         if kind == stat.S_IFREG:
@@ -289,7 +289,7 @@ class Scan:
 
     def _group_links(self) -> None:
         for inode, names in self.links.items():
-            # A folder that was listed twice, or turned out closed, may have left names: count what stands.
+            # A folder that was listed twice, or turned out closed, may have left names: count the remaining ones.
             names[:] = {
                 (id(folder), name): (folder, name) for folder, name in names if name in folder.stats
             }.values()
@@ -301,7 +301,7 @@ class Scan:
 
 
 class _NotSearchable(Exception):
-    """A folder whose names can be read but not what stands under them."""
+    """A folder whose names can be read but not its entries."""
 
 
 def _path(folder: Folder) -> str:

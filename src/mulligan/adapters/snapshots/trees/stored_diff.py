@@ -48,7 +48,7 @@ class FolderReader:
 
 
 def differences(old: bytes, new: bytes, folders: FolderReader) -> tuple[TreeDifference, ...]:
-    """Where two trees, given by address, differ, sorted by the bytes of the paths."""
+    """Return the differences of two trees, given by address, sorted by the bytes of the paths."""
     read = folders.read
     found: list[TreeDifference] = []
     pending: list[tuple[str, _Records, _Records]] = [
@@ -73,7 +73,7 @@ def differences(old: bytes, new: bytes, folders: FolderReader) -> tuple[TreeDiff
 
 
 def _entry(record: bytes | None) -> Entry | None:
-    """What stands under a name; of what cannot be held nothing is known that could differ."""
+    """Return the entry of a record; None for one that cannot be held, since nothing is known that could differ."""
     return None if record is None or kind_of(record) is EntryKind.UNHELD else decode(record)
 
 
@@ -89,7 +89,7 @@ def _opened(entry: Entry | None, folders: FolderReader) -> _Records:
 
 
 def _same_folder(mine: bytes | None, was: Entry | None, other: bytes | None, became: Entry | None) -> bool:
-    """Whether both are folders and differ at most in what is below them."""
+    """Return whether both are folders and differ at most in what is below them."""
     if mine is None or was is None or other is None or became is None:
         return False
     if was.kind is not EntryKind.FOLDER or became.kind is not EntryKind.FOLDER:
@@ -114,7 +114,7 @@ def _shown(entry: Entry | None) -> TreeEntry | None:
 
 
 def file_of(content: StoredContent) -> Entry:
-    """The entry of a file of which nothing but the content is known."""
+    """Return the entry of a file whose content alone is known."""
     return Entry(
         name="",
         kind=EntryKind.FILE,

@@ -31,7 +31,7 @@ _KINDS = {
 
 
 class _Node(Struct):
-    """What is to be edited at one path and below it."""
+    """The edits at one path and below it."""
 
     edited: bool = False
     entry: TreeEntry | None = None
@@ -39,7 +39,7 @@ class _Node(Struct):
 
     @property
     def fills(self) -> bool:
-        """Whether something is to stand below it."""
+        """Return whether something is to be below it."""
         return any(child.entry is not None or child.fills for child in self.children.values())
 
 
@@ -79,12 +79,12 @@ class _Grafting:
         self._at_ns = at_ns
 
     def edited(self, name: str, node: _Node, record: bytes | None, path: str) -> bytes | None:
-        """The record of a name after the edits; None: nothing stands there."""
+        """Return the record of a name after the edits; None if it is removed."""
         folder = decode(record) if record is not None and kind_of(record) is EntryKind.FOLDER else None
         if node.edited:
             if node.entry is None or not node.entry.is_folder:
                 if node.fills:
-                    raise ValueError(f"{path} is to hold something, but shall be no folder")
+                    raise ValueError(f"{path} is to hold something, but is not to be a folder")
                 return None if node.entry is None else encode(_entry(name, node.entry))
             wanted = _entry(name, node.entry)
             held = self._records(folder)
@@ -92,7 +92,7 @@ class _Grafting:
             return self._folder(folder, held, node, path, made=not folder.address)
         if folder is None:
             if node.fills:
-                raise ValueError(f"{path} is to hold something, but is no folder")
+                raise ValueError(f"{path} is to hold something, but is not a folder")
             return record
         return self._folder(folder, self._records(folder), node, path, made=False)
 

@@ -35,7 +35,7 @@ class Event(NamedTuple):
 
 
 class Inotify:
-    """One queue of events. OSError where the system has none, or gives none away any more."""
+    """One queue of events. OSError where the system has none left."""
 
     def __init__(self) -> None:
         import ctypes  # here: most commands watch nothing
@@ -48,7 +48,7 @@ class Inotify:
         self._fd: int = _checked(libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
 
     def watch(self, folder_fd: int) -> int:
-        """Watch an open folder; gives the number under which its events come, the same for the same folder."""
+        """Watch an open folder; return the number of its events, the same for the same folder."""
         # By its descriptor: no path that could be too long, or lead elsewhere by now.
         return _checked(self._add(self._fd, b"/proc/self/fd/%d" % folder_fd, WANTED))
 

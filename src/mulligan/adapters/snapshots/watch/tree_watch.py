@@ -28,22 +28,22 @@ OVERFLOW = "more happened than the system's queue holds"
 LOST_TREE = "the tree's own folder was moved, removed or unmounted"
 UNSEEN_NAME = "a file came and went, which may have been another name of one that stayed"
 OTHER_NAME = "a file got another name, or may have, under which it may have been written"
-NO_WATCH = "the system gives no watch"
+NO_WATCH = "the system has no watches"
 ON_A_NETWORK = "other machines can change it, and no watch sees that"
-TOO_MANY = "the system gives no more watches"
+TOO_MANY = "the system has no watches left"
 NOT_IN_STORE = "what was known of it is gone from the store, or was learned by another look"
 CUT_OFF = "the last look was cut off"
 
 
 class Look(Struct, frozen=True):
-    """How a tree was last looked at."""
+    """The way in which a tree was last read."""
 
     watched: bool  # only what the watch named was looked at
     reason: str  # why all of it was scanned instead; empty where it was not
 
 
 class Watch:
-    """What is known of one tree while it is watched. It is the witness of the scans that it builds on."""
+    """The watch over one tree. It is the witness of the scans that it builds on."""
 
     def __init__(self, tree: WorkingTree, *, others_at_work: bool) -> None:
         self.tree = tree
@@ -68,7 +68,7 @@ class Watch:
     # --- as the witness of a scan ----------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Start anew, before a scan of the whole tree."""
+        """Start again, before a scan of the whole tree."""
         self.close()
         self.dirty, self.renewed, self.shared, self.searched = {}, set(), {}, {}
         self.grouped, self.unstored, self.last = set(), set(), None
@@ -85,7 +85,7 @@ class Watch:
 
     @property
     def queue(self) -> int:
-        """The queue that a scan puts folders on by itself."""
+        """The queue to which a scan adds folders itself."""
         return -1 if self._inotify is None else self._inotify.fileno()
 
     def entered(self, folder: Folder, fd: int) -> None:
@@ -224,7 +224,7 @@ class Watch:
         self._arrived |= {(folder, name) for place, name in self._arrived if place is before}
 
     def _take_over(self, folder: Folder) -> None:
-        """Have a folder that a restore worked on looked at where the restore could not tell what it left."""
+        """Mark a folder for another look if the restore does not know its state."""
         self.unstored.add(folder)
         for name in self.dirty.get(folder, ()):
             if name in folder.stats:
@@ -265,7 +265,7 @@ class Watch:
             self.suspect(parent, folder.name)
         elif event.mask & (inotify.MOVE_SELF | inotify.DELETE_SELF):
             if parent.parent is None:
-                self.lost(LOST_TREE)  # of any other its parent tells
+                self.lost(LOST_TREE)  # any other is reported by its parent
         else:
             self.suspect(parent, folder.name)
 
@@ -307,7 +307,7 @@ class Watch:
 
 
 def attached(folder: Folder, top: Folder) -> bool:
-    """Tell whether a folder stands in the tree, or did when it was last known."""
+    """Return whether a folder is in the tree, or was when it was last known."""
     while folder.parent is not None:
         if folder.parent.children.get(folder.name) is not folder:
             return False
