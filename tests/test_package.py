@@ -97,7 +97,7 @@ def test_without_a_compiler_everything_is_there_but_the_extension(tmp_path):
     with zipfile.ZipFile(build_wheel(tmp_path, CC="/nonexistent/cc")) as archive:
         assert EXTENSION not in archive.namelist()
         archive.extractall(tmp_path / "installed")
-    ask = "from mulligan.adapters.snapshots import walking; print(walking.__file__, walking.walk, walking.why_not)"
+    ask = "from mulligan.adapters.snapshots.scan import c_walk; print(c_walk.__file__, c_walk.walk, c_walk.why_not)"
     told = subprocess.run(
         [sys.executable, "-c", ask],
         env={**os.environ, "PYTHONPATH": str(tmp_path / "installed")},

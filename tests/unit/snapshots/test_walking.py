@@ -160,7 +160,7 @@ def test_without_the_extension_it_is_told_why() -> None:
     """In a process of its own: what is imported stays imported."""
     code = (
         "import sys; sys.modules['mulligan.adapters.snapshots.scan._walk'] = None;"
-        "from mulligan.adapters.snapshots import walking; print(walking.walk, walking.why_not)"
+        "from mulligan.adapters.snapshots.scan import c_walk; print(c_walk.walk, c_walk.why_not)"
     )
     told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert told.startswith("None ")

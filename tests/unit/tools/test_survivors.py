@@ -155,7 +155,7 @@ class TestSurvivors:
         assert call("shell", command=f"{sys.executable} look.py; echo on").output == "()\non"
 
     def test_one_that_cannot_be_ended_is_named(self, toolbox, monkeypatch):
-        monkeypatch.setattr("mulligan.adapters.tools.process.survivors.PATIENCE", 0.2)
+        monkeypatch.setattr("mulligan.adapters.tools.process.survivors.DEATH_PATIENCE", 0.2)
         with subprocess.Popen(["sleep", "300"], env={"MULLIGAN_PLAN_ID": f"plan-d-{PLAN}"}) as process:
             real = os.kill
             monkeypatch.setattr(os, "kill", refuse)

@@ -30,7 +30,8 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ProcessSurvives
 
 LAUNCHER_MARK = "MULLIGAN_LAUNCHER"
-PATIENCE = 5.0  # seconds for launchers to finish on their own, and then for killed processes to be gone
+PATIENCE = 5.0  # seconds for launchers to finish on their own
+DEATH_PATIENCE = 30.0  # seconds for killed processes to be gone: one that waits for a disk takes its time
 
 
 def end_marked(name: str, value: str) -> tuple[str, ...]:
@@ -92,7 +93,7 @@ def _end(find: Callable[[], Iterable[int]]) -> tuple[str, ...]:
 def _kill(find: Callable[[], Iterable[int]]) -> dict[int, str]:
     """Kill until nothing is found, for a child may be born while we look."""
     found: dict[int, str] = {}
-    limit = time.monotonic() + PATIENCE
+    limit = time.monotonic() + DEATH_PATIENCE
     while pids := list(find()):
         if time.monotonic() > limit:
             raise ProcessSurvives(
