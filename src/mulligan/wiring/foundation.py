@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from mulligan.adapters import project_home as home
-from mulligan.adapters.db.database import SqliteDatabase
+from mulligan.adapters.db.database_file import sqlite_database
 from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.resources.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mulligan.config import Entry
     from mulligan.domain.plans.tool import ToolDeclaration
     from mulligan.ports import Confinement
+    from mulligan.rows.database import Database
     from mulligan.wiring.sandbox_kinds import ProjectSandboxes
     from mulligan.wiring.surroundings import Surroundings
 
@@ -58,7 +59,7 @@ class Foundation:
         return database_in(self.home, self.settings.of_project())
 
     @cached_property
-    def database(self) -> SqliteDatabase:
+    def database(self) -> Database:
         """Where rows are kept. An empty one beside a full store is a loss, not a beginning."""
         files = (self.database_path, Path(f"{self.database_path}-wal"))
         # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
@@ -70,7 +71,7 @@ class Foundation:
                 reason="it is empty or missing, but the store beside it holds snapshots",
                 hint=f"put the database back; to start anew instead, move {self.home} away",
             )
-        return SqliteDatabase(self.database_path)
+        return sqlite_database(self.database_path)
 
     def close(self) -> None:
         """Give the database back, if it was opened."""
@@ -133,12 +134,17 @@ class Foundation:
 
     @cached_property
     def _neighbours(self) -> LocalNeighbours:
+        from mulligan.adapters.db.connection import SqliteReader
         from mulligan.adapters.other_projects import LocalNeighbours
 
         def database_of(project: Path) -> Path:
             return Foundation(folder=project, around=self._around).database_path
 
-        return LocalNeighbours(project=self.folder, database_of=database_of)
+        return LocalNeighbours(
+            project=self.folder,
+            database_of=database_of,
+            connect=partial(SqliteReader, mode="ro", patience=10.0),
+        )
 
     @cached_property
     def _trees(self) -> PackedTrees:
