@@ -89,7 +89,7 @@ def test_a_look_at_a_plan_loads_nothing_that_it_does_not_use(tmp_path: Path) -> 
 def test_a_shell_that_asks_for_plans_gets_them_from_few_modules(tmp_path: Path) -> None:
     project_with_plan(tmp_path, steps=1, limit=10)
     loaded = _loaded_by(tmp_path, _MULLIGAN_COMPLETE="bash", _MULLIGAN_LINE="mulligan plan status ")
-    assert "mulligan.rows.tables.completion_words" in loaded
+    assert "mulligan.rows.completion_words" in loaded
     assert not loaded.intersection((*NEEDLESS_FOR_STATUS, *NEEDLESS_FOR_SHELLS))
 
 

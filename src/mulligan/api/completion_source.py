@@ -10,7 +10,7 @@ from mulligan.adapters import project_home as home
 from mulligan.wiring.surroundings import locate
 
 if TYPE_CHECKING:
-    from mulligan.rows.tables.completion_words import KnownWords, Word
+    from mulligan.rows.completion_words import KnownWords, Word
     from mulligan.wiring.surroundings import Surroundings
 
 _PATIENCE = 0.1  # seconds for a writer to finish: the user has pressed Tab
@@ -20,7 +20,7 @@ _PATIENCE = 0.1  # seconds for a writer to finish: the user has pressed Tab
 def known_words(around: Surroundings, named: str | None) -> Generator[KnownWords]:
     """Open the words of the project's database; raise DatabaseUnusable where they cannot be read at once."""
     from mulligan.adapters.db.connection import SqliteReader
-    from mulligan.rows.tables.completion_words import KnownWords
+    from mulligan.rows.completion_words import KnownWords
     from mulligan.wiring.database_place import database_in
     from mulligan.wiring.layered_settings import LayeredSettings
 

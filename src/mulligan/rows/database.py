@@ -67,9 +67,9 @@ class Database:
 
     def close(self) -> None:
         """Close the connection; the next call opens another one."""
-        if "_connection" in self.__dict__:
-            self._connection.close()
-            del self._connection
+        connection: SqlConnection | None = self.__dict__.pop("_connection", None)
+        if connection is not None:
+            connection.close()
 
     @cached_property
     def _connection(self) -> SqlConnection:

@@ -79,3 +79,6 @@ def test_a_row_that_refers_to_nothing_is_refused(connection: SqlConnection) -> N
 def test_a_connection_may_be_closed_twice(connection: SqlConnection) -> None:
     connection.close()
     connection.close()
+    with pytest.raises(DatabaseUnusable) as refusal:
+        connection.rows("SELECT number FROM birds")
+    assert "disk" not in refusal.value.text + refusal.value.next_step

@@ -171,6 +171,8 @@ class SqliteConnection:
 
     def _unusable(self, exc: sqlite3.Error) -> DatabaseUnusable:
         facts = {"database": str(self._path), "reason": self._reason(exc)}
+        if isinstance(exc, sqlite3.ProgrammingError):  # the connection was closed
+            return DatabaseUnusable(hint="another thread closed the project: try again", **facts)
         if getattr(exc, "sqlite_errorcode", None) in _DAMAGED:
             hint = f"put back a copy of the file; to start anew instead, move {self._path.parent} away"
             return DatabaseUnusable(hint=hint, **facts)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import click
 
     from mulligan.config import Setting
-    from mulligan.rows.tables.completion_words import Word
+    from mulligan.rows.completion_words import Word
 
 ASKED = "_MULLIGAN_COMPLETE"  # the variable in which a shell says that it asks
 LINE = "_MULLIGAN_LINE"

@@ -1,12 +1,16 @@
 """The words that name plans, checkpoints, decisions and corrections, for a shell that completes one."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from mulligan.domain.plans.plan import State
 from mulligan.domain.text.ids import as_id_prefix
-from mulligan.rows.row_repository import RowRepository
+
+if TYPE_CHECKING:
+    from mulligan.rows.sql_connection import SqlConnection
 
 Word: TypeAlias = tuple[str, str]  # what can be typed, and what it is
 
@@ -36,8 +40,11 @@ _CORRECTIONS = "SELECT correction_id, attempt, guidance FROM corrections ORDER B
 _CONFLICTS = "SELECT conflicts_json FROM plans WHERE plan_id = ?"
 
 
-class KnownWords(RowRepository):
+class KnownWords:
     """Words that a database holds, read and never written."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._db = connection
 
     def plans(self, typed: str, *, ended: bool) -> Iterator[Word]:
         """Names; ids where a plan has no name of its own, or something is typed that may be one."""
