@@ -23,16 +23,10 @@ _LOCK = "in-place.lock"  # in a project home; a file, because on NFS a folder ca
 class LocalNeighbours:
     """The projects whose folders lie around a location, or inside it: no other can have to do with it."""
 
-    def __init__(
-        self,
-        *,
-        project: Path,  # the folder of this one
-        database_of: Callable[[Path], Path],
-        connect: Callable[[Path], SqlConnection],
-    ) -> None:
+    def __init__(self, *, project: Path, read: Callable[[Path], SqlConnection | None]) -> None:
+        """Take the folder of this project, and a way to read the database of another one, if it has one."""
         self._project = project.resolve()
-        self._database_of = database_of
-        self._connect = connect
+        self._read = read
 
     def at_work(self, location: Path) -> Neighbour | None:
         """A plan of another project that works in place there, on a folder inside, or on one around."""
@@ -59,15 +53,15 @@ class LocalNeighbours:
             yield
 
     def _in_place(self, project: Path) -> Sequence[tuple[PlanId, str]]:
-        database = self._database_of(project)
-        if not database.is_file():
-            return []
         try:
-            with closing(self._connect(database)) as connection:
+            connection = self._read(project)
+            if connection is None:
+                return []
+            with closing(connection):
                 return SandboxRepository(connection).at_work_in_place()
         except DatabaseUnusable as exc:
             raise DatabaseUnusable(
-                database=str(database),
+                database=exc.facts["database"],
                 reason=f"mulligan cannot read what its plans work on in place: {exc.facts['reason']}",
                 hint=f"see `mulligan doctor` in {project}; or move its {PROJECT_HOME} away",
             ) from exc

@@ -19,14 +19,13 @@ _PATIENCE = 0.1  # seconds for a writer to finish: the user has pressed Tab
 @contextmanager
 def known_words(around: Surroundings, named: str | None) -> Generator[KnownWords]:
     """Open the words of the project's database; raise DatabaseUnusable where they cannot be read at once."""
-    from mulligan.adapters.db.connection import SqliteReader
     from mulligan.rows.completion_words import KnownWords
-    from mulligan.wiring.database_place import database_in
+    from mulligan.wiring.database_place import database_in, reader_of
     from mulligan.wiring.layered_settings import LayeredSettings
 
     own = locate(around, named) / home.NAME
     settings = LayeredSettings(around=around, project_file=own / "config.toml").of_project()
-    with closing(SqliteReader(database_in(own, settings), mode="rw", patience=_PATIENCE)) as connection:
+    with closing(reader_of(database_in(own, settings), mode="rw", patience=_PATIENCE)) as connection:
         yield KnownWords(connection)
 
 
