@@ -15,7 +15,14 @@ from tests.support.page_examples import REFERENCE, ROOT
 
 PAGE = (REFERENCE / "checkpointing.md").read_text(encoding="utf-8")
 # Rooms whose errors a user of checkpoints can meet, and those of their errors that other pages tell.
-ROOMS = ("application/", "adapters/snapshots/", "adapters/db/", "adapters/plan_locks.py", "cli/invocation.py")
+ROOMS = (
+    "application/",
+    "adapters/snapshots/",
+    "adapters/db/",
+    "rows/",
+    "adapters/plan_locks.py",
+    "cli/invocation.py",
+)
 ELSEWHERE = {
     *("tool_failed", "not_built_yet", "resource_unsuitable"),
     *("apply_conflicted", "apply_under_way", "location_changed", "nothing_applied"),  # apply.md

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.db.database import SqliteDatabase
+from mulligan.adapters.db.database_file import sqlite_database
 from mulligan.cli.main import run
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
@@ -80,7 +80,7 @@ def test_ten_thousand_checkpoints_are_listed_whole_or_the_newest_of_them(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     plan_id = project_with_plan(tmp_path, steps=1, limit=50)
-    database = SqliteDatabase(tmp_path / ".mulligan" / "mulligan.db")
+    database = sqlite_database(tmp_path / ".mulligan" / "mulligan.db")
     with database.writing() as db:
         newest = db.checkpoints.list(PlanId(plan_id), superseded=False)[-1]
         seqs = db.plans.next_seqs(newest.plan_id, MANY)

@@ -27,7 +27,7 @@ NEEDLESS_FOR_STATUS = (
     "tempfile",
     "tomlkit",
     "yaml",
-    "mulligan.adapters.db.rows.history_rows",
+    "mulligan.rows.tables.history_rows",
     "mulligan.adapters.db.migration",
     "mulligan.adapters.sandboxes",
     "mulligan.adapters.snapshots.cache.stat_cache",
@@ -53,7 +53,7 @@ NEEDLESS_FOR_STATUS = (
 )
 # Whoever presses Tab waits for it; the project is not even opened.
 NEEDLESS_FOR_SHELLS = (
-    "mulligan.adapters.db.database",
+    "mulligan.rows.database",
     "mulligan.application.queries.plan_queries",
     "mulligan.wiring.foundation",
     "mulligan.api.project",
@@ -89,7 +89,7 @@ def test_a_look_at_a_plan_loads_nothing_that_it_does_not_use(tmp_path: Path) -> 
 def test_a_shell_that_asks_for_plans_gets_them_from_few_modules(tmp_path: Path) -> None:
     project_with_plan(tmp_path, steps=1, limit=10)
     loaded = _loaded_by(tmp_path, _MULLIGAN_COMPLETE="bash", _MULLIGAN_LINE="mulligan plan status ")
-    assert "mulligan.adapters.db.completion_words" in loaded
+    assert "mulligan.rows.completion_words" in loaded
     assert not loaded.intersection((*NEEDLESS_FOR_STATUS, *NEEDLESS_FOR_SHELLS))
 
 

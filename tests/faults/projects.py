@@ -3,13 +3,16 @@
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from mulligan.adapters.db.database import SqliteDatabase, SqlTransaction
+from mulligan.adapters.db.database_file import open_sqlite
 from mulligan.adapters.project_home import make_project
 from mulligan.api.project import Project
 from mulligan.domain.plans.event import Event
 from mulligan.ports import Claim
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 from mulligan.wiring.services import Services
 from mulligan.wiring.surroundings import Surroundings
 
@@ -36,17 +39,17 @@ def nothing(_: Event) -> None:
     """Let everything go its way."""
 
 
-class InterruptedAtCommit(SqliteDatabase):
+class InterruptedAtCommit(Database):
     """A database whose claimant is interrupted while a commit goes on: a signal is raised once it is done."""
 
-    def __init__(self, path: Path, wanted: Callable[[SqlTransaction], bool]) -> None:
+    def __init__(self, path: Path, wanted: Callable[[Transaction], bool]) -> None:
         """Interrupt the first commit of which `wanted` says yes, looking at its rows."""
-        super().__init__(path)
+        super().__init__(partial(open_sqlite, path))
         self._wanted = wanted
         self.interrupted = False
 
     @contextmanager
-    def writing_as(self, claim: Claim) -> Generator[SqlTransaction]:
+    def writing_as(self, claim: Claim) -> Generator[Transaction]:
         """As ever, and then Ctrl-C."""
         with super().writing_as(claim) as db:
             yield db

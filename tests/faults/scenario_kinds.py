@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from mulligan.adapters.db.connection import Connection
+from mulligan.adapters.db.connection import SqliteConnection
 from mulligan.adapters.db.migration import migrate, packaged_migrations
 from mulligan.adapters.sandboxes.git.repository.git_packs import Objects
 from mulligan.api.project import Project
@@ -106,7 +106,7 @@ def make_project_folder(folder: Path) -> None:
     for home in (folder / ".mulligan", folder / "old" / ".mulligan"):
         home.mkdir(mode=0o700, parents=True)
         (home / ".gitignore").write_text("*\n")
-    older = Connection(folder / "old" / ".mulligan" / "mulligan.db")
+    older = SqliteConnection(folder / "old" / ".mulligan" / "mulligan.db")
     migrate(older, packaged_migrations()[:1])
     older.close()
     (folder / ".mulligan" / "tools.py").write_text(TOOLS)

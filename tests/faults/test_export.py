@@ -2,25 +2,28 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.db.database import SqliteDatabase, SqlTransaction
+from mulligan.adapters.db.database_file import open_sqlite
 from mulligan.api.project import Project
 from mulligan.errors import SnapshotDamaged, TargetExists
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 from tests.faults.projects import Watching, nothing, project_in, services_in
 
 PLAN = "name: small\nsteps:\n  - {name: one, tool: write_file, args: {path: a, content: '1'}}\n"
 
 
-class MadeMeanwhile(SqliteDatabase):
+class MadeMeanwhile(Database):
     """A database during whose use someone else makes a folder."""
 
     folder: Path | None = None
 
     @contextmanager
-    def reading(self) -> Generator[SqlTransaction]:
+    def reading(self) -> Generator[Transaction]:
         """As ever, and the folder is there."""
         if self.folder is not None:
             self.folder.mkdir(exist_ok=True)
@@ -40,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_that_someone_makes_in_that_moment_is_left_alone(folder: Path, tmp_path: Path) -> None:
     services = services_in(folder)
-    services.database = database = MadeMeanwhile(services.database_path)
+    services.database = database = MadeMeanwhile(partial(open_sqlite, services.database_path))
     project = Project(services=services, observer=Watching(nothing))
     target = tmp_path / "target"
     found = services.checkpoint_queries.find(str(project.checkpoints.list("small")[0].checkpoint_id))

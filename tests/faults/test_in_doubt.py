@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mulligan.adapters.db.database import SqliteDatabase
+from mulligan.adapters.db.database_file import sqlite_database
+from mulligan.rows.database import Database
 from tests.unit.examples import a_plan
 
 # Dies as a process does that is killed while its log is synced: the frames of its commit are there, the index of
@@ -14,10 +15,11 @@ from tests.unit.examples import a_plan
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from mulligan.adapters.db.database import SqliteDatabase
+from mulligan.adapters.db.database_file import sqlite_database
+from mulligan.rows.database import Database
 from tests.unit.examples import a_plan
 path = Path(sys.argv[1])
-database = SqliteDatabase(path)
+database = sqlite_database(path)
 with database.reading():
     pass
 index = Path(f"{path}-shm").open("r+b", buffering=0)
@@ -30,9 +32,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def _left_in_doubt(tmp_path: Path) -> tuple[SqliteDatabase, Path]:
+def _left_in_doubt(tmp_path: Path) -> tuple[Database, Path]:
     path = tmp_path / "mulligan.db"
-    database = SqliteDatabase(path)
+    database = sqlite_database(path)
     with database.reading() as db:
         assert db.plans.list(None) == []
     died = subprocess.run([sys.executable, "-c", DYING, str(path)], check=False)
@@ -48,7 +50,7 @@ def _plans_when_all_were_killed(path: Path) -> list[str]:
     next_home.mkdir()
     for suffix in ("", "-wal"):
         shutil.copy(f"{path}{suffix}", next_home)
-    database = SqliteDatabase(next_home / path.name)
+    database = sqlite_database(next_home / path.name)
     with database.reading() as db:
         found = [str(plan.plan_id) for plan in db.plans.list(None)]
     database.close()

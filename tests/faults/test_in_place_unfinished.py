@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.db.database import SqlTransaction
 from mulligan.api.project import Project
 from mulligan.application.queries.plan_queries import PlanStatus
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import State
 from mulligan.errors import ChangedMeanwhile, LocationTaken, SandboxMissing
+from mulligan.rows.transaction import Transaction
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
 from tests.support.git_world import run_git
 
@@ -40,7 +40,7 @@ def cut_off(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _is_ready_to_restore(db: SqlTransaction) -> bool:
+def _is_ready_to_restore(db: Transaction) -> bool:
     intents = db.intents.list(db.plans.resolve("latest").plan_id)
     return any(intent.data["before"] is not None for intent in intents)
 

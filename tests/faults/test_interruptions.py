@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.db.connection import Connection
-from mulligan.adapters.db.database import SqlTransaction
+from mulligan.adapters.db.connection import SqliteConnection
 from mulligan.api.project import Project
 from mulligan.cli.answers.answer import Line
 from mulligan.cli.answers.status_answer import status_answer
@@ -16,6 +15,7 @@ from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import State
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import Interrupted, RollbackDisabled
+from mulligan.rows.transaction import Transaction
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
 
 TWO_STEPS = """\
@@ -32,7 +32,7 @@ def _plan(folder: Path, text: str) -> Path:
     return file
 
 
-def _interrupt_at_commit(folder: Path, text: str, wanted: Callable[[SqlTransaction], bool]) -> None:
+def _interrupt_at_commit(folder: Path, text: str, wanted: Callable[[Transaction], bool]) -> None:
     services = services_in(folder)
     database = InterruptedAtCommit(services.database_path, wanted)
     services.database = database
@@ -41,11 +41,11 @@ def _interrupt_at_commit(folder: Path, text: str, wanted: Callable[[SqlTransacti
     assert database.interrupted
 
 
-def _only_plan(db: SqlTransaction) -> PlanId:
+def _only_plan(db: Transaction) -> PlanId:
     return db.plans.resolve("latest").plan_id
 
 
-def _is_before_step_two(db: SqlTransaction) -> bool:
+def _is_before_step_two(db: Transaction) -> bool:
     groups = db.checkpoints.list(_only_plan(db), superseded=True)
     return any(g.reason.type is CheckpointType.BEFORE_STEP and g.step_index == 1 for g in groups)
 
@@ -108,7 +108,7 @@ def test_an_interruption_while_a_group_is_committed_forgets_nothing_of_it(tmp_pa
     assert project_in(tmp_path).execute("two steps").state is State.COMPLETE
 
 
-class _Impatient(Connection):
+class _Impatient(SqliteConnection):
     """A connection whose user presses Ctrl-C while a transaction waits to begin."""
 
     pressed = False

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.db.connection import Connection
-from mulligan.adapters.db.database import SqliteDatabase
+from mulligan.adapters.db.connection import SqliteConnection
+from mulligan.adapters.db.database_file import sqlite_database
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.boundaries import watch
 from mulligan.domain.checkpoints.store_report import Damage
@@ -64,7 +64,7 @@ class Disk:
 def _damage(home: Path, database: Path) -> dict[str, tuple[Damage, ...]]:
     """What is wrong with the snapshots that the rows of a database name."""
     store = PackedSnapshotStore(home=home, now_ns=lambda: 0, boot_id="another")
-    rows = SqliteDatabase(database)
+    rows = sqlite_database(database)
     with rows.reading() as db:
         bases = [sandbox.base for sandbox in db.sandboxes.all()]
         snapshots = [*db.checkpoints.snapshots(), *bases]
@@ -164,7 +164,7 @@ def test_what_a_killed_process_made_and_never_synced_is_synced_by_the_next(
 
 def _commits(path: Path) -> bytes:
     """A database whose commits are all in its log; gives the log."""
-    connection = Connection(path)
+    connection = SqliteConnection(path)
     connection.execute("PRAGMA wal_autocheckpoint = 0")
     with connection.transaction(write=True):
         connection.execute("CREATE TABLE t (x)")
@@ -201,7 +201,7 @@ def test_a_torn_log_gives_whole_commits(tmp_path: Path, tail: bytes) -> None:
 
 
 def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
-    connection = Connection(tmp_path / "a.db")
+    connection = SqliteConnection(tmp_path / "a.db")
     settings = {
         name: next(iter(connection.rows(f"PRAGMA {name}")[0])) for name in ("journal_mode", "synchronous")
     }

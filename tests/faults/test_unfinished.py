@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.db.database import SqlTransaction
 from mulligan.api.project import Project
 from mulligan.domain.plans.plan import State
 from mulligan.errors import SandboxMissing, SnapshotDamaged
+from mulligan.rows.transaction import Transaction
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
 
 
@@ -28,7 +28,7 @@ def test_a_plan_whose_return_cannot_be_finished_can_be_cancelled(tmp_path: Path)
     assert status.state is State.CANCELLED
 
 
-def _is_ready_to_restore(db: SqlTransaction) -> bool:
+def _is_ready_to_restore(db: Transaction) -> bool:
     intents = db.intents.list(db.plans.resolve("latest").plan_id)
     return any(intent.data["before"] is not None for intent in intents)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.db.connection import Connection
-from mulligan.adapters.db.database import SqliteDatabase
+from mulligan.adapters.db.connection import SqliteConnection
+from mulligan.adapters.db.database_file import sqlite_database
 from mulligan.adapters.db.migration import Migration, migrate, packaged_migrations
 from mulligan.adapters.db.schema_version import NEWEST_VERSION, version_of
 from mulligan.errors import DatabaseTooNew, DatabaseUnusable
@@ -45,7 +45,7 @@ def test_the_code_is_written_for_the_newest_file() -> None:
 
 
 def test_opening_makes_every_table(tmp_path: Path) -> None:
-    with SqliteDatabase(tmp_path / "new.db").reading():
+    with sqlite_database(tmp_path / "new.db").reading():
         pass
     assert tables(tmp_path / "new.db") >= TABLES
 
@@ -53,12 +53,12 @@ def test_opening_makes_every_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", range(NEWEST_VERSION + 1))
 def test_every_earlier_version_ends_in_the_same_schema(tmp_path: Path, version: int) -> None:
     old, new = tmp_path / "old.db", tmp_path / "new.db"
-    connection = Connection(old)
+    connection = SqliteConnection(old)
     if version:
         migrate(connection, packaged_migrations()[:version])
     connection.close()
     for file in (old, new):
-        database = SqliteDatabase(file)
+        database = sqlite_database(file)
         with database.writing() as db:
             db.plans.add(a_plan())
         database.close()
@@ -71,7 +71,7 @@ SECOND = Migration(
 
 
 def a_database_with_a_plan(file: Path) -> None:
-    database = SqliteDatabase(file)
+    database = sqlite_database(file)
     with database.writing() as db:
         db.plans.add(a_plan())
     database.close()
@@ -80,7 +80,7 @@ def a_database_with_a_plan(file: Path) -> None:
 def test_rows_survive_and_a_copy_of_the_old_database_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "mulligan.db"
     a_database_with_a_plan(file)
-    connection = Connection(file)
+    connection = SqliteConnection(file)
     migrate(connection, [*packaged_migrations(), SECOND])
     assert version_of(connection) == SECOND.version
     connection.close()
@@ -95,7 +95,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
     a_database_with_a_plan(file)
     before = schema(file)
     broken = Migration(SECOND.version, SECOND.text + "CREATE TABLE plans (again TEXT);\n")
-    connection = Connection(file)
+    connection = SqliteConnection(file)
     with pytest.raises(DatabaseUnusable, match="already exists"):
         migrate(connection, [*packaged_migrations(), broken])
     assert version_of(connection) == NEWEST_VERSION
@@ -106,11 +106,11 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
 def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "mulligan.db"
     a_database_with_a_plan(file)
-    connection = Connection(file)
+    connection = SqliteConnection(file)
     migrate(connection, [*packaged_migrations(), SECOND])
     connection.close()
     before = file.read_bytes()
-    with pytest.raises(DatabaseTooNew) as refusal, SqliteDatabase(file).reading():
+    with pytest.raises(DatabaseTooNew) as refusal, sqlite_database(file).reading():
         pass
     assert refusal.value.exit_code == 3
     assert "newer mulligan" in refusal.value.next_step
@@ -118,7 +118,7 @@ def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
 
 
 def test_two_processes_that_open_a_new_database_at_once_agree(tmp_path: Path) -> None:
-    first, second = Connection(tmp_path / "a.db"), Connection(tmp_path / "a.db")
+    first, second = SqliteConnection(tmp_path / "a.db"), SqliteConnection(tmp_path / "a.db")
     migrate(first, packaged_migrations())
     migrate(second, packaged_migrations())
     assert version_of(second) == NEWEST_VERSION

@@ -6,32 +6,27 @@ nothing is marked or locked for that long: the rows of the other project say so,
 
 import fcntl
 import os
-import sqlite3
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from urllib.parse import quote_from_bytes
 
 from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import DatabaseUnusable, LockImpossible
 from mulligan.ports import Neighbour
+from mulligan.rows.sql_connection import SqlConnection
+from mulligan.rows.tables.sandbox_rows import SandboxRepository
 
-_AT_WORK = """
-SELECT sandboxes.plan_id, sandboxes.path FROM sandboxes JOIN plans ON plans.plan_id = sandboxes.plan_id
-WHERE sandboxes.strategy = 'in_place' AND plans.state NOT IN ('applied', 'cancelled') ORDER BY sandboxes.plan_id
-"""
-_PATIENCE = 10.0  # seconds for a writer to finish
 _LOCK = "in-place.lock"  # in a project home; a file, because on NFS a folder cannot be locked
 
 
 class LocalNeighbours:
     """The projects whose folders lie around a location, or inside it: no other can have to do with it."""
 
-    def __init__(self, *, project: Path, database_of: Callable[[Path], Path]) -> None:
-        """`project` is the folder of this one, `database_of` tells where that of a project is."""
+    def __init__(self, *, project: Path, read: Callable[[Path], SqlConnection | None]) -> None:
+        """Take the folder of this project, and a way to read the database of another one, if it has one."""
         self._project = project.resolve()
-        self._database_of = database_of
+        self._read = read
 
     def at_work(self, location: Path) -> Neighbour | None:
         """A plan of another project that works in place there, on a folder inside, or on one around."""
@@ -39,7 +34,7 @@ class LocalNeighbours:
             if project != self._project and _is_own(project):
                 for plan_id, path in self._in_place(project):
                     if _lie_together(location, Path(path)):
-                        return Neighbour(project=project, plan_id=PlanId(plan_id), path=path)
+                        return Neighbour(project=project, plan_id=plan_id, path=path)
         return None
 
     @contextmanager
@@ -57,18 +52,17 @@ class LocalNeighbours:
                     raise LockImpossible(path=str(lock), reason=exc.strerror or str(exc)) from exc
             yield
 
-    def _in_place(self, project: Path) -> list[tuple[str, str]]:
-        database = self._database_of(project)
-        if not database.is_file():
-            return []
-        address = f"file:{quote_from_bytes(os.fsencode(database))}?mode=ro"
+    def _in_place(self, project: Path) -> Sequence[tuple[PlanId, str]]:
         try:
-            with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as reader:
-                return [(str(plan_id), str(path)) for plan_id, path in reader.execute(_AT_WORK)]
-        except sqlite3.DatabaseError as exc:
+            connection = self._read(project)
+            if connection is None:
+                return []
+            with closing(connection):
+                return SandboxRepository(connection).at_work_in_place()
+        except DatabaseUnusable as exc:
             raise DatabaseUnusable(
-                database=str(database),
-                reason=f"nobody can tell what its plans work on in place: {exc}",
+                database=exc.facts["database"],
+                reason=f"mulligan cannot read what its plans work on in place: {exc.facts['reason']}",
                 hint=f"see `mulligan doctor` in {project}; or move its {PROJECT_HOME} away",
             ) from exc
 

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from mulligan.adapters import project_home as home
 from mulligan.wiring.surroundings import locate
 
 if TYPE_CHECKING:
-    from mulligan.adapters.db.completion_words import KnownWords, Word
+    from mulligan.rows.completion_words import KnownWords, Word
     from mulligan.wiring.surroundings import Surroundings
+
+_PATIENCE = 0.1  # seconds for a writer to finish: the user has pressed Tab
 
 
 @contextmanager
 def known_words(around: Surroundings, named: str | None) -> Generator[KnownWords]:
-    """The words of the project's database; where there is none, or it cannot be read, that is raised."""
-    from mulligan.adapters.db.completion_words import KnownWords
-    from mulligan.wiring.database_place import database_in
+    """Open the words of the project's database; raise DatabaseUnusable where they cannot be read at once."""
+    from mulligan.rows.completion_words import KnownWords
+    from mulligan.wiring.database_place import database_in, reader_of
     from mulligan.wiring.layered_settings import LayeredSettings
 
     own = locate(around, named) / home.NAME
     settings = LayeredSettings(around=around, project_file=own / "config.toml").of_project()
-    words = KnownWords(database_in(own, settings))
-    try:
-        yield words
-    finally:
-        words.close()
+    with closing(reader_of(database_in(own, settings), mode="rw", patience=_PATIENCE)) as connection:
+        yield KnownWords(connection)
 
 
 def tool_words(around: Surroundings, named: str | None) -> Iterator[Word]:

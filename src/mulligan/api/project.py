@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.errors import NothingToChoose, UsageWrong
+from mulligan.wiring.thread_services import ThreadServices
 
 if TYPE_CHECKING:
     from mulligan.api.project_checkpoints import Checkpoints
@@ -38,26 +39,29 @@ if TYPE_CHECKING:
 
 
 class Project:
-    """A folder with a project home, and all that can be done in it."""
+    """A folder with a project home, and all that can be done in it, by several threads at once."""
 
     def __init__(self, *, services: Services, observer: Observer) -> None:
-        """Tell this observer what goes on."""
-        self._services = services
+        self._threads = ThreadServices(services)
         self._observer = observer
+
+    @property
+    def _services(self) -> Services:
+        return self._threads.here
 
     @cached_property
     def config(self) -> Configuration:
         """The settings of the project."""
         from mulligan.api.project_settings import Configuration
 
-        return Configuration(services=self._services)
+        return Configuration(threads=self._threads)
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
         """The checkpoints of the project."""
         from mulligan.api.project_checkpoints import Checkpoints
 
-        return Checkpoints(services=self._services, observer=self._observer)
+        return Checkpoints(threads=self._threads, observer=self._observer)
 
     @property
     def folder(self) -> Path:
@@ -74,11 +78,11 @@ class Project:
         """The tools that plans of this project can use."""
         from mulligan.api.project_tools import Tools
 
-        return Tools(toolbox=self._services.toolbox)
+        return Tools(threads=self._threads)
 
     def close(self) -> None:
-        """Give the database back; it is opened again when something is asked of the project."""
-        self._services.close()
+        """Close the database, which is opened again when needed; no other thread may be using the project."""
+        self._threads.close()
 
     def prepare(self) -> None:
         """Open the database, which makes it or brings it up to date."""

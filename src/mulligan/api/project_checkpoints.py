@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from mulligan.domain.trees.diff import Diff
     from mulligan.ports import Observer
     from mulligan.wiring.services import Services
+    from mulligan.wiring.thread_services import ThreadServices
 
 
 class Checkpoints:
     """The checkpoints of a project."""
 
-    def __init__(self, *, services: Services, observer: Observer) -> None:
-        """Tell this observer what goes on."""
-        self._services = services
+    def __init__(self, *, threads: ThreadServices, observer: Observer) -> None:
+        self._threads = threads
         self._observer = observer
+
+    @property
+    def _services(self) -> Services:
+        return self._threads.here
 
     def list(
         self, plan: str, *, superseded: bool = False, limit: int | None = None

@@ -9,14 +9,18 @@ from mulligan.config import Entry, Source, parse_value, setting_named
 
 if TYPE_CHECKING:
     from mulligan.wiring.services import Services
+    from mulligan.wiring.thread_services import ThreadServices
 
 
 class Configuration:
     """The settings of a project."""
 
-    def __init__(self, *, services: Services) -> None:
-        """Change the project's own file."""
-        self._services = services
+    def __init__(self, *, threads: ThreadServices) -> None:
+        self._threads = threads
+
+    @property
+    def _services(self) -> Services:
+        return self._threads.here
 
     def list(self) -> Sequence[Entry]:
         """Every setting with its value and where it comes from."""

@@ -7,6 +7,7 @@ from mulligan.adapters.tools.user_tools.tool_discovery import FileStanding
 from mulligan.adapters.tools.user_tools.user_tool import OwnTool
 from mulligan.domain.plans.tool import Argument, ToolDeclaration, tool_unknown
 from mulligan.errors import NotFound
+from mulligan.wiring.thread_services import ThreadServices
 
 BUILT_IN = "built in"
 
@@ -48,9 +49,12 @@ class Trusted(Struct, frozen=True, kw_only=True):
 class Tools:
     """The tools of a project."""
 
-    def __init__(self, *, toolbox: ProjectToolbox) -> None:
-        """Ask this toolbox."""
-        self._toolbox = toolbox
+    def __init__(self, *, threads: ThreadServices) -> None:
+        self._threads = threads
+
+    @property
+    def _toolbox(self) -> ProjectToolbox:
+        return self._threads.here.toolbox
 
     def list(self) -> ToolList:
         """Every tool there is; a tools.py that is not trusted is named, and not loaded."""

@@ -6,24 +6,10 @@ Their docstrings are the contract that `tests/contracts` runs against every adap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mulligan.ports.apply_order import ApplyOrder, Composed, RealChangeRepository
-    from mulligan.ports.children import ChildRepository
-    from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
+    from mulligan.ports.apply_order import ApplyOrder, Composed
+    from mulligan.ports.claims import Claim, LockHolder, PlanLocks
     from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
     from mulligan.ports.places import LeftLock, Neighbour, Neighbours, Pinned, Pins, PlanFolders
-    from mulligan.ports.rows import (
-        CheckpointRepository,
-        CorrectionRepository,
-        DecisionRepository,
-        EventRepository,
-        FoundCheckpoint,
-        HistoryRepository,
-        IntentRepository,
-        PlanRepository,
-        SandboxRepository,
-        StepRepository,
-        ToolCallRepository,
-    )
     from mulligan.ports.storage import (
         Publication,
         Replacement,
@@ -35,28 +21,18 @@ if TYPE_CHECKING:
         WorkingTree,
     )
     from mulligan.ports.tool_host import Confinement, StepHost, Tool, Toolbox, ToolRequest
-    from mulligan.ports.transaction import Transaction
     from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
 __all__ = [
     "ApplyOrder",
-    "CheckpointRepository",
-    "ChildRepository",
     "Claim",
     "Clock",
     "Composed",
     "Confinement",
-    "CorrectionRepository",
     "Crew",
-    "Database",
-    "DecisionRepository",
     "Ended",
     "Engine",
-    "EventRepository",
-    "FoundCheckpoint",
-    "HistoryRepository",
     "Ids",
-    "IntentRepository",
     "LeftLock",
     "LockHolder",
     "Neighbour",
@@ -66,46 +42,26 @@ __all__ = [
     "Pins",
     "PlanFolders",
     "PlanLocks",
-    "PlanRepository",
     "Publication",
-    "RealChangeRepository",
     "Replacement",
     "SandboxKind",
     "SandboxKinds",
     "SandboxOrder",
-    "SandboxRepository",
     "SnapshotStore",
     "StepHost",
-    "StepRepository",
     "StopRequest",
     "StoredTrees",
     "Tool",
-    "ToolCallRepository",
     "ToolRequest",
     "Toolbox",
-    "Transaction",
     "Unobserved",
     "WorkingTree",
 ]
 
 _ROOMS = {
-    "apply_order": ("ApplyOrder", "Composed", "RealChangeRepository"),
-    "children": ("ChildRepository",),
-    "claims": ("Claim", "Database", "LockHolder", "PlanLocks"),
+    "apply_order": ("ApplyOrder", "Composed"),
+    "claims": ("Claim", "LockHolder", "PlanLocks"),
     "engine": ("Crew", "Ended", "Engine", "StopRequest"),
-    "rows": (
-        "CheckpointRepository",
-        "CorrectionRepository",
-        "DecisionRepository",
-        "EventRepository",
-        "FoundCheckpoint",
-        "HistoryRepository",
-        "IntentRepository",
-        "PlanRepository",
-        "SandboxRepository",
-        "StepRepository",
-        "ToolCallRepository",
-    ),
     "places": ("LeftLock", "Neighbour", "Neighbours", "Pinned", "Pins", "PlanFolders"),
     "storage": (
         "Publication",
@@ -118,7 +74,6 @@ _ROOMS = {
         "WorkingTree",
     ),
     "tool_host": ("Confinement", "StepHost", "Tool", "Toolbox", "ToolRequest"),
-    "transaction": ("Transaction",),
     "world": ("Clock", "Ids", "Observer", "Unobserved"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}

@@ -1,19 +1,15 @@
-"""Applying: what is to be brought into a real thing, and the rows that tell what was."""
+"""Applying: what is to be brought into a real thing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
     from mulligan.domain.checkpoints.snapshot import Root, Snapshot
-    from mulligan.domain.plans.intent import IntentKind
     from mulligan.domain.resources.resource import Sandbox
-    from mulligan.domain.text.ids import PlanId
-    from mulligan.domain.trees.real_change import RealChange
     from mulligan.domain.trees.tree_difference import TreeDifference
 
 
@@ -39,23 +35,3 @@ class Composed(Struct, frozen=True, kw_only=True):
     commit: str | None  # that it will have checked out; None: no new one
     uncommitted: tuple[str, ...]  # changes that reach the working tree only, each with why
     notes: tuple[str, ...]  # what was made in the sandbox and is not carried over
-
-
-class RealChangeRepository(Protocol):
-    """Keeps what applying plans did, or is about to do, to the real resources."""
-
-    def add(self, change: RealChange) -> None:
-        """Record what is about to be done."""
-        ...
-
-    def list(self, plan_id: PlanId) -> Sequence[RealChange]:
-        """All of a plan, in the order of its resources."""
-        ...
-
-    def snapshots(self) -> Sequence[Snapshot]:
-        """All snapshots that they name, of all plans."""
-        ...
-
-    def remove(self, plan_id: PlanId, act: IntentKind) -> None:
-        """It was taken back, or can be no more."""
-        ...

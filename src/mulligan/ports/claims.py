@@ -11,7 +11,6 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from mulligan.domain.text.ids import PlanId
-    from mulligan.ports.transaction import Transaction
 
 
 class Claim(Struct, frozen=True, kw_only=True):
@@ -19,37 +18,6 @@ class Claim(Struct, frozen=True, kw_only=True):
 
     plan_id: PlanId
     fence: int
-
-
-class Database(Protocol):
-    """Where rows are kept."""
-
-    def reading(self) -> AbstractContextManager[Transaction]:
-        """One consistent view; never waits for a writer."""
-        ...
-
-    def changes(self) -> int:
-        """A number that is another one after others have recorded something; cheap to ask for again and again."""
-        ...
-
-    def problems(self) -> Sequence[str]:
-        """What is wrong with the rows as they are stored; DatabaseUnusable where they cannot be looked at."""
-        ...
-
-    def settle(self) -> None:
-        """Make what a process that died was committing either seen by now or gone for good.
-
-        Whoever deletes what no row names calls this first, while nobody who could be writing such a row lives.
-        """
-        ...
-
-    def writing(self) -> AbstractContextManager[Transaction]:
-        """A transaction of someone who has claimed nothing: creating a plan, claiming one."""
-        ...
-
-    def writing_as(self, claim: Claim) -> AbstractContextManager[Transaction]:
-        """A transaction of a claimant; PlanTakenOver when someone claimed the plan since."""
-        ...
 
 
 class LockHolder(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Where the rows of a project are kept."""
+"""Where the rows of a project are kept, and in which database: a second kind is chosen here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 from mulligan.errors import NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from mulligan.config import Settings
+    from mulligan.rows.database import Database
+    from mulligan.rows.sql_connection import SqlConnection
 
 SQLITE = "sqlite:///"
 
@@ -27,3 +31,17 @@ def database_in(home: Path, settings: Settings) -> Path:
     if not path:
         raise SettingInvalid(key="core.database.url", reason="names no file", allowed="sqlite:///PATH")
     return home.parent / path
+
+
+def database_at(path: Path) -> Database:
+    """Return the database in that file, which is opened when it is first needed."""
+    from mulligan.adapters.db.database_file import sqlite_database
+
+    return sqlite_database(path)
+
+
+def reader_of(path: Path, *, mode: Literal["ro", "rw"], patience: float) -> SqlConnection:
+    """Open a database as it is, to read it; wait so many seconds for a writer to finish."""
+    from mulligan.adapters.db.connection import SqliteReader
+
+    return SqliteReader(path, mode=mode, patience=patience)

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from mulligan.adapters import project_home as home
-from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.resources.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable
-from mulligan.wiring.database_place import SQLITE, database_in
+from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of
 from mulligan.wiring.layered_settings import LayeredSettings
 from mulligan.wiring.surroundings import boot_id
 from mulligan.wiring.system_clock import SystemClock, UlidSource
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from mulligan.config import Entry
     from mulligan.domain.plans.tool import ToolDeclaration
     from mulligan.ports import Confinement
+    from mulligan.rows.database import Database
+    from mulligan.rows.sql_connection import SqlConnection
     from mulligan.wiring.sandbox_kinds import ProjectSandboxes
     from mulligan.wiring.surroundings import Surroundings
 
@@ -58,7 +59,7 @@ class Foundation:
         return database_in(self.home, self.settings.of_project())
 
     @cached_property
-    def database(self) -> SqliteDatabase:
+    def database(self) -> Database:
         """Where rows are kept. An empty one beside a full store is a loss, not a beginning."""
         files = (self.database_path, Path(f"{self.database_path}-wal"))
         # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
@@ -70,7 +71,7 @@ class Foundation:
                 reason="it is empty or missing, but the store beside it holds snapshots",
                 hint=f"put the database back; to start anew instead, move {self.home} away",
             )
-        return SqliteDatabase(self.database_path)
+        return database_at(self.database_path)
 
     def close(self) -> None:
         """Give the database back, if it was opened."""
@@ -135,10 +136,11 @@ class Foundation:
     def _neighbours(self) -> LocalNeighbours:
         from mulligan.adapters.other_projects import LocalNeighbours
 
-        def database_of(project: Path) -> Path:
-            return Foundation(folder=project, around=self._around).database_path
+        def read(project: Path) -> SqlConnection | None:
+            database = Foundation(folder=project, around=self._around).database_path
+            return reader_of(database, mode="ro", patience=10.0) if database.is_file() else None
 
-        return LocalNeighbours(project=self.folder, database_of=database_of)
+        return LocalNeighbours(project=self.folder, read=read)
 
     @cached_property
     def _trees(self) -> PackedTrees:

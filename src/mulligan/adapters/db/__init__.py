@@ -1,1 +1,1 @@
-"""Rows: plain SQL through the DB-API, in words that SQLite and PostgreSQL both understand."""
+"""SQLite: the connection behind `rows`, and the migrations that bring a file to the newest schema."""

@@ -1,17 +1,19 @@
-"""One SQLite connection, with the settings durability rests on, and its errors translated into ours."""
+"""Connections to SQLite files, with the settings that durability rests on, and SQLite's errors as ours."""
+
+from __future__ import annotations
 
 import os
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 from mulligan.boundaries import act
 from mulligan.errors import DatabaseUnusable
 
-Row: TypeAlias = sqlite3.Row
-Value: TypeAlias = str | int | float | None
+if TYPE_CHECKING:
+    from mulligan.rows.sql_connection import Value
 
 _LITTLE_ROOM = 128 << 10  # bytes; to be opened the database needs 32 KiB beside it
 _BUSY_HINT = (
@@ -20,27 +22,40 @@ _BUSY_HINT = (
 )
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY_MS = 10_000  # writers wait this long for each other; readers never wait
+_SETTINGS = (
+    f"PRAGMA busy_timeout = {_BUSY_MS}",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+)
+_COUNTER = "PRAGMA user_version"
+_COUNTED = 1 << 30
+_CHANGES = "PRAGMA data_version"
+_CHECK = "PRAGMA integrity_check"
+_REFERENCES = "PRAGMA foreign_key_check"
 
 
-class Connection:
-    """The seam to the DB-API: statements use `?`, and a second database would translate that here."""
+class SqliteConnection:
+    """A connection to a SQLite file, whatever schema it has."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the database file."""
         self._path = path
-        # SQLite would give its own files beside it the same mode, and they would stay when the mode is mended.
-        if path.exists() and not os.access(path, os.W_OK):
-            raise DatabaseUnusable(database=str(path), reason="it is read-only")
         try:
-            self._raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._raw = self._opened()
             self._raw.row_factory = sqlite3.Row
-            self._raw.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-            self._raw.execute("PRAGMA journal_mode = WAL")
-            self._raw.execute("PRAGMA synchronous = FULL")
-            self._raw.execute("PRAGMA foreign_keys = ON")
         except sqlite3.Error as exc:
             raise self._unusable(exc) from exc
         self._identity = self._look()
+
+    def _opened(self) -> sqlite3.Connection:
+        """Open or create the file."""
+        # SQLite gives its own files beside it the same mode, and they would keep it when the user changes the mode.
+        if self._path.exists() and not os.access(self._path, os.W_OK):
+            raise DatabaseUnusable(database=str(self._path), reason="it is read-only")
+        raw = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        for setting in _SETTINGS:
+            raw.execute(setting)
+        return raw
 
     @property
     def path(self) -> Path:
@@ -48,28 +63,24 @@ class Connection:
         return self._path
 
     def execute(self, statement: str, values: Sequence[Value] = ()) -> None:
-        """Run a statement that gives nothing back."""
         try:
             self._raw.execute(statement, values)
         except sqlite3.Error as exc:
             raise self._unusable(exc) from exc
 
-    def rows(self, statement: str, values: Sequence[Value] = ()) -> list[Row]:
-        """All rows a statement gives."""
+    def rows(self, statement: str, values: Sequence[Value] = ()) -> list[sqlite3.Row]:
         try:
             return self._raw.execute(statement, values).fetchall()
         except sqlite3.Error as exc:
             raise self._unusable(exc) from exc
 
-    def each(self, statement: str, values: Sequence[Value] = ()) -> Iterator[Row]:
-        """The rows a statement gives, one after the other, for those that are large."""
+    def each(self, statement: str, values: Sequence[Value] = ()) -> Iterator[sqlite3.Row]:
         try:
             yield from self._raw.execute(statement, values)
         except sqlite3.Error as exc:
             raise self._unusable(exc) from exc
 
-    def row(self, statement: str, values: Sequence[Value] = ()) -> Row | None:
-        """The first row a statement gives, if any."""
+    def row(self, statement: str, values: Sequence[Value] = ()) -> sqlite3.Row | None:
         try:
             found: Any = self._raw.execute(statement, values).fetchone()
         except sqlite3.Error as exc:
@@ -83,7 +94,8 @@ class Connection:
 
     @contextmanager
     def transaction(self, *, write: bool) -> Generator[None]:
-        """Commit what is done inside, or nothing of it."""
+        if self._raw.in_transaction:  # else the end of the inner one would roll back the outer one
+            raise RuntimeError("a transaction of this connection is open already")
         try:
             # Inside: a signal that came while it waited for other writers is raised right after it has begun.
             self.execute("BEGIN IMMEDIATE" if write else "BEGIN")
@@ -133,12 +145,34 @@ class Connection:
         except sqlite3.Error as exc:
             raise self._unusable(exc) from exc
 
+    def changes(self) -> int:
+        return int(self.rows(_CHANGES)[0][0])
+
+    def settle(self) -> None:
+        """Write something, over what a killed process may have left at the end of the log.
+
+        Killed between writing its commit to the log and publishing it, a process leaves a transaction that
+        no reader sees, and that comes back when the log is next read as a whole. What is written now takes
+        its place.
+        """
+        with self.transaction(write=True):
+            count = int(self.rows(_COUNTER)[0][0])
+            self.execute(f"{_COUNTER} = {(count + 1) % _COUNTED}")
+
+    def problems(self) -> list[str]:
+        from mulligan.adapters.db.column_checks import misfits  # here: only a search for trouble needs it
+
+        found = [str(row[0]) for row in self.rows(_CHECK)]
+        lost = [f"a row of {row[0]} refers to one of {row[2]} that is gone" for row in self.rows(_REFERENCES)]
+        return [*(text for text in found if text != "ok"), *lost, *misfits(self)]
+
     def close(self) -> None:
-        """Give the file back."""
         self._raw.close()
 
     def _unusable(self, exc: sqlite3.Error) -> DatabaseUnusable:
         facts = {"database": str(self._path), "reason": self._reason(exc)}
+        if isinstance(exc, sqlite3.ProgrammingError):  # the connection was closed
+            return DatabaseUnusable(hint="another thread closed the project: try again", **facts)
         if getattr(exc, "sqlite_errorcode", None) in _DAMAGED:
             hint = f"put back a copy of the file; to start anew instead, move {self._path.parent} away"
             return DatabaseUnusable(hint=hint, **facts)
@@ -152,6 +186,29 @@ class Connection:
             return str(exc)
         disk = os.statvfs(self._path.parent)
         return f"{exc}, the disk is full" if disk.f_bavail * disk.f_frsize < _LITTLE_ROOM else str(exc)
+
+
+class SqliteReader(SqliteConnection):
+    """A connection that reads a file as it is: it creates nothing, migrates nothing, and waits only so long.
+
+    The mode is that of SQLite's addresses. With `rw` the last reader removes SQLite's own files beside the database.
+    """
+
+    def __init__(self, path: Path, *, mode: Literal["ro", "rw"], patience: float) -> None:
+        from urllib.parse import quote  # here: most commands read no other file
+
+        self._address = f"file:{quote(os.fsencode(path))}?mode={mode}"
+        self._mode = mode
+        self._patience = patience  # seconds
+        super().__init__(path)
+
+    def _opened(self) -> sqlite3.Connection:
+        # A database that cannot be written would get files beside it that cannot be written either.
+        if self._mode == "rw" and not os.access(self._path, os.W_OK):
+            raise DatabaseUnusable(database=str(self._path), reason="it is missing or read-only")
+        raw = sqlite3.connect(self._address, uri=True, timeout=self._patience)
+        raw.execute("PRAGMA query_only = ON")
+        return raw
 
 
 def _statements(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from mulligan.boundaries import act
 from mulligan.errors import DatabaseTooNew, DatabaseUnusable
 
 if TYPE_CHECKING:
-    from mulligan.adapters.db.connection import Connection
+    from mulligan.adapters.db.connection import SqliteConnection
 
 _VERSION_TABLE = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"
 _FORGET_VERSION = "DELETE FROM schema_version"
@@ -36,7 +36,7 @@ def packaged_migrations() -> tuple[Migration, ...]:
     return tuple(Migration(int(name[:4]), (folder / name).read_text("utf-8")) for name in files)
 
 
-def migrate(connection: Connection, migrations: Sequence[Migration]) -> None:
+def migrate(connection: SqliteConnection, migrations: Sequence[Migration]) -> None:
     """Bring the database to the newest version, in one transaction, with a copy kept of an older one."""
     known = migrations[-1].version
     found = version_of(connection)
@@ -56,7 +56,7 @@ def migrate(connection: Connection, migrations: Sequence[Migration]) -> None:
         connection.execute(_SET_VERSION, (max(found, known),))
 
 
-def _keep_copy(connection: Connection, version: int) -> None:
+def _keep_copy(connection: SqliteConnection, version: int) -> None:
     copy = Path(f"{connection.path}.v{version}")
     unfinished = Path(f"{copy}.part")
     unfinished.unlink(missing_ok=True)

@@ -45,7 +45,9 @@ from mulligan.errors import (
     SystemFailed,
     UsageWrong,
 )
-from mulligan.ports import Clock, Database, Observer, SandboxKinds, SnapshotStore, Transaction
+from mulligan.ports import Clock, Observer, SandboxKinds, SnapshotStore
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 _READY = ((Phase.EXECUTE, State.COMPLETE), (Phase.APPLY, State.CONSTRAINED))
 _SIDES = Labels(ours="others", theirs="the plan")

@@ -27,7 +27,9 @@ from mulligan.errors import (
     PlanTakenOver,
     RestoreIncomplete,
 )
-from mulligan.ports import Clock, Database, Observer, SandboxKinds, SnapshotStore, Transaction
+from mulligan.ports import Clock, Observer, SandboxKinds, SnapshotStore
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 _SIDES = Labels(ours="others since", theirs="taking it back")
 

@@ -25,7 +25,9 @@ from mulligan.domain.resources.resource import ResourceType, Sandbox
 from mulligan.domain.text.ids import IntentId
 from mulligan.domain.trees.real_change import RealChange, Snapshots
 from mulligan.errors import ChangedMeanwhile, MulliganError, PlanTakenOver, RestoreIncomplete
-from mulligan.ports import Clock, Database, Ids, SandboxKinds, SnapshotStore, Transaction
+from mulligan.ports import Clock, Ids, SandboxKinds, SnapshotStore
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 
 class RealChangeService:

@@ -11,7 +11,12 @@ from mulligan.application.checkpoints.checkpoint_service import CheckpointServic
 from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.run import Run
-from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, CheckpointType
+from mulligan.domain.checkpoints.checkpoint import (
+    Checkpoint,
+    CheckpointGroup,
+    CheckpointType,
+    FoundCheckpoint,
+)
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Damage
 from mulligan.domain.plans.plan import State
@@ -20,7 +25,8 @@ from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.domain.text.names import label_problem
 from mulligan.errors import PlanNotReady, RestoreFailed, TargetExists, UsageWrong
-from mulligan.ports import Database, FoundCheckpoint, Observer, SandboxKinds, SnapshotStore
+from mulligan.ports import Observer, SandboxKinds, SnapshotStore
+from mulligan.rows.database import Database
 
 
 class DamagedCheckpoint(Struct, frozen=True, kw_only=True):

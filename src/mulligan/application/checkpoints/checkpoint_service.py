@@ -25,7 +25,9 @@ from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import CheckpointFailed, MulliganError, PlanTakenOver
-from mulligan.ports import Clock, Database, Ids, SnapshotStore, Transaction
+from mulligan.ports import Clock, Ids, SnapshotStore
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 
 class CheckpointService:

@@ -22,15 +22,8 @@ from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.plural import counted
 from mulligan.errors import DatabaseForeign, DatabaseUnusable, MulliganError, PlanBusy, PlanTakenOver
-from mulligan.ports import (
-    Clock,
-    Database,
-    Observer,
-    PlanFolders,
-    PlanLocks,
-    SandboxKinds,
-    SnapshotStore,
-)
+from mulligan.ports import Clock, Observer, PlanFolders, PlanLocks, SandboxKinds, SnapshotStore
+from mulligan.rows.database import Database
 
 _AFTER_WORK = (1.2, 256 << 10)  # growth since the last sweep, as a factor and in bytes at least
 _WHILE_RUNNING = (2.0, 64 << 20)

@@ -17,7 +17,9 @@ from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from mulligan.errors import CheckpointNeeded
-from mulligan.ports import Clock, Database, Observer, Transaction
+from mulligan.ports import Clock, Observer
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 
 class KeptGroup(Struct, frozen=True, kw_only=True):

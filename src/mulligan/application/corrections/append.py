@@ -40,7 +40,9 @@ from mulligan.domain.text.ids import CorrectionId, DecisionId, PlanId
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.domain.text.plural import counted
 from mulligan.errors import DecisionSuperseded, NothingToAppend, PlanNotReady
-from mulligan.ports import Clock, Database, Ids, Observer, SnapshotStore, Transaction
+from mulligan.ports import Clock, Ids, Observer, SnapshotStore
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 T = TypeVar("T")
 # Reads the plan file whose steps are appended; they may name these outputs of the plan.

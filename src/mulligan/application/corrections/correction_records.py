@@ -12,7 +12,7 @@ from mulligan.domain.history.correction import Correction
 from mulligan.domain.plans.decision import Decision
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import Plan
-from mulligan.ports import Transaction
+from mulligan.rows.transaction import Transaction
 
 
 class CorrectionRecords:

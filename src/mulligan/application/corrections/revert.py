@@ -43,7 +43,9 @@ from mulligan.domain.plans.subplan import Child, built_on, newest_without, with_
 from mulligan.domain.text.ids import CheckpointId, CorrectionId, DecisionId, PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import DecisionOutOfReach, DecisionSuperseded, NothingToChoose, PlanFileDiffers
-from mulligan.ports import Clock, Database, Ids, Observer, Transaction
+from mulligan.ports import Clock, Ids, Observer
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 Claiming: TypeAlias = Callable[[PlanId, Observer], AbstractContextManager[Run]]
 

@@ -10,7 +10,7 @@ from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.text.ids import PlanId
-from mulligan.ports import Transaction
+from mulligan.rows.transaction import Transaction
 
 
 def new_plan(

@@ -17,7 +17,8 @@ from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import IntentKind
 from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.text.ids import PlanId
-from mulligan.ports import Claim, Clock, Database, Observer, PlanLocks, Toolbox
+from mulligan.ports import Claim, Clock, Observer, PlanLocks, Toolbox
+from mulligan.rows.database import Database
 
 
 class PlanClaims:

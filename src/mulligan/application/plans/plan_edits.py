@@ -13,7 +13,8 @@ from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Plan, PlanDefinition
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.errors import PlanFileDiffers
-from mulligan.ports import Clock, Database
+from mulligan.ports import Clock
+from mulligan.rows.database import Database
 
 
 class PlanMending:

@@ -18,7 +18,8 @@ from mulligan.domain.plans.tool import CallStatus
 from mulligan.domain.text.ids import GroupId, PlanId
 from mulligan.domain.text.plural import counted
 from mulligan.errors import PlanAlreadyComplete, RollbackDisabled
-from mulligan.ports import Database, Observer
+from mulligan.ports import Observer
+from mulligan.rows.database import Database
 
 
 class ResumePreview(Struct, frozen=True, kw_only=True):

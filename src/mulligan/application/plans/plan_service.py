@@ -19,7 +19,8 @@ from mulligan.domain.plans.plan import Phase, PlanDefinition, State
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import MulliganError, PlanTakenOver, RestoreIncomplete
-from mulligan.ports import Clock, Database, Ids, Observer, PlanLocks, Toolbox
+from mulligan.ports import Clock, Ids, Observer, PlanLocks, Toolbox
+from mulligan.rows.database import Database
 
 
 class PlanService:

@@ -7,7 +7,7 @@ from mulligan.domain.resources.placement import lie_together
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ApplyUnderWay, LocationTaken
-from mulligan.ports import Transaction
+from mulligan.rows.transaction import Transaction
 
 _KINDS = (IntentKind.APPLY, IntentKind.UNAPPLY)
 

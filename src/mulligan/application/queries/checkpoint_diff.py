@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 
 from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
-from mulligan.domain.checkpoints.checkpoint import Checkpoint
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, FoundCheckpoint
 from mulligan.domain.history.correction import Correction, CorrectionMode
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.trees.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
 from mulligan.domain.trees.line_diff import LARGEST_TEXT
 from mulligan.errors import CheckpointForeign, CheckpointNotFound, CheckpointsUnlike, CorrectionNotFound
-from mulligan.ports import Database, FoundCheckpoint, StoredTrees, Transaction
+from mulligan.ports import StoredTrees
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 FIRST, LATEST = "first", "latest"
 _NAMED_IN_A_MESSAGE = 5

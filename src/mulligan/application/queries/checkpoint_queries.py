@@ -13,10 +13,10 @@ from msgspec import Struct
 from mulligan.application.queries.listing import Listing
 
 if TYPE_CHECKING:
-    from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+    from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType, FoundCheckpoint
     from mulligan.domain.text.ids import CheckpointId, DecisionId, GroupId, PlanId
     from mulligan.domain.text.json_value import JsonObject
-    from mulligan.ports import Database, FoundCheckpoint
+    from mulligan.rows.database import Database
 
 
 class CheckpointView(Struct, frozen=True, kw_only=True):

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from mulligan.domain.text.json_value import JsonObject
     from mulligan.domain.views.history_tree import TreeNode
     from mulligan.domain.views.timeline import Timeline
-    from mulligan.ports import Database, PlanLocks, StoredTrees, Transaction
+    from mulligan.ports import PlanLocks, StoredTrees
+    from mulligan.rows.database import Database
+    from mulligan.rows.transaction import Transaction
 
 
 class SandboxView(Struct, frozen=True, kw_only=True):

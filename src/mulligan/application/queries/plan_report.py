@@ -17,7 +17,9 @@ from mulligan.domain.text.json_value import Json
 from mulligan.domain.views.excerpt import Excerpt, excerpt
 from mulligan.domain.views.report import Changes, PlanReport, Report
 from mulligan.domain.views.story import Records, ShownCall, story
-from mulligan.ports import Clock, Database, StoredTrees, Transaction
+from mulligan.ports import Clock, StoredTrees
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 _PLANS = 100  # child plans of child plans are shown to any depth, but not more in all
 _EVENTS = 2_000  # of one plan, the newest

@@ -9,7 +9,9 @@ from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.text.ids import CheckpointId, PlanId
-from mulligan.ports import Database, PlanLocks, Transaction
+from mulligan.ports import PlanLocks
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 _NEWEST = 3  # checkpoints
 _AHEAD = ((Phase.STRATEGIZE, State.COMPLETE), (Phase.EXECUTE, State.QUEUED))  # someone may yet run it

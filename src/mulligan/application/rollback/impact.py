@@ -12,7 +12,7 @@ from mulligan.domain.history.lines import is_live, live_segments
 from mulligan.domain.history.undo import Undoing, described
 from mulligan.domain.plans.decision import Decision
 from mulligan.domain.text.ids import PlanId
-from mulligan.ports import Transaction
+from mulligan.rows.transaction import Transaction
 
 
 class RevertedChange(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,8 @@ from mulligan.domain.plans.tool import ToolCall, Undo
 from mulligan.domain.text.ids import DecisionId, GroupId
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import MulliganError, PlanTakenOver, ToolFailed
-from mulligan.ports import Clock, Database, Toolbox
+from mulligan.ports import Clock, Toolbox
+from mulligan.rows.database import Database
 
 
 class UndoService:

@@ -46,7 +46,9 @@ from mulligan.errors import (
     ToolsUnsafe,
     ToolsUntrusted,
 )
-from mulligan.ports import Clock, Database, Ids, SnapshotStore, Toolbox, Transaction
+from mulligan.ports import Clock, Ids, SnapshotStore, Toolbox
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 
 class Return(Struct, frozen=True, kw_only=True):

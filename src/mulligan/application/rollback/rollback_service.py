@@ -19,7 +19,8 @@ from mulligan.domain.plans.intent import IntentKind
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.errors import CheckpointForeign, CheckpointNotATarget
-from mulligan.ports import Database, Observer
+from mulligan.ports import Observer
+from mulligan.rows.database import Database
 
 
 class RollbackSummary(Struct, frozen=True, kw_only=True):

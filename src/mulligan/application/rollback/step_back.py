@@ -5,7 +5,7 @@ from mulligan.domain.history.last_step import StepBack, step_back
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.errors import NothingToUndo
-from mulligan.ports import Database
+from mulligan.rows.database import Database
 
 
 class StepBackService:

@@ -32,7 +32,8 @@ from mulligan.errors import (
     StepFailed,
     SubplanConflicts,
 )
-from mulligan.ports import Clock, Database, Observer, StopRequest, Toolbox
+from mulligan.ports import Clock, Observer, StopRequest, Toolbox
+from mulligan.rows.database import Database
 
 
 class Execution(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,9 @@ from mulligan.domain.plans.event import Event
 from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.plans.step import StepRecord
 from mulligan.domain.plans.tool import CallStatus, ToolCall
-from mulligan.ports import Clock, Database, Transaction
+from mulligan.ports import Clock
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 
 class Recorder:

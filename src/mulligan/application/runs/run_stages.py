@@ -12,7 +12,8 @@ from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, PlanFailure, ResumedFrom, State
 from mulligan.domain.plans.step import StepStatus
-from mulligan.ports import Clock, Database
+from mulligan.ports import Clock
+from mulligan.rows.database import Database
 
 
 class RunStages:

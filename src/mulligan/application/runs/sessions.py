@@ -24,7 +24,8 @@ from mulligan.domain.checkpoints.checkpoint import EMPTY_STATE
 from mulligan.domain.plans.plan import PlanDefinition, PlanFailure, State
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ConfinementImpossible, NotASession, PlanAlreadyComplete, PlanTakenOver
-from mulligan.ports import Clock, Database, Ids, Observer
+from mulligan.ports import Clock, Ids, Observer
+from mulligan.rows.database import Database
 
 
 class SessionService:

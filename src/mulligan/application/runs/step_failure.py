@@ -14,7 +14,8 @@ from mulligan.domain.plans.step import Step, StepRecord, StepStatus, ToolUse
 from mulligan.domain.plans.trigger import Trigger
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import MulliganError, RollbackDisabled, StepFailed, ToolFailed
-from mulligan.ports import Clock, Database
+from mulligan.ports import Clock
+from mulligan.rows.database import Database
 
 _HANDED_ON = ("errno", "exit_status", "stopped_write")  # facts of a call that are facts of its step
 

@@ -13,7 +13,8 @@ from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import MulliganError, PlanBusy
-from mulligan.ports import Database, Observer, PlanLocks, SnapshotStore, Toolbox
+from mulligan.ports import Observer, PlanLocks, SnapshotStore, Toolbox
+from mulligan.rows.database import Database
 
 
 class Finding(Struct, frozen=True, kw_only=True):

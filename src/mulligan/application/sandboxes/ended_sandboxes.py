@@ -11,7 +11,8 @@ from mulligan.config import Cleanup
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.errors import PlanBusy
-from mulligan.ports import Database, PlanFolders, PlanLocks, SandboxKinds
+from mulligan.ports import PlanFolders, PlanLocks, SandboxKinds
+from mulligan.rows.database import Database
 
 
 class EndedSandboxes:

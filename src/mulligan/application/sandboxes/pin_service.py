@@ -16,7 +16,8 @@ from mulligan.domain.plans.plan import Plan
 from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import ResourceType
 from mulligan.errors import PlanBusy
-from mulligan.ports import Clock, Database, LeftLock, Pinned, Pins, PlanFolders, PlanLocks
+from mulligan.ports import Clock, LeftLock, Pinned, Pins, PlanFolders, PlanLocks
+from mulligan.rows.database import Database
 
 
 class PinsFound(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,8 @@ from mulligan.domain.plans.plan import Plan
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import PlanBusy
-from mulligan.ports import Database, Observer, PlanLocks, Publication, SandboxKinds, SnapshotStore
+from mulligan.ports import Observer, PlanLocks, Publication, SandboxKinds, SnapshotStore
+from mulligan.rows.database import Database
 
 
 class SandboxRepairs:

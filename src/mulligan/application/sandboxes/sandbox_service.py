@@ -33,17 +33,9 @@ from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, 
 from mulligan.domain.text.ids import IntentId, PlanId
 from mulligan.domain.text.plural import counted
 from mulligan.errors import LocationTaken, NotBuiltYet, ResourceUnsuitable, RestoreFailed
-from mulligan.ports import (
-    Clock,
-    Database,
-    Ids,
-    Neighbours,
-    SandboxKind,
-    SandboxKinds,
-    SandboxOrder,
-    SnapshotStore,
-    Transaction,
-)
+from mulligan.ports import Clock, Ids, Neighbours, SandboxKind, SandboxKinds, SandboxOrder, SnapshotStore
+from mulligan.rows.database import Database
+from mulligan.rows.transaction import Transaction
 
 _UNFORKED = (ResourceType.GIT_CHECKOUT, Strategy.IN_PLACE)  # it has no git directory of its own
 _Make: TypeAlias = Callable[[SandboxKind, SandboxOrder], tuple[Sandbox, Capture]]

@@ -15,7 +15,8 @@ from mulligan.domain.resources.resource import ResourceType, Sandbox
 from mulligan.domain.trees.real_change import Snapshots
 from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import ChangedMeanwhile
-from mulligan.ports import Database, SandboxKinds, SnapshotStore
+from mulligan.ports import SandboxKinds, SnapshotStore
+from mulligan.rows.database import Database
 
 _ON_OVERLAP = {
     MergeStrategy.THREE_WAY: OnOverlap.MARK,

@@ -14,7 +14,8 @@ from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import PlanBusy
-from mulligan.ports import PlanLocks, SandboxKinds, Transaction
+from mulligan.ports import PlanLocks, SandboxKinds
+from mulligan.rows.transaction import Transaction
 
 
 class ChildPlans:

@@ -39,7 +39,8 @@ from mulligan.errors import (
     SubplanConflicts,
     SubplansFailed,
 )
-from mulligan.ports import Clock, Crew, Database, Ended, Engine, Ids, SnapshotStore
+from mulligan.ports import Clock, Crew, Ended, Engine, Ids, SnapshotStore
+from mulligan.rows.database import Database
 
 
 class _Going(Struct, kw_only=True):

@@ -18,8 +18,8 @@ from mulligan.cli.invocation import Invocation
 if TYPE_CHECKING:
     import click
 
-    from mulligan.adapters.db.completion_words import Word
     from mulligan.config import Setting
+    from mulligan.rows.completion_words import Word
 
 ASKED = "_MULLIGAN_COMPLETE"  # the variable in which a shell says that it asks
 LINE = "_MULLIGAN_LINE"

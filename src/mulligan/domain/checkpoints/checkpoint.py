@@ -134,3 +134,10 @@ class CheckpointGroup(Struct, frozen=True, kw_only=True):
     def snapshot_of(self, resource: str) -> Snapshot:
         """The checkpoint of a resource in this group."""
         return self.checkpoint_of(resource).snapshot
+
+
+class FoundCheckpoint(Struct, frozen=True, kw_only=True):
+    """What a user's word for a checkpoint means: a group, or one checkpoint of it."""
+
+    group: CheckpointGroup
+    checkpoint: Checkpoint | None  # None: the whole group is meant

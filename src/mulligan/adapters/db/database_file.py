@@ -1,0 +1,32 @@
+"""The file that holds the database of a project, brought up to date when it is opened."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mulligan.adapters.db.connection import SqliteConnection
+from mulligan.adapters.db.schema_version import NEWEST_VERSION, version_of
+from mulligan.rows.database import Database
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def sqlite_database(path: Path) -> Database:
+    """Return the database in that file, which is opened when it is first needed."""
+    return Database(partial(open_sqlite, path))
+
+
+def open_sqlite(path: Path) -> SqliteConnection:
+    """Open the file, which is created or migrated if it has to be."""
+    connection = SqliteConnection(path)
+    try:
+        if version_of(connection) != NEWEST_VERSION:
+            from mulligan.adapters.db.migration import migrate, packaged_migrations
+
+            migrate(connection, packaged_migrations())
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,76 @@
+"""The database of a project, reached through transactions."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mulligan.errors import PlanTakenOver
+from mulligan.rows.transaction import Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from mulligan.ports import Claim
+    from mulligan.rows.sql_connection import SqlConnection
+
+_FENCE = "SELECT fence FROM plans WHERE plan_id = ?"
+
+
+class Database:
+    """Plans and checkpoints behind one connection, opened when it is first needed; used by one thread at a time."""
+
+    def __init__(self, connect: Callable[[], SqlConnection]) -> None:
+        self._connect = connect
+
+    @contextmanager
+    def reading(self) -> Generator[Transaction]:
+        """Read one consistent state, without waiting for a writer."""
+        with self._connection.transaction(write=False):
+            yield Transaction(self._connection)
+
+    @contextmanager
+    def writing(self) -> Generator[Transaction]:
+        """Write without a claim: to create a plan, or to claim one."""
+        with self._connection.transaction(write=True):
+            yield Transaction(self._connection)
+
+    @contextmanager
+    def writing_as(self, claim: Claim) -> Generator[Transaction]:
+        """Write as a claimant; PlanTakenOver when another process has claimed the plan since."""
+        with self._connection.transaction(
+            write=True
+        ):  # nobody else writes, so the fence holds until the commit
+            row = self._connection.row(_FENCE, (claim.plan_id,))
+            if row is None or row["fence"] != claim.fence:
+                raise PlanTakenOver(plan_id=claim.plan_id)
+            yield Transaction(self._connection)
+
+    def changes(self) -> int:
+        """Return a number that is different after others have recorded something; it is cheap to ask for."""
+        return self._connection.changes()
+
+    def settle(self) -> None:
+        """Make what a killed process was committing either visible to all readers or gone for good.
+
+        The caller deletes next what no row names, while no process that could write such a row is alive.
+        """
+        self._connection.settle()
+
+    def problems(self) -> list[str]:
+        """List what is wrong with the rows as they are stored; DatabaseUnusable where they cannot be read."""
+        from mulligan.rows.unreadable_rows import unreadable_rows  # here: only a search for trouble needs it
+
+        with self.reading() as db:
+            return [*self._connection.problems(), *unreadable_rows(db)]
+
+    def close(self) -> None:
+        """Close the connection; the next call opens another one."""
+        connection: SqlConnection | None = self.__dict__.pop("_connection", None)
+        if connection is not None:
+            connection.close()
+
+    @cached_property
+    def _connection(self) -> SqlConnection:
+        return self._connect()

@@ -1,0 +1,164 @@
+"""Rows of lines of history, intents and events."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from mulligan.domain.history.lines import Line, Segment
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.text.ids import GroupId, IntentId, PlanId
+from mulligan.rows.columns import ALL, json_object, json_text, time_text, time_value
+from mulligan.rows.definition_document import definition_from_text, definition_to_text
+from mulligan.rows.row_repository import RowRepository
+
+if TYPE_CHECKING:
+    from mulligan.rows.sql_connection import Row
+
+_ADD_LINE = "INSERT INTO lines (plan_id, line, parent_line, fork_seq) VALUES (?, ?, ?, ?)"
+_LINES = "SELECT * FROM lines WHERE plan_id = ? ORDER BY line"
+# Each kind of row tells by its own column when it was recorded; a call that never ended lies nowhere.
+_TOLD_BY = (
+    ("checkpoint_groups", "seq"),
+    ("decisions", "seq"),
+    ("tool_calls", "done_seq"),
+)
+_SUPERSEDE = "UPDATE {table} SET superseded = 1 WHERE plan_id = ? AND superseded = 0"
+_REVIVE = "UPDATE {table} SET superseded = 0 WHERE plan_id = ? AND line = ? AND {seq} <= ?"
+_FOLLOW = """
+UPDATE checkpoints SET superseded = (
+    SELECT g.superseded FROM checkpoint_groups AS g WHERE g.group_id = checkpoints.group_id
+) WHERE plan_id = ?
+"""
+_SPARE_GROUP = "UPDATE checkpoint_groups SET superseded = 0 WHERE group_id = ?"
+_SPARE_CHECKPOINTS = "UPDATE checkpoints SET superseded = 0 WHERE group_id = ?"
+
+_REST = "UPDATE checkpoint_groups SET between_steps = 1 WHERE group_id = ?"
+
+_ADD_INTENT = """
+INSERT INTO intents (intent_id, plan_id, seq, kind, data_json, created_at, definition_json)
+VALUES (?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM intents), ?, ?, ?, ?)
+"""
+_SAVE_INTENT = "UPDATE intents SET data_json = ? WHERE intent_id = ?"
+_CLOSE_INTENT = "DELETE FROM intents WHERE intent_id = ?"
+_INTENTS = "SELECT * FROM intents WHERE plan_id = ? ORDER BY seq"
+_ALL_INTENTS = "SELECT * FROM intents ORDER BY seq"
+
+_ADD_EVENT = "INSERT INTO events (plan_id, seq, type, data_json, created_at) VALUES (?, ?, ?, ?, ?)"
+_EVENTS = "SELECT * FROM events WHERE plan_id = ? AND seq > ? ORDER BY seq DESC LIMIT ?"
+_NEWEST_EVENT = "SELECT * FROM events WHERE plan_id = ? AND type = ? ORDER BY seq DESC LIMIT 1"
+_COUNT_EVENTS = "SELECT COUNT(*) AS count FROM events WHERE plan_id = ? AND seq > ?"
+
+
+class HistoryRepository(RowRepository):
+    """Keeps the lines of history and what is live on them."""
+
+    def start(self, plan_id: PlanId, line: Line) -> None:
+        """Start a line."""
+        self._db.execute(_ADD_LINE, (plan_id, line.line, line.parent_line, line.fork_seq))
+
+    def lines(self, plan_id: PlanId) -> Sequence[Line]:
+        """All lines of the plan."""
+        return [
+            Line(line=row["line"], parent_line=row["parent_line"], fork_seq=row["fork_seq"])
+            for row in self._db.rows(_LINES, (plan_id,))
+        ]
+
+    def make_live(self, plan_id: PlanId, segments: Sequence[Segment]) -> None:
+        """Make what lies on the segments live and all else of the plan superseded: groups, decisions, tool calls."""
+        for table, seq in _TOLD_BY:
+            self._db.execute(_SUPERSEDE.format(table=table), (plan_id,))
+            for segment in segments:
+                revive = _REVIVE.format(table=table, seq=seq)
+                self._db.execute(revive, (plan_id, segment.line, segment.up_to_seq))
+        self._db.execute(_FOLLOW, (plan_id,))
+
+    def spare(self, group_id: GroupId) -> None:
+        """Make one group live in spite of where it lies."""
+        self._db.execute(_SPARE_GROUP, (group_id,))
+        self._db.execute(_SPARE_CHECKPOINTS, (group_id,))
+
+    def rest_at(self, group_id: GroupId) -> None:
+        """Make a group one that a run may start from, wherever it was taken: the one a rollback went to."""
+        self._db.execute(_REST, (group_id,))
+
+
+class IntentRepository(RowRepository):
+    """Keeps what is under way."""
+
+    def add(self, intent: Intent) -> None:
+        """Record what is about to be done."""
+        self._db.execute(
+            _ADD_INTENT,
+            (
+                intent.intent_id,
+                intent.plan_id,
+                intent.kind,
+                json_text(intent.data),
+                time_text(intent.created_at),
+                definition_to_text(intent.definition) if intent.definition else None,
+            ),
+        )
+
+    def save(self, intent: Intent) -> None:
+        """Record how far it is."""
+        self._db.execute(_SAVE_INTENT, (json_text(intent.data), intent.intent_id))
+
+    def close(self, intent_id: IntentId) -> None:
+        """It is done."""
+        self._db.execute(_CLOSE_INTENT, (intent_id,))
+
+    def list(self, plan_id: PlanId) -> Sequence[Intent]:
+        """What is under way or was cut off, oldest first."""
+        return [_intent(row) for row in self._db.rows(_INTENTS, (plan_id,))]
+
+    def of_kinds(self, kinds: Collection[IntentKind]) -> Sequence[Intent]:
+        """What of these kinds is under way or was cut off in any plan, oldest first."""
+        return [intent for intent in map(_intent, self._db.rows(_ALL_INTENTS)) if intent.kind in kinds]
+
+
+def _intent(row: Row) -> Intent:
+    return Intent(
+        intent_id=IntentId(row["intent_id"]),
+        plan_id=PlanId(row["plan_id"]),
+        kind=IntentKind(row["kind"]),
+        data=json_object(row["data_json"]),
+        created_at=time_value(row["created_at"]),
+        definition=definition_from_text(row["definition_json"]) if row["definition_json"] else None,
+    )
+
+
+class EventRepository(RowRepository):
+    """Keeps the log of each plan."""
+
+    def add(self, event: Event) -> None:
+        """Write one entry."""
+        self._db.execute(
+            _ADD_EVENT,
+            (event.plan_id, event.seq, event.type, json_text(event.data), time_text(event.created_at)),
+        )
+
+    def list(self, plan_id: PlanId, *, limit: int | None = None, after: int = 0) -> Sequence[Event]:
+        """The plan's log after that sequence number, in order; of more than `limit` entries the newest."""
+        rows = self._db.rows(_EVENTS, (plan_id, after, ALL if limit is None else limit))
+        return [_event(row) for row in rows[::-1]]
+
+    def newest(self, plan_id: PlanId, type: EventType) -> Event | None:
+        """The newest entry of that type."""
+        row = self._db.row(_NEWEST_EVENT, (plan_id, type))
+        return _event(row) if row else None
+
+    def count(self, plan_id: PlanId, *, after: int = 0) -> int:
+        """How many entries the plan's log has after that sequence number."""
+        return self._count(_COUNT_EVENTS, (plan_id, after))
+
+
+def _event(row: Row) -> Event:
+    return Event(
+        plan_id=PlanId(row["plan_id"]),
+        seq=row["seq"],
+        type=EventType(row["type"]),
+        data=json_object(row["data_json"]),
+        created_at=time_value(row["created_at"]),
+    )

@@ -1,0 +1,75 @@
+"""The transaction that holds all repositories together.
+
+What screens do not read is imported when it is first needed: a command does not pay for what it does not use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mulligan.rows.tables.checkpoint_rows import CheckpointRepository
+from mulligan.rows.tables.plan_rows import PlanRepository
+from mulligan.rows.tables.sandbox_rows import SandboxRepository
+from mulligan.rows.tables.step_rows import DecisionRepository, StepRepository, ToolCallRepository
+
+if TYPE_CHECKING:
+    from mulligan.rows.sql_connection import SqlConnection
+    from mulligan.rows.tables.child_rows import ChildRepository
+    from mulligan.rows.tables.correction_rows import CorrectionRepository
+    from mulligan.rows.tables.history_rows import EventRepository, HistoryRepository, IntentRepository
+    from mulligan.rows.tables.real_change_rows import RealChangeRepository
+
+
+class Transaction:
+    """All rows in one transaction: committed when the block ends, rolled back when it raises."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._db = connection
+        self.plans = PlanRepository(connection)
+        self.steps = StepRepository(connection)
+        self.tool_calls = ToolCallRepository(connection)
+        self.decisions = DecisionRepository(connection)
+        self.checkpoints = CheckpointRepository(connection)
+        self.sandboxes = SandboxRepository(connection)
+
+    @property
+    def corrections(self) -> CorrectionRepository:
+        """Corrections."""
+        from mulligan.rows.tables.correction_rows import CorrectionRepository
+
+        return CorrectionRepository(self._db)
+
+    @property
+    def children(self) -> ChildRepository:
+        """Child plans and where they come from."""
+        from mulligan.rows.tables.child_rows import ChildRepository
+
+        return ChildRepository(self._db)
+
+    @property
+    def history(self) -> HistoryRepository:
+        """Lines of history."""
+        from mulligan.rows.tables.history_rows import HistoryRepository
+
+        return HistoryRepository(self._db)
+
+    @property
+    def intents(self) -> IntentRepository:
+        """Work that was begun and is not finished."""
+        from mulligan.rows.tables.history_rows import IntentRepository
+
+        return IntentRepository(self._db)
+
+    @property
+    def events(self) -> EventRepository:
+        """The log."""
+        from mulligan.rows.tables.history_rows import EventRepository
+
+        return EventRepository(self._db)
+
+    @property
+    def real_changes(self) -> RealChangeRepository:
+        """Changes to real resources."""
+        from mulligan.rows.tables.real_change_rows import RealChangeRepository
+
+        return RealChangeRepository(self._db)

@@ -1,0 +1,55 @@
+"""The databases that the contract runs against: another one is a line here."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from mulligan.adapters.db.database_file import open_sqlite
+from mulligan.domain.history.lines import Line
+from mulligan.domain.text.ids import PlanId
+from mulligan.rows.database import Database
+from mulligan.rows.sql_connection import SqlConnection
+from tests.unit.examples import a_plan
+
+# How to open a connection to the database in a folder; the first one makes it.
+DATABASES: dict[str, Callable[[Path], Callable[[], SqlConnection]]] = {
+    "sqlite": lambda folder: partial(open_sqlite, folder / "mulligan.db"),
+}
+PLAN = PlanId("01K00000000000000000000001")
+
+
+@pytest.fixture(params=DATABASES)
+def connect(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], SqlConnection]]:
+    """Open one more connection to the same database."""
+    connect_once = DATABASES[request.param](tmp_path)
+    with ExitStack() as opened:
+
+        def connect() -> SqlConnection:
+            connection = connect_once()
+            opened.callback(connection.close)
+            return connection
+
+        yield connect
+
+
+@pytest.fixture
+def connection(connect: Callable[[], SqlConnection]) -> SqlConnection:
+    return connect()
+
+
+@pytest.fixture
+def empty(connect: Callable[[], SqlConnection]) -> Database:
+    """A database without a row."""
+    return Database(connect)
+
+
+@pytest.fixture
+def database(empty: Database) -> Database:
+    """A database with one plan."""
+    with empty.writing() as db:
+        db.plans.add(a_plan(PLAN))
+        db.history.start(PLAN, Line(line=1, parent_line=None, fork_seq=0))
+    return empty
