@@ -65,8 +65,12 @@ class PlanRepository(Protocol):
         """How many child plans the plan has that were not cancelled."""
         ...
 
-    def next_seqs(self, plan_id: PlanId, count: int) -> Iterator[int]:
-        """The plan's next sequence numbers, in order; taken even if not all are used."""
+    def last_seq(self, plan_id: PlanId) -> int:
+        """Return the sequence number that the plan used last; 0 before the first."""
+        ...
+
+    def set_last_seq(self, plan_id: PlanId, seq: int) -> None:
+        """Record the sequence number that the plan used last."""
         ...
 
     def raise_fence(self, plan_id: PlanId) -> int:

@@ -7,10 +7,12 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.adapters.db.database import SqliteDatabase
+from mulligan.domain.history.correction import Correction
 from mulligan.domain.history.lines import Line
 from mulligan.domain.plans.decision import Choice, Decision, DecisionType
-from mulligan.domain.plans.intent import Intent, IntentKind
-from mulligan.domain.text.ids import CorrectionId, DecisionId, IntentId, PlanId
+from mulligan.domain.plans.intent import CorrectionWork, Intent
+from mulligan.domain.plans.plan import State
+from mulligan.domain.text.ids import CorrectionId, DecisionId, GroupId, IntentId, PlanId
 from mulligan.errors import Ambiguous, CorrectionNotFound, DecisionNotFound
 from tests.unit.domain.test_correction import CORRECTION
 from tests.unit.examples import NOON, a_definition, a_group, a_plan
@@ -119,12 +121,16 @@ def test_what_a_plan_was_is_known_for_every_line(database: SqliteDatabase) -> No
     assert known == ["A", "A", "C", "C", "D", "D"]
 
 
-def test_an_intent_keeps_what_the_plan_is_to_become(database: SqliteDatabase) -> None:
+@pytest.mark.parametrize(
+    "correction", [CORRECTION, replace(CORRECTION, chosen=None, superseded_decisions=())], ids=["all", "some"]
+)
+def test_an_intent_keeps_the_correction_and_what_the_plan_is_to_become(
+    database: SqliteDatabase, correction: Correction
+) -> None:
     intent = Intent(
         intent_id=IntentId("i"),
         plan_id=PLAN,
-        kind=IntentKind.CORRECTION,
-        data={"correction": CORRECTION.to_json()},
+        work=CorrectionWork(target=GroupId("g"), state=State.QUEUED, log={}, correction=correction),
         created_at=NOON,
         definition=a_definition("other"),
     )

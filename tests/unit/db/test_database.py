@@ -12,7 +12,7 @@ from mulligan.domain.checkpoints.checkpoint import EMPTY_STATE, CheckpointType, 
 from mulligan.domain.history.lines import Line, live_segments
 from mulligan.domain.plans.decision import Choice, Decision, DecisionType
 from mulligan.domain.plans.event import Event, EventType
-from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.intent import Intent, RollbackWork
 from mulligan.domain.plans.plan import Phase, PlanFailure, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.plans.tool import CallStatus, ToolCall, Undo
@@ -105,15 +105,13 @@ def test_a_claimant_that_was_overtaken_can_write_nothing(database: SqliteDatabas
         assert db.plans.get(PLAN).attempt == 2
 
 
-def test_sequence_numbers_only_grow(database: SqliteDatabase) -> None:
+def test_a_plan_keeps_the_last_of_its_sequence_numbers(database: SqliteDatabase) -> None:
     with database.writing() as db:
-        assert [*db.plans.next_seqs(PLAN, 2), *db.plans.next_seqs(PLAN, 0), *db.plans.next_seqs(PLAN, 1)] == [
-            1,
-            2,
-            3,
-        ]
+        assert db.plans.last_seq(PLAN) == 0
+        db.plans.set_last_seq(PLAN, 3)
+        assert db.plans.last_seq(PLAN) == 3
         with pytest.raises(PlanNotFound):
-            db.plans.next_seqs(OTHER, 1)
+            db.plans.last_seq(OTHER)
 
 
 @pytest.mark.parametrize("word", [PLAN, PLAN[:25], PLAN.lower(), "upgrade", "latest"])
@@ -183,21 +181,21 @@ def test_steps_tool_calls_decisions_events_and_intents_come_back(database: Sqlit
         undo=Undo.POSSIBLE,
     )
     event = Event(plan_id=PLAN, seq=4, type=EventType.LOG, data={"message": "é\udcff"}, created_at=NOON)
-    intent = Intent(
-        intent_id=IntentId("i"), plan_id=PLAN, kind=IntentKind.ROLLBACK, data={"target": "g"}, created_at=NOON
-    )
+    work = RollbackWork(target=GroupId("g"), state=State.QUEUED, log={"reason": "é\udcff"}, way_back=True)
+    intent = Intent(intent_id=IntentId("i"), plan_id=PLAN, work=work, created_at=NOON)
+    ready = replace(intent, work=replace(work, before=GroupId("h")))
     with database.writing() as db:
         db.steps.add(PLAN, [step])
         db.steps.save(PLAN, replace(step, status=StepStatus.DONE, duration_ms=5))
         db.tool_calls.add(call)
         db.events.add(event)
         db.intents.add(intent)
-        db.intents.save(replace(intent, data={"target": "h"}))
+        db.intents.save(ready)
     with database.writing() as db:
         assert db.steps.list(PLAN) == [replace(step, status=StepStatus.DONE, duration_ms=5)]
         assert db.tool_calls.list(PLAN) == [call]
         assert db.events.list(PLAN) == [event]
-        assert db.intents.list(PLAN) == [replace(intent, data={"target": "h"})]
+        assert db.intents.list(PLAN) == [ready]
         db.tool_calls.interrupt(PLAN)
         assert db.tool_calls.list(PLAN)[0].status is CallStatus.INTERRUPTED
         db.tool_calls.save(replace(call, status=CallStatus.DONE, done_seq=9, output=[1], duration_ms=4))

@@ -185,7 +185,7 @@ def application_of(run: Run, prepared: Prepared, *, dry_run: bool, cleanup: str,
         error=ApplyConflicted(plan_id=plan_id, count=len(conflicts), paths=named, hint=hint)
         if conflicts
         else None,
-        messages=(*run.told, *prepared.notes),
+        messages=(*run.messages, *prepared.notes),
     )
 
 

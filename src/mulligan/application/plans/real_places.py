@@ -1,8 +1,6 @@
 """Guards of real resources: who else works on one, or is changing it."""
 
-from typing import cast
-
-from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.intent import IntentKind, RealWork
 from mulligan.domain.resources.placement import lie_together
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.ids import PlanId
@@ -23,7 +21,6 @@ def refuse_taken(db: Transaction, plan_id: PlanId | None, path: str) -> None:
 def refuse_under_way(db: Transaction, plan_id: PlanId | None, path: str) -> None:
     """Refuse a real thing that another plan is changing, or was when its process died."""
     for intent in db.intents.of_kinds(_KINDS):
-        if intent.plan_id != plan_id:
-            for other in cast("list[str]", intent.data["locations"]):
-                if lie_together(path, other):
-                    raise ApplyUnderWay(plan_id=intent.plan_id, path=path)
+        locations = intent.work.locations if isinstance(intent.work, RealWork) else ()
+        if intent.plan_id != plan_id and any(lie_together(path, other) for other in locations):
+            raise ApplyUnderWay(plan_id=intent.plan_id, path=path)

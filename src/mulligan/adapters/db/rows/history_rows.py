@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from msgspec import convert, to_builtins
 
 from mulligan.adapters.db.columns import ALL, json_object, json_text, time_text, time_value
 from mulligan.adapters.db.definition_document import definition_from_text, definition_to_text
 from mulligan.domain.history.lines import Line, Segment
 from mulligan.domain.plans.event import Event, EventType
-from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.intent import Intent, IntentKind, Work
 from mulligan.domain.text.ids import GroupId, IntentId, PlanId
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import Connection, Row
+    from mulligan.domain.text.json_value import JsonObject
 
 _ADD_LINE = "INSERT INTO lines (plan_id, line, parent_line, fork_seq) VALUES (?, ?, ?, ?)"
 _LINES = "SELECT * FROM lines WHERE plan_id = ? ORDER BY line"
@@ -102,7 +105,7 @@ class SqlIntentRepository:
                 intent.intent_id,
                 intent.plan_id,
                 intent.kind,
-                json_text(intent.data),
+                _work_text(intent),
                 time_text(intent.created_at),
                 definition_to_text(intent.definition) if intent.definition else None,
             ),
@@ -110,7 +113,7 @@ class SqlIntentRepository:
 
     def save(self, intent: Intent) -> None:
         """Record how far it is."""
-        self._db.execute(_SAVE_INTENT, (json_text(intent.data), intent.intent_id))
+        self._db.execute(_SAVE_INTENT, (_work_text(intent), intent.intent_id))
 
     def close(self, intent_id: IntentId) -> None:
         """It is done."""
@@ -125,12 +128,18 @@ class SqlIntentRepository:
         return [intent for intent in map(_intent, self._db.rows(_ALL_INTENTS)) if intent.kind in kinds]
 
 
+def _work_text(intent: Intent) -> str:
+    """Write the work without its tag, which has a column of its own."""
+    document = cast("JsonObject", to_builtins(intent.work))
+    del document["kind"]
+    return json_text(document)
+
+
 def _intent(row: Row) -> Intent:
     return Intent(
         intent_id=IntentId(row["intent_id"]),
         plan_id=PlanId(row["plan_id"]),
-        kind=IntentKind(row["kind"]),
-        data=json_object(row["data_json"]),
+        work=convert({"kind": row["kind"], **json_object(row["data_json"])}, Work),
         created_at=time_value(row["created_at"]),
         definition=definition_from_text(row["definition_json"]) if row["definition_json"] else None,
     )
