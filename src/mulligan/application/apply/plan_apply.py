@@ -70,7 +70,6 @@ class PlanApplyService:
         sandboxes: SandboxService,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._kinds = kinds

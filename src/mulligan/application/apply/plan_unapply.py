@@ -40,7 +40,6 @@ class PlanUnapplyService:
         real_changes: RealChangeService,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._kinds = kinds

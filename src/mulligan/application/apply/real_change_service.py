@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from mulligan.application.checkpoints.checkpoint_manager import Changes, CheckpointManager
-from mulligan.application.plans.real_places import refuse_taken, refuse_under_way
+from mulligan.application.plans.guards import refuse_taken, refuse_under_way
 from mulligan.application.rollback.way_back import Way, WayBackService, remedy_of
 from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.run import Run
@@ -48,7 +48,6 @@ class RealChangeService:
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._kinds = kinds

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
-from mulligan.application.queries.progress import one_by_one
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
@@ -17,6 +16,7 @@ from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import SandboxMissing
 from mulligan.ports import SandboxKinds, SnapshotStore
+from mulligan.ports.world import one_by_one
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
-from mulligan.application.queries.progress import one_by_one
 from mulligan.application.runs.commit import Commit, Entry, Record
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import (
@@ -25,6 +24,7 @@ from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import CheckpointFailed, MulliganError, PlanTakenOver
 from mulligan.ports import Clock, Ids, SnapshotStore, Transaction
+from mulligan.ports.world import one_by_one
 
 
 class CheckpointService:

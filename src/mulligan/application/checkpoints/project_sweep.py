@@ -72,7 +72,6 @@ class SweepService:
         ended: EndedSandboxes,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._kinds = kinds

@@ -59,7 +59,6 @@ class PruneService:
         settings: SettingsSource,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._sweeps = sweeps

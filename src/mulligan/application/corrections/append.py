@@ -90,7 +90,6 @@ class AppendService:
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._claims = claims

@@ -101,7 +101,6 @@ class CorrectionService:
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._manager = manager

@@ -39,7 +39,6 @@ class PlanResumeService:
         manager: CheckpointManager,
         returns: ReturnService,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._manager = manager

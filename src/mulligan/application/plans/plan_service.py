@@ -38,7 +38,6 @@ class PlanService:
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._locks = locks

@@ -30,7 +30,6 @@ class UndoService:
         rules: ConfinementService,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._toolbox = toolbox
         self._confinement = rules

@@ -76,7 +76,6 @@ class ReturnService:
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._manager = manager

@@ -67,7 +67,6 @@ class RollbackService:
         undos: UndoService,
         children: ChildPlans,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._manager = manager

@@ -52,7 +52,6 @@ class ExecutePhase:
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._checkpoints = checkpoints
         self._calls = calls
         self._subplans = subplans

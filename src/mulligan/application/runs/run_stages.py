@@ -25,7 +25,6 @@ class RunStages:
         checkpoints: CheckpointService,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._sandboxes = sandboxes
         self._resumes = resumes
         self._checkpoints = checkpoints

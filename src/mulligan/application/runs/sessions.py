@@ -46,7 +46,6 @@ class SessionService:
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._sandboxes = sandboxes

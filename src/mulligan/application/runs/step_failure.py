@@ -30,7 +30,6 @@ class FailureService:
         returns: ReturnService,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._checkpoints = checkpoints
         self._returns = returns

@@ -8,8 +8,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import what_is_not_held
-from mulligan.application.plans.real_places import refuse_taken, refuse_under_way
-from mulligan.application.queries.progress import one_by_one
+from mulligan.application.plans.guards import refuse_taken, refuse_under_way
 from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.confinement_rules import ConfinementService
 from mulligan.application.runs.run import Run, at_work
@@ -43,6 +42,7 @@ from mulligan.ports import (
     SandboxOrder,
     SnapshotStore,
 )
+from mulligan.ports.world import one_by_one
 
 _UNFORKED = (ResourceType.GIT_CHECKOUT, Strategy.IN_PLACE)  # it has no git directory of its own
 _Make: TypeAlias = Callable[[SandboxKind, SandboxOrder], tuple[Sandbox, Capture]]

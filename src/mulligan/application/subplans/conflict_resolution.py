@@ -33,7 +33,6 @@ class ResolveService:
         store: SnapshotStore,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._claims = claims
         self._manager = manager
         self._checkpoints = checkpoints

@@ -85,7 +85,6 @@ class SubplanService:
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._manager = manager
