@@ -18,7 +18,7 @@ from mulligan.application.checkpoints.checkpoint_manager import CheckpointManage
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.plans.guards import refuse_ended
 from mulligan.application.plans.plan_claims import PlanClaims
-from mulligan.application.runs.commit import Commit, Entry
+from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.config import Cleanup
@@ -201,23 +201,20 @@ class PlanApplyService:
 
     def _constrain(self, run: Run, intent: Intent, conflicts: tuple[Conflict, ...]) -> None:
         now = self._clock.now()
-        plan = replace(run.plan.moved_to(Phase.APPLY, State.CONSTRAINED, now), conflicts=conflicts)
         data: JsonObject = {"state": "constrained", "conflicts": [c.to_json() for c in conflicts]}
-        entry = Entry(type=EventType.PLAN_STATE, data=data, at=now)
-        self._real_changes.settle(run, intent, plan, entry)
+        with run.commit("apply.settle") as commit:
+            commit.db.intents.close(intent.intent_id)
+            commit.plan = replace(run.plan.moved_to(Phase.APPLY, State.CONSTRAINED, now), conflicts=conflicts)
+            commit.record(Entry(type=EventType.PLAN_STATE, data=data, at=now))
 
-    def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> list[Sandbox]:
+    def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> Sequence[Sandbox]:
         """Record that the plan is applied; return its working copies where these are to go."""
         now = self._clock.now()
-        plan = run.plan.moved_to(Phase.APPLY, State.APPLIED, now)
-        entry = Entry(type=EventType.APPLIED, data=logged(prepared), at=now)
-        sandboxes: list[Sandbox] = []
-
-        def forget(commit: Commit) -> None:
-            if _cleans_up(run):
-                sandboxes.extend(self._sandboxes.forget(commit, run))
-
-        self._real_changes.settle(run, intent, plan, entry, forget)
+        with run.commit("apply.settle") as commit:
+            sandboxes = self._sandboxes.forget(commit, run) if _cleans_up(run) else ()
+            commit.db.intents.close(intent.intent_id)
+            commit.plan = run.plan.moved_to(Phase.APPLY, State.APPLIED, now)
+            commit.record(Entry(type=EventType.APPLIED, data=logged(prepared), at=now))
         return sandboxes
 
     def _clean_up(self, run: Run, sandboxes: Sequence[Sandbox]) -> None:

@@ -12,7 +12,7 @@ from mulligan.application.apply.apply_preparation import (
 from mulligan.application.apply.plan_apply import logged
 from mulligan.application.apply.real_change_service import RealChangeService
 from mulligan.application.plans.plan_claims import PlanClaims
-from mulligan.application.runs.commit import Commit, Entry
+from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import Intent, IntentKind, UnapplyWork
@@ -133,14 +133,12 @@ class PlanUnapplyService:
 
     def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> None:
         now = self._clock.now()
-        plan = run.plan.moved_to(Phase.APPLY, State.CANCELLED, now)
-        entry = Entry(type=EventType.UNAPPLIED, data=logged(prepared), at=now)
-
-        def forget(commit: Commit) -> None:
+        with run.commit("apply.settle") as commit:
             for act in (IntentKind.APPLY, IntentKind.UNAPPLY):
-                commit.db.real_changes.remove(plan.plan_id, act)
-
-        self._real_changes.settle(run, intent, plan, entry, forget)
+                commit.db.real_changes.remove(run.plan.plan_id, act)
+            commit.db.intents.close(intent.intent_id)
+            commit.plan = run.plan.moved_to(Phase.APPLY, State.CANCELLED, now)
+            commit.record(Entry(type=EventType.UNAPPLIED, data=logged(prepared), at=now))
 
 
 def _message(plan: Plan) -> str:

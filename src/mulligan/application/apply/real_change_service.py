@@ -7,18 +7,18 @@ someone else changed in the meantime: those are left alone and named.
 """
 
 import posixpath
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from mulligan.application.checkpoints.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.plans.guards import refuse_taken, refuse_under_way
 from mulligan.application.rollback.way_back import Way, WayBackService, remedy_of
-from mulligan.application.runs.commit import Commit, Entry
+from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import ApplyWork, Intent, UnapplyWork
-from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.resources.resource import ResourceType
 from mulligan.domain.text.ids import IntentId
 from mulligan.domain.trees.real_change import RealChange, Snapshots
@@ -106,17 +106,6 @@ class RealChangeService:
         written = Snapshots({change.real.resource: change.written for change in changes})
         before = Snapshots({change.real.resource: change.before for change in changes})
         return self._manager.restore(run.over(change.real for change in changes), written, before)
-
-    def settle(
-        self, run: Run, intent: Intent, plan: Plan, entry: Entry, also: Callable[[Commit], None] | None = None
-    ) -> None:
-        """Record that it is done; `also` writes what else changes with it."""
-        with run.commit("apply.settle") as commit:
-            if also:
-                also(commit)
-            commit.db.intents.close(intent.intent_id)
-            commit.plan = plan
-            commit.record(entry)
 
     def take_back(self, run: Run, intent: Intent) -> None:
         """Put every real resource back to what it was when the intent was recorded, and close that.
