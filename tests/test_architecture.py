@@ -108,19 +108,6 @@ def constructors(module: ast.Module) -> Iterator[tuple[ast.ClassDef, list[str]]]
                 pairs = zip(member.args.kwonlyargs, member.args.kw_defaults, strict=True)
                 optional += [argument for argument, default in pairs if default is not None]
                 yield node, [argument.arg for argument in optional]
-        if is_struct(node):
-            fields = [member for member in node.body if isinstance(member, ast.AnnAssign) and member.value]
-            yield node, [dotted(field.target) for field in fields if is_parameter(field)]
-
-
-def is_parameter(field: ast.AnnAssign) -> bool:
-    """Tell whether a value's field with a value is a parameter of its constructor."""
-    return "ClassVar" not in ast.unparse(field.annotation) and "init=False" not in ast.unparse(field)
-
-
-def is_struct(node: ast.ClassDef) -> bool:
-    """Tell whether a class is a value whose fields are its constructor's parameters."""
-    return any(dotted(base) == "Struct" for base in node.bases)
 
 
 def test_values_are_structs():
@@ -130,7 +117,7 @@ def test_values_are_structs():
 
 
 def test_services_have_no_optional_collaborators():
-    """A service that can be left out will be."""
+    """A service that can be left out will be. Values are free to have defaults."""
     optional = [
         f"{place(file)}:{owner.lineno}: {owner.name}({name}=…)"
         for file in MODULES

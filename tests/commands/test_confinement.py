@@ -34,7 +34,7 @@ class NoMeans:
 
 def project_without_means(folder: Path) -> Project:
     services = services_in(folder)
-    services.confinement = NoMeans()
+    services.adapters.confinement = NoMeans()
     return Project(services=services, observer=Watching(nothing))
 
 

@@ -55,7 +55,7 @@ NEEDLESS_FOR_STATUS = (
 NEEDLESS_FOR_SHELLS = (
     "mulligan.rows.database",
     "mulligan.application.queries.plan_queries",
-    "mulligan.wiring.foundation",
+    "mulligan.wiring.adapters",
     "mulligan.api.project",
     "mulligan.cli.commands.checkpoint_commands",
 )

@@ -176,13 +176,13 @@ class ApplyWorld:
         """Whether no intent is open, and nothing is kept for one."""
         services = services_of(self.folder)
         try:
-            with services.database.reading() as db:
+            with services.adapters.database.reading() as db:
                 plan = db.plans.resolve("shown")
                 left = [c.act for c in db.real_changes.list(plan.plan_id)]
                 wanted = ["apply"] * 3 if plan.state is State.APPLIED else []
                 return not db.intents.list(plan.plan_id) and left == wanted
         finally:
-            services.database.close()
+            services.adapters.database.close()
 
 
 def _rows(file: Path) -> list[object]:

@@ -102,7 +102,7 @@ def _make_project(folder: Path, names: list[str]) -> float:
     for name in [*names, "alone"]:
         (folder / f"{name}.yaml").write_text(PLAN.replace("NAME", name))
         project.create(folder / f"{name}.yaml")
-    services.database.close()
+    services.adapters.database.close()
     begun = time.monotonic()
     assert _start(folder, "alone").wait() == 0
     return time.monotonic() - begun
@@ -123,12 +123,12 @@ def _check(folder: Path, names: list[str]) -> None:
         status = project.status(name)
         assert status.state is State.COMPLETE, name
         assert _end(project, name) == _end(project, "alone"), name
-        with services.database.reading() as db:
+        with services.adapters.database.reading() as db:
             assert not db.intents.list(status.plan_id), name
     assert not project.checkpoints.verify().damaged
     project.gc()
     assert project.gc(dry_run=True).bytes_freed == 0
-    services.database.close()
+    services.adapters.database.close()
     assert processes_with("CHAOS", str(folder)) == []
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 # Calls by the last part of their name. `replace` counts with one argument only: text has two.
 _VERBS = {"backup", "fdatasync", "fsync", "link", "rename", "renames", "sync_filesystem", "syncfs"}
+UNIT_OF_WORK = ("run.py", "name")  # where the name of an act is a parameter: `Run.commit`
 _GIT = {"update-ref", "symbolic-ref", "repack"}  # words of git that change what others may read
 
 
@@ -33,9 +34,12 @@ def named_acts(file: Path) -> list[str]:
     )
     found: list[str] = []
     called: set[int] = set()
-    for node in ast.walk(tree) if imported else ():
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "act":
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and (_calls_act(node.func, imported=imported) or _is_commit(node)):
             (name,) = node.args
+            if isinstance(name, ast.Name) and (file.name, name.id) == UNIT_OF_WORK:
+                called.add(id(node.func))  # the name that its callers give
+                continue
             assert isinstance(name, ast.Constant), f"{file}:{node.lineno}: an act is named by a constant"
             assert id(node) in withs, f"{file}:{node.lineno}: an act stands in a `with`"
             found.append(str(name.value))
@@ -44,6 +48,22 @@ def named_acts(file: Path) -> list[str]:
         if isinstance(node, ast.Name) and node.id == "act":
             assert id(node) in called, f"{file}:{node.lineno}: `act` is called, and nothing else"
     return found
+
+
+def _calls_act(func: ast.expr, *, imported: bool) -> bool:
+    return imported and isinstance(func, ast.Name) and func.id == "act"
+
+
+def _is_commit(call: ast.Call) -> bool:
+    """Tell whether a call opens the unit of work of a run, which names its act."""
+    func = call.func
+    return (
+        isinstance(func, ast.Attribute)
+        and func.attr == "commit"
+        and isinstance(func.value, ast.Name)
+        and func.value.id in {"run", "self"}
+        and bool(call.args)
+    )
 
 
 def outside_of_acts(file: Path) -> list[str]:

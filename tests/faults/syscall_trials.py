@@ -226,7 +226,7 @@ class Trials:
                 for sandbox in status.sandboxes:
                     if sandbox.strategy != "in_place":
                         end[f"{line.name} {sandbox.resource}"] = picture_without_times(Path(sandbox.path))
-                with services.database.reading() as db:
+                with services.adapters.database.reading() as db:
                     assert db.intents.list(line.plan_id) == [], "something is unfinished"
             damaged = project.checkpoints.verify().damaged
             assert not damaged, f"damaged: {damaged}"
@@ -262,7 +262,7 @@ class Trials:
         try:
             yield Project(services=services, observer=Watching(nothing)), services
         finally:
-            services.database.close()
+            services.adapters.database.close()
 
     def _keep(self, name: str) -> None:
         keep(self._folder, self._kept / name)

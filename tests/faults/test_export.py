@@ -43,7 +43,9 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_that_someone_makes_in_that_moment_is_left_alone(folder: Path, tmp_path: Path) -> None:
     services = services_in(folder)
-    services.database = database = MadeMeanwhile(partial(open_sqlite, services.database_path))
+    services.adapters.database = database = MadeMeanwhile(
+        partial(open_sqlite, services.adapters.database_path)
+    )
     project = Project(services=services, observer=Watching(nothing))
     target = tmp_path / "target"
     found = services.checkpoint_queries.find(str(project.checkpoints.list("small")[0].checkpoint_id))

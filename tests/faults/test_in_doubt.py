@@ -16,7 +16,6 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 from mulligan.adapters.db.database_file import sqlite_database
-from mulligan.rows.database import Database
 from tests.unit.examples import a_plan
 path = Path(sys.argv[1])
 database = sqlite_database(path)

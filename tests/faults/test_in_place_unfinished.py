@@ -10,6 +10,7 @@ import pytest
 from mulligan.api.project import Project
 from mulligan.application.queries.plan_queries import PlanStatus
 from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.intent import ReturnWork
 from mulligan.domain.plans.plan import State
 from mulligan.errors import ChangedMeanwhile, LocationTaken, SandboxMissing
 from mulligan.rows.transaction import Transaction
@@ -34,7 +35,7 @@ def cut_off(tmp_path: Path) -> Path:
     (tmp_path / "plan.yaml").write_text(PLAN)
     project_in(tmp_path).execute(tmp_path / "plan.yaml")
     services = services_in(tmp_path)
-    services.database = InterruptedAtCommit(services.database_path, _is_ready_to_restore)
+    services.adapters.database = InterruptedAtCommit(services.adapters.database_path, _is_ready_to_restore)
     with pytest.raises(KeyboardInterrupt):
         Project(services=services, observer=Watching(nothing)).rollback("p", "first")
     return tmp_path
@@ -42,7 +43,7 @@ def cut_off(tmp_path: Path) -> Path:
 
 def _is_ready_to_restore(db: Transaction) -> bool:
     intents = db.intents.list(db.plans.resolve("latest").plan_id)
-    return any(intent.data["before"] is not None for intent in intents)
+    return any(isinstance(i.work, ReturnWork) and i.work.before is not None for i in intents)
 
 
 def _old(folder: Path) -> dict[str, str]:

@@ -149,7 +149,7 @@ def test_it_is_as_before_or_as_wanted(
     with recorded(disk, monkeypatch):
         project = Project(services=services, observer=Unobserved())
         do(project)
-        services.database.close()
+        services.adapters.database.close()
     after = rows_of(real)
     assert before != after
     cuts = Cuts(disk, real, folder / ".mulligan", tmp_path / "image")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.api.project import Project
+from mulligan.domain.plans.intent import ReturnWork
 from mulligan.domain.plans.plan import State
 from mulligan.errors import SandboxMissing, SnapshotDamaged
 from mulligan.rows.transaction import Transaction
@@ -30,7 +31,7 @@ def test_a_plan_whose_return_cannot_be_finished_can_be_cancelled(tmp_path: Path)
 
 def _is_ready_to_restore(db: Transaction) -> bool:
     intents = db.intents.list(db.plans.resolve("latest").plan_id)
-    return any(intent.data["before"] is not None for intent in intents)
+    return any(isinstance(i.work, ReturnWork) and i.work.before is not None for i in intents)
 
 
 def _first_pack(folder: Path) -> Path:
@@ -41,7 +42,7 @@ def test_a_rollback_that_was_cut_off_is_taken_back_when_its_target_is_damaged(tm
     project = project_in(tmp_path)
     done = project.execute(_plan(tmp_path, "echo made > made"))
     services = services_in(tmp_path)
-    services.database = InterruptedAtCommit(services.database_path, _is_ready_to_restore)
+    services.adapters.database = InterruptedAtCommit(services.adapters.database_path, _is_ready_to_restore)
     with pytest.raises(KeyboardInterrupt):
         Project(services=services, observer=Watching(nothing)).rollback("p", "first")
     _first_pack(tmp_path).unlink()  # what the target stands on

@@ -154,7 +154,7 @@ class Trials:
         try:
             yield Project(services=services, observer=Watching(nothing)), services
         finally:
-            services.database.close()
+            services.adapters.database.close()
 
     def _is_done(self, command: Command, code: int) -> bool:
         with self._opened() as (project, _):
@@ -190,7 +190,7 @@ class Trials:
             end["settings"] = [(entry.key, entry.value) for entry in project.config.list()]
             for line in project.plans():
                 end[line.name] = _end_of_plan(project, line.plan_id)
-                with services.database.reading() as db:
+                with services.adapters.database.reading() as db:
                     assert db.intents.list(line.plan_id) == [], "something is unfinished"
                     calls = [c for c in db.tool_calls.list(line.plan_id) if not c.superseded]
                     end[line.name, "decisions"] = [

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from mulligan.domain.plans.event import Event, EventType
-from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.intent import Intent, RollbackWork
 from mulligan.domain.plans.plan import State
-from mulligan.domain.text.ids import IntentId
+from mulligan.domain.text.ids import GroupId, IntentId
 from mulligan.domain.views.history_tree import NodeType, TreeNode
 from mulligan.errors import PlanBusy, PlanIsChild
 from mulligan.ports import Unobserved
@@ -182,16 +182,15 @@ def test_a_child_that_was_cut_off_in_the_middle_of_going_back_can_be_cancelled(f
     intent = Intent(
         intent_id=IntentId("intent"),
         plan_id=child,
-        kind=IntentKind.ROLLBACK,
-        data={"target": "none", "way_back": True, "before": None},
+        work=RollbackWork(target=GroupId("none"), state=State.QUEUED, log={}, way_back=True),
         created_at=datetime.now(UTC),
     )
-    with services.database.writing() as db:
+    with services.adapters.database.writing() as db:
         db.intents.add(intent)
 
     family.project().rollback("p", "first")
 
-    with services.database.reading() as db:
+    with services.adapters.database.reading() as db:
         assert db.intents.list(child) == []
         assert db.plans.get(child).state is State.CANCELLED
 

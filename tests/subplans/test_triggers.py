@@ -9,7 +9,7 @@ ON = ["on_subplan_spawn", "after_subplan"]
 
 def groups(family: Family) -> list[CheckpointGroup]:
     services = services_of(family.folder)
-    with services.database.reading() as db:
+    with services.adapters.database.reading() as db:
         plan_id = db.plans.resolve("p").plan_id
         return list(db.checkpoints.list(plan_id, superseded=False))
 

@@ -66,12 +66,12 @@ class Project:
     @property
     def folder(self) -> Path:
         """The project folder."""
-        return self._services.folder
+        return self._services.adapters.project
 
     @property
     def database(self) -> Path:
         """The file that plans and checkpoints are recorded in."""
-        return self._services.database_path
+        return self._services.adapters.database_path
 
     @property
     def tools(self) -> Tools:
@@ -86,7 +86,7 @@ class Project:
 
     def prepare(self) -> None:
         """Open the database, which makes it or brings it up to date."""
-        with self._services.database.reading():
+        with self._services.adapters.database.reading():
             pass
 
     def create(self, file: Path) -> PlanStatus:
@@ -118,7 +118,7 @@ class Project:
         """
         from mulligan.domain.plans.command_plan import command_plan
 
-        where = resource or self._services.default_resource
+        where = resource or self._services.adapters.default_resource
         definition = command_plan(words, resource=where, folder=folder, name=name)
         return self._execute(self._services.plans.create_to_run(definition), None)
 
@@ -160,7 +160,7 @@ class Project:
             raise UsageWrong(reason="a session has a name, or a plan to resume", hint="give one of the two")
         plan = self._plan_id(resume) if resume is not None else None
         if plan is None:
-            default = (self._services.default_resource,)
+            default = (self._services.adapters.default_resource,)
             plan = session_plan(
                 name or "", resources, default, self.folder, description, config or {}, on_failure
             )
@@ -182,7 +182,7 @@ class Project:
 
     def problems(self) -> Sequence[str]:
         """What is wrong with the rows of the project."""
-        return self._services.database.problems()
+        return self._services.adapters.database.problems()
 
     def status(self, plan: str) -> PlanStatus:
         """Where a plan stands."""
@@ -206,7 +206,7 @@ class Project:
 
     def changes(self) -> int:
         """A number that is another one after another process recorded something; cheap to ask for often."""
-        return self._services.database.changes()
+        return self._services.adapters.database.changes()
 
     def tree(self, plan: str, *, superseded: bool = False) -> TreeNode:
         """A plan's decisions and checkpoints as a tree; superseded ones on request."""
@@ -307,7 +307,7 @@ class Project:
             file=str(file),
             definition=definition,
             outputs=outputs,
-            declarations=self._services.known_tools,
+            declarations=self._services.adapters.known_tools,
         )
 
     def rollback(self, plan: str, checkpoint: str, *, dry_run: bool = False) -> Rollback:
@@ -380,6 +380,6 @@ class Project:
             read_bytes(file),
             file=str(file),
             project=self.folder,
-            declarations=self._services.known_tools,
-            default_resource=self._services.default_resource,
+            declarations=self._services.adapters.known_tools,
+            default_resource=self._services.adapters.default_resource,
         )

@@ -24,7 +24,7 @@ class Configuration:
 
     def list(self) -> Sequence[Entry]:
         """Every setting with its value and where it comes from."""
-        return self._services.shown_settings()
+        return self._services.adapters.shown_settings()
 
     def get(self, key: str) -> Entry:
         """One setting."""
@@ -36,11 +36,11 @@ class Configuration:
         from mulligan.adapters.settings_files import set_setting
 
         parsed = parse_value(key, value, Source.COMMAND_LINE)
-        set_setting(self._services.settings_file, Source.PROJECT_FILE, key, parsed)
+        set_setting(self._services.adapters.settings_file, Source.PROJECT_FILE, key, parsed)
         return self.get(key)
 
     def unset(self, key: str) -> bool:
         """Forget a key of this project; tells whether it was set."""
         from mulligan.adapters.settings_files import unset_setting
 
-        return unset_setting(self._services.settings_file, Source.PROJECT_FILE, key)
+        return unset_setting(self._services.adapters.settings_file, Source.PROJECT_FILE, key)

@@ -54,7 +54,7 @@ class Tools:
 
     @property
     def _toolbox(self) -> ProjectToolbox:
-        return self._threads.here.toolbox
+        return self._threads.here.adapters.toolbox
 
     def list(self) -> ToolList:
         """Every tool there is; a tools.py that is not trusted is named, and not loaded."""

@@ -49,7 +49,7 @@ class Session:
         if self._run is not None:
             raise SessionClosed(name=self.name, plan_id=self.plan_id, reason="it is opened only once")
         with self._working(), ExitStack() as stack:
-            stack.callback(self._services.close)
+            stack.callback(self._services.adapters.close)
             sessions, claims = self._services.sessions, self._services.claims
             plan_id = self._plan if isinstance(self._plan, str) else sessions.create(self._plan)
             if self._take_over:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from mulligan.domain.plans.event import Event
     from mulligan.domain.text.ids import PlanId
+
+_Item = TypeVar("_Item")
 
 
 class Clock(Protocol):
@@ -43,6 +46,14 @@ class Observer(Protocol):
     def progress(self, what: str, done: int, total: int | None) -> None:
         """Long work went on: files, bytes or objects; `total` is None where it is not known."""
         ...
+
+
+def one_by_one(items: Sequence[_Item], what: str, observer: Observer) -> Iterator[_Item]:
+    """Yield each item, and report to the observer how many are done."""
+    for number, item in enumerate(items):
+        observer.progress(what, number, len(items))
+        yield item
+    observer.progress(what, len(items), len(items))
 
 
 class Unobserved:

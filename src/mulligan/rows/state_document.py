@@ -42,16 +42,24 @@ class _Written(Struct, frozen=True):
 _NOTHING = _Written([], [], "", ())
 _MOST_PLANS = 16  # whose outputs are remembered; parallel child plans take turns
 _written: dict[PlanId, _Written] = {}
+_last: tuple[PlanState, str] | None = (
+    None  # a group and its plan have the same state, and are written one by one
+)
 
 
 def state_to_text(connection: SqlConnection, plan_id: PlanId, state: PlanState) -> str:
     """Write a state for a column, its long outputs into their own table."""
-    document = replace(state, outputs={}).to_json()
-    del document["outputs"]
+    global _last  # noqa: PLW0603 - as `_written` is, for all connections
     written = _outputs(plan_id, state.outputs)
     for digest, text in written.long:  # a transaction that was undone took them with it
         connection.execute(_ADD_OUTPUT, (plan_id, digest, text))
-    return f'{{"outputs":{{{written.text}}},{json_text(document)[1:]}'
+    if (last := _last) is not None and last[0] is state:
+        return last[1]
+    document = replace(state, outputs={}).to_json()
+    del document["outputs"]
+    text = f'{{"outputs":{{{written.text}}},{json_text(document)[1:]}'
+    _last = (state, text)
+    return text
 
 
 def _outputs(plan_id: PlanId, outputs: Mapping[str, Json]) -> _Written:

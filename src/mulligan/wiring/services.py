@@ -1,36 +1,65 @@
-"""The only place where classes meet: builds the use cases of a project on its foundation.
+"""The only place where classes meet: builds the use cases of a project over its adapters.
 
-Each service is imported and built when it is first needed: a command does not pay for what it does not use.
+A service is imported and built when it is first asked for: a command does not pay for what it does not use. It gets
+what the parameters of its constructor name: attributes of `Services`, or else of `Adapters`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import importlib
+from collections.abc import Callable, Collection
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mulligan.application.queries.plan_queries import Queries
-from mulligan.wiring.machinery import Machinery
+from mulligan.wiring.adapters import Adapters
 
 if TYPE_CHECKING:
-    from mulligan.adapters.engine.threads import Stopping
+    from pathlib import Path
+
+    from mulligan.adapters.engine.threads import Stopping, ThreadEngine
+    from mulligan.application.apply.apply_preparation import ApplyPreparing
     from mulligan.application.apply.plan_apply import PlanApplyService
     from mulligan.application.apply.plan_unapply import PlanUnapplyService
+    from mulligan.application.apply.real_change_service import RealChangeService
+    from mulligan.application.apply.snapshot_merge import MergeService
     from mulligan.application.checkpoints.checkpoint_library import CheckpointLibrary
+    from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+    from mulligan.application.checkpoints.checkpoint_service import CheckpointService
+    from mulligan.application.checkpoints.project_sweep import SweepService
     from mulligan.application.checkpoints.prune_service import PruneService
     from mulligan.application.corrections.append import AppendService
+    from mulligan.application.corrections.correction_records import CorrectionRecords
     from mulligan.application.corrections.revert import CorrectionService
+    from mulligan.application.plans.plan_claims import PlanClaims
+    from mulligan.application.plans.plan_edits import PlanMending
+    from mulligan.application.plans.plan_resume import PlanResumeService
     from mulligan.application.plans.plan_service import PlanService
+    from mulligan.application.plans.recovery import Recovery
     from mulligan.application.queries.checkpoint_diff import DiffService
     from mulligan.application.queries.checkpoint_queries import CheckpointQueries
+    from mulligan.application.queries.plan_queries import Queries
     from mulligan.application.queries.plan_report import ReportService
     from mulligan.application.queries.progress_queries import ProgressQueries
+    from mulligan.application.rollback.outside_effects import UndoService
+    from mulligan.application.rollback.return_service import ReturnService
     from mulligan.application.rollback.rollback_service import RollbackService
     from mulligan.application.rollback.step_back import StepBackService
+    from mulligan.application.rollback.way_back import WayBackService
+    from mulligan.application.runs.confinement_rules import ConfinementService
     from mulligan.application.runs.execute_phase import ExecutePhase
     from mulligan.application.runs.plan_executor import PlanExecutor
+    from mulligan.application.runs.run_stages import RunStages
     from mulligan.application.runs.sessions import SessionService
+    from mulligan.application.runs.step_failure import FailureService
+    from mulligan.application.runs.tool_calls import ToolCallService
     from mulligan.application.sandboxes.doctor import DoctorService
+    from mulligan.application.sandboxes.ended_sandboxes import EndedSandboxes
+    from mulligan.application.sandboxes.pin_service import PinService
+    from mulligan.application.sandboxes.sandbox_renewal import SandboxRenewal
+    from mulligan.application.sandboxes.sandbox_repairs import SandboxRepairs
+    from mulligan.application.sandboxes.sandbox_service import SandboxService
+    from mulligan.application.subplans.child_merge import ChildMerging
+    from mulligan.application.subplans.child_plans import ChildPlans
     from mulligan.application.subplans.conflict_resolution import ResolveService
     from mulligan.application.subplans.subplan_service import SubplanService
     from mulligan.domain.plans.plan import PlanDefinition
@@ -38,170 +67,118 @@ if TYPE_CHECKING:
     from mulligan.domain.text.ids import PlanId
     from mulligan.domain.text.json_value import JsonObject
     from mulligan.ports import Ended, Observer
+    from mulligan.wiring.surroundings import Surroundings
 
 
-class Services(Machinery):
-    """Every use case of one project, each built when it is first needed, from what it must have."""
+class _Lazy:
+    """A service that is built when it is first read; its class is the one that its annotation names."""
 
-    @cached_property
-    def queries(self) -> Queries:
-        """What screens show."""
-        return Queries(database=self.database, locks=self._locks, trees=self._trees)
+    def __init__(self, module: str) -> None:
+        self._module = f"mulligan.application.{module}"
 
-    @cached_property
-    def progress(self) -> ProgressQueries:
-        """What is looked at again and again while someone works on a plan."""
-        from mulligan.application.queries.progress_queries import ProgressQueries
+    def __set_name__(self, owner: type[Services], name: str) -> None:
+        self._name = name
 
-        return ProgressQueries(database=self.database, locks=self._locks)
+    def __get__(self, services: Services, owner: type[Services]) -> object:
+        made = getattr(importlib.import_module(self._module), owner.__annotations__[self._name])
+        parameters = made.__init__.__code__
+        names = parameters.co_varnames[1 : 1 + parameters.co_kwonlyargcount]
+        built = made(**{name: services.part(name) for name in names})
+        services.__dict__[self._name] = built  # found before this descriptor from here on
+        return built
 
-    @cached_property
-    def checkpoint_queries(self) -> CheckpointQueries:
-        """What screens show of checkpoints."""
-        from mulligan.application.queries.checkpoint_queries import CheckpointQueries
 
-        return CheckpointQueries(database=self.database)
+def _in(module: str) -> Any:
+    return _Lazy(module)
 
-    @cached_property
-    def plans(self) -> PlanService:
-        """The beginning and early end of plans."""
-        from mulligan.application.plans.plan_service import PlanService
 
-        return PlanService(
-            database=self.database,
-            claims=self.claims,
-            locks=self._locks,
-            sandboxes=self._sandboxes,
-            children=self._children,
-            settings=self.settings,
-            recorder=self._recorder,
-            toolbox=self.toolbox,
-            ids=self._ids,
-            clock=self._clock,
-        )
+class Services:
+    """Every use case of one project, and what they share, each with the module that it is in."""
 
-    @cached_property
-    def _phase(self) -> ExecutePhase:
-        from mulligan.application.runs.execute_phase import ExecutePhase
-        from mulligan.application.runs.tool_calls import ToolCallService
+    # What front doors call
+    appends: AppendService = _in("corrections.append")
+    applies: PlanApplyService = _in("apply.plan_apply")
+    checkpoint_queries: CheckpointQueries = _in("queries.checkpoint_queries")
+    corrections: CorrectionService = _in("corrections.revert")
+    diffs: DiffService = _in("queries.checkpoint_diff")
+    doctor: DoctorService = _in("sandboxes.doctor")
+    executor: PlanExecutor = _in("runs.plan_executor")
+    library: CheckpointLibrary = _in("checkpoints.checkpoint_library")
+    plans: PlanService = _in("plans.plan_service")
+    progress: ProgressQueries = _in("queries.progress_queries")
+    prunes: PruneService = _in("checkpoints.prune_service")
+    queries: Queries = _in("queries.plan_queries")
+    reports: ReportService = _in("queries.plan_report")
+    resolves: ResolveService = _in("subplans.conflict_resolution")
+    rollbacks: RollbackService = _in("rollback.rollback_service")
+    sessions: SessionService = _in("runs.sessions")
+    steps_back: StepBackService = _in("rollback.step_back")
+    unapplies: PlanUnapplyService = _in("apply.plan_unapply")
 
-        return ExecutePhase(
-            checkpoints=self._checkpoints,
-            calls=ToolCallService(
-                toolbox=self.toolbox,
-                manager=self._manager,
-                confinement=self._confinement,
-                ids=self._ids,
-                clock=self._clock,
-            ),
-            subplans=self.subplans,
-            read_spawn=self._read_spawn,
-            failures=self._failures,
-            recorder=self._recorder,
-            ids=self._ids,
-            clock=self._clock,
-        )
+    # What these share
+    calls: ToolCallService = _in("runs.tool_calls")
+    checkpoints: CheckpointService = _in("checkpoints.checkpoint_service")
+    children: ChildPlans = _in("subplans.child_plans")
+    claims: PlanClaims = _in("plans.plan_claims")
+    ended: EndedSandboxes = _in("sandboxes.ended_sandboxes")
+    failures: FailureService = _in("runs.step_failure")
+    manager: CheckpointManager = _in("checkpoints.checkpoint_manager")
+    mending: PlanMending = _in("plans.plan_edits")
+    merges: MergeService = _in("apply.snapshot_merge")
+    merging: ChildMerging = _in("subplans.child_merge")
+    phase: ExecutePhase = _in("runs.execute_phase")
+    pins: PinService = _in("sandboxes.pin_service")
+    preparing: ApplyPreparing = _in("apply.apply_preparation")
+    real_changes: RealChangeService = _in("apply.real_change_service")
+    records: CorrectionRecords = _in("corrections.correction_records")
+    recovery: Recovery = _in("plans.recovery")
+    renewal: SandboxRenewal = _in("sandboxes.sandbox_renewal")
+    repairs: SandboxRepairs = _in("sandboxes.sandbox_repairs")
+    resumes: PlanResumeService = _in("plans.plan_resume")
+    returns: ReturnService = _in("rollback.return_service")
+    rules: ConfinementService = _in("runs.confinement_rules")
+    sandboxes: SandboxService = _in("sandboxes.sandbox_service")
+    stages: RunStages = _in("runs.run_stages")
+    subplans: SubplanService = _in("subplans.subplan_service")
+    sweeps: SweepService = _in("checkpoints.project_sweep")
+    undos: UndoService = _in("rollback.outside_effects")
+    ways: WayBackService = _in("rollback.way_back")
 
-    @cached_property
-    def executor(self) -> PlanExecutor:
-        """Runs plans."""
-        from mulligan.application.plans.plan_edits import PlanMending
-        from mulligan.application.runs.plan_executor import PlanExecutor
-        from mulligan.wiring.system_clock import Unasked
+    def __init__(self, *, folder: Path, around: Surroundings, stop: Stopping | None = None) -> None:
+        """Build nothing yet. Work in a thread is asked to `stop`, because no signal reaches it."""
+        self.adapters = Adapters(folder=folder, around=around, stop=stop)
 
-        return PlanExecutor(
-            database=self.database,
-            claims=self.claims,
-            sandboxes=self._sandboxes,
-            resumes=self.resumes,
-            mending=PlanMending(
-                database=self.database, settings=self.settings, recorder=self._recorder, clock=self._clock
-            ),
-            stages=self._stages,
-            manager=self._manager,
-            phase=self._phase,
-            recorder=self._recorder,
-            sweeps=self.sweeps,
-            toolbox=self.toolbox,
-            stop=self._stop or Unasked(),
-            clock=self._clock,
-        )
-
-    @cached_property
-    def sessions(self) -> SessionService:
-        """Opens sessions."""
-        from mulligan.application.runs.sessions import SessionService
-
-        return SessionService(
-            database=self.database,
-            claims=self.claims,
-            sandboxes=self._sandboxes,
-            resumes=self.resumes,
-            stages=self._stages,
-            manager=self._manager,
-            phase=self._phase,
-            failures=self._failures,
-            rollbacks=self.rollbacks,
-            sweeps=self.sweeps,
-            settings=self.settings,
-            recorder=self._recorder,
-            ids=self._ids,
-            clock=self._clock,
-        )
+    def part(self, name: str) -> object:
+        """Return what a parameter of that name gets."""
+        return getattr(self if name in vars(Services) else self.adapters, name)
 
     def apart(self, stop: Stopping | None) -> Services:
         """The same project with adapters of its own, as a process of its own would have them."""
-        return Services(folder=self.folder, around=self._around, stop=stop)
+        return Services(folder=self.adapters.project, around=self.adapters.around, stop=stop)
 
     @cached_property
-    def rollbacks(self) -> RollbackService:
-        """Goes back and forward."""
-        from mulligan.application.rollback.rollback_service import RollbackService
-
-        return RollbackService(
-            database=self.database,
-            claims=self.claims,
-            manager=self._manager,
-            returns=self._returns,
-            undos=self._undos,
-            children=self._children,
-        )
-
-    @cached_property
-    def steps_back(self) -> StepBackService:
-        """Finds what one step back is."""
-        from mulligan.application.rollback.step_back import StepBackService
-
-        return StepBackService(database=self.database)
-
-    @cached_property
-    def subplans(self) -> SubplanService:
-        """Runs and merges child plans."""
+    def engine(self) -> ThreadEngine:
+        """Runs child plans."""
         from mulligan.adapters.engine.threads import ThreadEngine
-        from mulligan.application.subplans.child_merge import ChildMerging
-        from mulligan.application.subplans.subplan_service import SubplanService
-        from mulligan.wiring.system_clock import Unasked
 
-        return SubplanService(
-            database=self.database,
-            store=self._store,
-            manager=self._manager,
-            checkpoints=self._checkpoints,
-            children=self._children,
-            merging=ChildMerging(
-                database=self.database,
-                store=self._store,
-                kinds=self._kinds,
-                manager=self._manager,
-                merges=self._merges,
-            ),
-            engine=ThreadEngine(self._run_child, self._stop or Unasked()),
-            recorder=self._recorder,
-            ids=self._ids,
-            clock=self._clock,
-        )
+        return ThreadEngine(self._run_child, self.adapters.stop)
 
-    def _read_spawn(
+    def find_merges(self) -> MergeService:
+        """Return the merge service; who seldom needs it asks here."""
+        return self.merges
+
+    def find_recovery(self) -> Recovery:
+        """Return the recovery; who seldom needs it asks here."""
+        return self.recovery
+
+    @property
+    def discard(self) -> Callable[[Path], None]:
+        """Removes a folder that an export could not complete."""
+        from mulligan.adapters.sandboxes.removal import remove_new_tree
+
+        return remove_new_tree
+
+    def read_spawn(
         self, document: JsonObject, definition: PlanDefinition, step: str, outputs: Collection[str]
     ) -> Subplans:
         """Read the child plans that a tool asks for."""
@@ -212,7 +189,7 @@ class Services(Machinery):
             place=f"spawn in step {step!r}",
             definition=definition,
             outputs=outputs,
-            declarations=self.known_tools,
+            declarations=self.adapters.known_tools,
         )
 
     def _run_child(self, plan_id: PlanId, retries: int, observer: Observer, stop: Stopping) -> Ended:
@@ -224,166 +201,4 @@ class Services(Machinery):
             runs = ChildRuns(executor=own.executor, rollbacks=own.rollbacks)
             return runs.run(plan_id, retries, observer)
         finally:
-            own.database.close()
-
-    @cached_property
-    def resolves(self) -> ResolveService:
-        """Takes over what someone mended."""
-        from mulligan.application.subplans.conflict_resolution import ResolveService
-
-        return ResolveService(
-            claims=self.claims,
-            manager=self._manager,
-            checkpoints=self._checkpoints,
-            store=self._store,
-            recorder=self._recorder,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def applies(self) -> PlanApplyService:
-        """Brings results into the real resources."""
-        from mulligan.application.apply.plan_apply import PlanApplyService
-
-        return PlanApplyService(
-            database=self.database,
-            store=self._store,
-            kinds=self._kinds,
-            claims=self.claims,
-            manager=self._manager,
-            checkpoints=self._checkpoints,
-            preparing=self._preparing,
-            real_changes=self._real_changes,
-            sandboxes=self._sandboxes,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def unapplies(self) -> PlanUnapplyService:
-        """Takes results out of the real resources again."""
-        from mulligan.application.apply.plan_unapply import PlanUnapplyService
-
-        return PlanUnapplyService(
-            database=self.database,
-            store=self._store,
-            kinds=self._kinds,
-            claims=self.claims,
-            preparing=self._preparing,
-            real_changes=self._real_changes,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def corrections(self) -> CorrectionService:
-        """Corrects decisions."""
-        from mulligan.application.corrections.revert import CorrectionService
-
-        return CorrectionService(
-            database=self.database,
-            claims=self.claims,
-            manager=self._manager,
-            returns=self._returns,
-            undos=self._undos,
-            children=self._children,
-            executor=self.executor,
-            settings=self.settings,
-            ids=self._ids,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def appends(self) -> AppendService:
-        """Appends work to decisions."""
-        from mulligan.application.corrections.append import AppendService
-        from mulligan.application.corrections.correction_records import CorrectionRecords
-
-        return AppendService(
-            database=self.database,
-            store=self._store,
-            claims=self.claims,
-            manager=self._manager,
-            checkpoints=self._checkpoints,
-            records=CorrectionRecords(checkpoints=self._checkpoints, recorder=self._recorder),
-            resumes=self.resumes,
-            executor=self.executor,
-            sandboxes=self._sandboxes,
-            recorder=self._recorder,
-            ids=self._ids,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def library(self) -> CheckpointLibrary:
-        """Checkpoints in the hands of a user."""
-        from mulligan.adapters.sandboxes.removal import remove_new_tree
-        from mulligan.application.checkpoints.checkpoint_library import CheckpointLibrary
-
-        return CheckpointLibrary(
-            database=self.database,
-            claims=self.claims,
-            checkpoints=self._checkpoints,
-            store=self._store,
-            kinds=self._kinds,
-            discard=remove_new_tree,
-        )
-
-    @cached_property
-    def prunes(self) -> PruneService:
-        """Prunes and deletes checkpoints by hand."""
-        from mulligan.application.checkpoints.prune_service import PruneService
-
-        return PruneService(
-            database=self.database,
-            claims=self.claims,
-            sweeps=self.sweeps,
-            settings=self.settings,
-            recorder=self._recorder,
-            clock=self._clock,
-        )
-
-    @cached_property
-    def doctor(self) -> DoctorService:
-        """Looks the project over."""
-        from mulligan.application.sandboxes.doctor import DoctorService
-        from mulligan.application.sandboxes.pin_service import PinService
-        from mulligan.application.sandboxes.sandbox_repairs import SandboxRepairs
-
-        return DoctorService(
-            database=self.database,
-            store=self._store,
-            locks=self._locks,
-            repairs=SandboxRepairs(
-                database=self.database,
-                store=self._store,
-                kinds=self._kinds,
-                renewal=self._renewal,
-                locks=self._locks,
-            ),
-            toolbox=self.toolbox,
-            sweeps=self.sweeps,
-            ended=self._ended,
-            pins=PinService(
-                project=self.folder,
-                database=self.database,
-                repositories=self._repositories,
-                locks=self._locks,
-                pins=self._sandbox_kinds.repositories,
-                clock=self._clock,
-            ),
-        )
-
-    @cached_property
-    def reports(self) -> ReportService:
-        """Tells the whole story of a plan."""
-        from mulligan.application.queries.plan_report import ReportService
-
-        return ReportService(
-            database=self.database, trees=self._trees, queries=self.queries, clock=self._clock
-        )
-
-    @cached_property
-    def diffs(self) -> DiffService:
-        """Compares checkpoints."""
-        from mulligan.application.queries.checkpoint_diff import DiffService
-
-        return DiffService(database=self.database, trees=self._trees)
+            own.adapters.close()

@@ -28,7 +28,7 @@ class ThreadServices:
     def close(self) -> None:
         """Close the connections of all threads; each thread opens another one when it needs it."""
         for kept in list(self._all):
-            kept.services.close()
+            kept.services.adapters.close()
 
     def _keep(self, services: Services) -> Services:
         self._here.kept = kept = _OfThread(services)
@@ -43,4 +43,4 @@ class _OfThread:
         self.services = services
 
     def __del__(self) -> None:
-        self.services.close()
+        self.services.adapters.close()

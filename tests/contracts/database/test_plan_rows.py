@@ -47,15 +47,13 @@ def test_a_child_plan_starts_with_long_outputs_of_its_parent(database: Database)
         assert db.plans.get(OTHER) == child
 
 
-def test_sequence_numbers_only_grow(database: Database) -> None:
+def test_a_plan_keeps_the_last_of_its_sequence_numbers(database: Database) -> None:
     with database.writing() as db:
-        assert [*db.plans.next_seqs(PLAN, 2), *db.plans.next_seqs(PLAN, 0), *db.plans.next_seqs(PLAN, 1)] == [
-            1,
-            2,
-            3,
-        ]
+        assert db.plans.last_seq(PLAN) == 0
+        db.plans.set_last_seq(PLAN, 3)
+        assert db.plans.last_seq(PLAN) == 3
         with pytest.raises(PlanNotFound):
-            db.plans.next_seqs(OTHER, 1)
+            db.plans.last_seq(OTHER)
 
 
 @pytest.mark.parametrize("word", [PLAN, PLAN[:25], PLAN.lower(), "upgrade", "latest"])

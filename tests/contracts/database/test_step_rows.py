@@ -1,14 +1,17 @@
 """Steps, tool calls, decisions, events and intents come back as they went in."""
 
+import pytest
 from msgspec.structs import replace
 
+from mulligan.domain.history.correction import Correction
 from mulligan.domain.history.lines import live_segments
 from mulligan.domain.plans.decision import Choice, Decision, DecisionType
 from mulligan.domain.plans.event import Event, EventType
-from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.intent import CorrectionWork, Intent, RollbackWork
+from mulligan.domain.plans.plan import State
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.plans.tool import CallStatus, ToolCall, Undo
-from mulligan.domain.text.ids import CallId, DecisionId, IntentId, PlanId
+from mulligan.domain.text.ids import CallId, DecisionId, GroupId, IntentId, PlanId
 from mulligan.rows.database import Database
 from tests.unit.domain.test_correction import CORRECTION
 from tests.unit.examples import NOON, a_definition
@@ -39,21 +42,21 @@ def test_steps_tool_calls_decisions_events_and_intents_come_back(database: Datab
         undo=Undo.POSSIBLE,
     )
     event = Event(plan_id=PLAN, seq=4, type=EventType.LOG, data={"message": "é\udcff"}, created_at=NOON)
-    intent = Intent(
-        intent_id=IntentId("i"), plan_id=PLAN, kind=IntentKind.ROLLBACK, data={"target": "g"}, created_at=NOON
-    )
+    work = RollbackWork(target=GroupId("g"), state=State.QUEUED, log={"reason": "é\udcff"}, way_back=True)
+    intent = Intent(intent_id=IntentId("i"), plan_id=PLAN, work=work, created_at=NOON)
+    ready = replace(intent, work=replace(work, before=GroupId("h")))
     with database.writing() as db:
         db.steps.add(PLAN, [step])
         db.steps.save(PLAN, replace(step, status=StepStatus.DONE, duration_ms=5))
         db.tool_calls.add(call)
         db.events.add(event)
         db.intents.add(intent)
-        db.intents.save(replace(intent, data={"target": "h"}))
+        db.intents.save(ready)
     with database.writing() as db:
         assert db.steps.list(PLAN) == [replace(step, status=StepStatus.DONE, duration_ms=5)]
         assert db.tool_calls.list(PLAN) == [call]
         assert db.events.list(PLAN) == [event]
-        assert db.intents.list(PLAN) == [replace(intent, data={"target": "h"})]
+        assert db.intents.list(PLAN) == [ready]
         db.tool_calls.interrupt(PLAN)
         assert db.tool_calls.list(PLAN)[0].status is CallStatus.INTERRUPTED
         db.tool_calls.save(replace(call, status=CallStatus.DONE, done_seq=9, output=[1], duration_ms=4))
@@ -101,12 +104,16 @@ def test_each_decision_is_a_child_of_the_first_live_one_of_its_step(database: Da
     }
 
 
-def test_an_intent_keeps_what_the_plan_is_to_become(database: Database) -> None:
+@pytest.mark.parametrize(
+    "correction", [CORRECTION, replace(CORRECTION, chosen=None, superseded_decisions=())], ids=["all", "some"]
+)
+def test_an_intent_keeps_the_correction_and_what_the_plan_is_to_become(
+    database: Database, correction: Correction
+) -> None:
     intent = Intent(
         intent_id=IntentId("i"),
         plan_id=PLAN,
-        kind=IntentKind.CORRECTION,
-        data={"correction": CORRECTION.to_json()},
+        work=CorrectionWork(target=GroupId("g"), state=State.QUEUED, log={}, correction=correction),
         created_at=NOON,
         definition=a_definition("other"),
     )

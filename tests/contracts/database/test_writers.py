@@ -19,7 +19,8 @@ def test_writers_wait_for_each_other_and_none_loses_a_number(
         taken: list[int] = []
         for _ in range(TURNS):
             with own.writing() as db:
-                taken += db.plans.next_seqs(PLAN, 1)
+                taken.append(db.plans.last_seq(PLAN) + 1)
+                db.plans.set_last_seq(PLAN, taken[-1])
         return taken
 
     with ThreadPoolExecutor(WRITERS) as threads:

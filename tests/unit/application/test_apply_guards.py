@@ -351,16 +351,16 @@ def test_rows_and_bytes_go_when_nothing_can_be_taken_back_any_more(site: Applyin
     write(site.sandbox(), {"text": "plan\n"})
     site.applied()
     services = services_of(site.folder)
-    with services.database.reading() as db:
+    with services.adapters.database.reading() as db:
         plan_id = db.plans.resolve("p").plan_id
         (change,) = db.real_changes.list(plan_id)
         assert change.real.path == str(site.real)
-    services.database.close()
+    services.adapters.database.close()
     site.unapplied()
     services = services_of(site.folder)
-    with services.database.reading() as db:
+    with services.adapters.database.reading() as db:
         assert list(db.real_changes.list(plan_id)) == []
-    services.database.close()
+    services.adapters.database.close()
 
 
 def test_a_plan_over_copies_and_the_real_thing_merges_the_copies(tmp_path: Path) -> None:

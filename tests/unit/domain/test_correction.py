@@ -75,11 +75,6 @@ def test_the_guidance_answers_the_question_that_was_decided_wrongly() -> None:
     assert guidance_of([made.content()]) == "use ply"
 
 
-def test_a_correction_is_read_back_as_it_was_intended() -> None:
-    for correction in (CORRECTION, replace(CORRECTION, chosen=None, superseded_decisions=())):
-        assert Correction.from_json(correction.to_json()) == correction
-
-
 def test_another_choice_changes_its_step_and_nothing_else() -> None:
     plan = replace(
         a_definition(), steps=(a_step("before"), a_step("choose", CHOICE), a_step("after", Milestone()))

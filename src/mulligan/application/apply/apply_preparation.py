@@ -7,7 +7,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.apply.snapshot_merge import Merged, MergeRules, MergeService, OnOverlap
-from mulligan.application.queries.progress import one_by_one
 from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
@@ -21,6 +20,7 @@ from mulligan.domain.trees.real_change import RealChange
 from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import ApplyConflicted, MulliganError, UsageWrong
 from mulligan.ports import ApplyOrder, Clock, Composed, SandboxKinds, SnapshotStore
+from mulligan.ports.world import one_by_one
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -80,7 +80,6 @@ class ApplyPreparing:
     def __init__(
         self, *, store: SnapshotStore, kinds: SandboxKinds, merges: MergeService, clock: Clock
     ) -> None:
-        """Use these collaborators."""
         self._store = store
         self._kinds = kinds
         self._merges = merges
@@ -185,7 +184,7 @@ def application_of(run: Run, prepared: Prepared, *, dry_run: bool, cleanup: str,
         error=ApplyConflicted(plan_id=plan_id, count=len(conflicts), paths=named, hint=hint)
         if conflicts
         else None,
-        messages=(*run.told, *prepared.notes),
+        messages=(*run.messages, *prepared.notes),
     )
 
 

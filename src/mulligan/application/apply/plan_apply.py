@@ -13,19 +13,19 @@ from mulligan.application.apply.apply_preparation import (
     Wanted,
     application_of,
 )
-from mulligan.application.apply.real_change_service import RealChangeService, over
+from mulligan.application.apply.real_change_service import RealChangeService
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.plans.guards import refuse_ended
 from mulligan.application.plans.plan_claims import PlanClaims
-from mulligan.application.rollback.way_back import remedy_of
-from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.commit import Entry
+from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.config import Cleanup
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.intent import ApplyWork, Intent, IntentKind
 from mulligan.domain.plans.plan import Conflict, Phase, Plan, State
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
@@ -33,21 +33,14 @@ from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.trees.real_change import RealChange
 from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import (
-    ChangedMeanwhile,
-    Interrupted,
     LocationChanged,
     MulliganError,
     PlanNotReady,
-    PlanTakenOver,
     ResourceUnsuitable,
-    RestoreFailed,
-    RestoreIncomplete,
-    SystemFailed,
     UsageWrong,
 )
 from mulligan.ports import Clock, Observer, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
-from mulligan.rows.transaction import Transaction
 
 _READY = ((Phase.EXECUTE, State.COMPLETE), (Phase.APPLY, State.CONSTRAINED))
 _SIDES = Labels(ours="others", theirs="the plan")
@@ -78,7 +71,6 @@ class PlanApplyService:
         sandboxes: SandboxService,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._kinds = kinds
@@ -98,7 +90,7 @@ class PlanApplyService:
                 _refuse_unready(run.plan)
             reals = self._reals(run, wishes)
             if cut_off:
-                run.told.append("an apply that was cut off would be taken back first")
+                run.inform("an apply that was cut off would be taken back first")
             with self._store.hold():
                 ours = {real.resource: self._present(run, real, cut_off) for real in reals}
                 prepared = self._preparing.prepare(run, self._wanted(run, reals, ours, wishes), None)
@@ -109,36 +101,28 @@ class PlanApplyService:
         with self._claims.open(plan_id, observer) as run:
             _refuse_unready(run.plan)
             reals = self._reals(run, wishes)
-            intent = self._real_changes.begin(run, IntentKind.APPLY, reals)
+            intent = self._real_changes.begin(run, ApplyWork(locations=tuple(real.path for real in reals)))
             # The real things are looked at three times: kept, looked at again before a byte changes, and restored.
-            with self._manager.watch(over(run, reals)):
-                prepared = self._carry_out(run, intent, reals, wishes)
-            if prepared.conflicts:
-                return _answer(run, prepared, dry_run=False, removed=False)
-            removed = self._clean_up(run)
+            with self._manager.watch(run.over(reals)):
+                prepared, ended = self._carry_out(run, intent, reals, wishes)
+            removed = _cleans_up(run) and not prepared.conflicts
+            if removed:
+                self._clean_up(run, ended)
             return _answer(run, prepared, dry_run=False, removed=removed)
 
-    def _carry_out(self, run: Run, intent: Intent, reals: Sequence[Sandbox], wishes: ApplyWishes) -> Prepared:
-        """Merge, then write; whatever goes wrong puts everything back."""
-        plan_id = run.plan.plan_id
-        try:
+    def _carry_out(
+        self, run: Run, intent: Intent, reals: Sequence[Sandbox], wishes: ApplyWishes
+    ) -> tuple[Prepared, Sequence[Sandbox]]:
+        """Merge, then write; whatever goes wrong puts everything back. Return the working copies that are to go."""
+        with self._real_changes.all_or_none(run, intent, _again(run.plan.plan_id)):
             with self._store.hold():
                 prepared = self._prepare(run, reals, wishes)
                 if prepared.conflicts:
                     self._constrain(run, intent, prepared.conflicts)
-                    return prepared
+                    return prepared, ()
                 self._real_changes.ready(run, prepared.changes)
             self._real_changes.carry_out(run, intent, prepared.changes)
-            self._settle(run, intent, prepared)
-        except (PlanTakenOver, RestoreIncomplete):
-            raise
-        except KeyboardInterrupt:
-            self._real_changes.take_back(run, intent)
-            raise Interrupted(plan_id=plan_id, hint=_again(plan_id)) from None
-        except Exception as exc:
-            self._real_changes.take_back(run, intent)
-            raise as_it_was(exc) from exc
-        return prepared
+            return prepared, self._settle(run, intent, prepared)
 
     def _reals(self, run: Run, wishes: ApplyWishes) -> list[Sandbox]:
         """The real things behind the plan's copies, each still what a sandbox was made of."""
@@ -190,11 +174,10 @@ class PlanApplyService:
         if not run.plan.definition.rollback_policy.enabled:
             return None
         by_name = {real.resource: real for real in reals}
-        real = over(run, [by_name.get(sandbox.resource, sandbox) for sandbox in run.sandboxes])
+        real = run.over(by_name.get(sandbox.resource, sandbox) for sandbox in run.sandboxes)
         reason = reason_for(CheckpointType.PRE_APPLY, {"phase": "apply"}, between_steps=False)
-        group = self._checkpoints.create_checkpoint(real, reason, ())
-        run.plan = real.plan
-        run.pruned += real.pruned
+        group = self._checkpoints.create_checkpoint(real, reason)
+        run.follow(real)
         return group
 
     def _wanted(
@@ -219,48 +202,33 @@ class PlanApplyService:
 
     def _constrain(self, run: Run, intent: Intent, conflicts: tuple[Conflict, ...]) -> None:
         now = self._clock.now()
-        plan = replace(run.plan.moved_to(Phase.APPLY, State.CONSTRAINED, now), conflicts=conflicts)
         data: JsonObject = {"state": "constrained", "conflicts": [c.to_json() for c in conflicts]}
-        entry = Entry(type=EventType.PLAN_STATE, data=data, at=now)
-        self._real_changes.settle(run, intent, plan, entry, _nothing_else)
+        with run.commit("apply.settle") as commit:
+            commit.db.intents.close(intent.intent_id)
+            commit.plan = replace(run.plan.moved_to(Phase.APPLY, State.CONSTRAINED, now), conflicts=conflicts)
+            commit.record(Entry(type=EventType.PLAN_STATE, data=data, at=now))
 
-    def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> None:
+    def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> Sequence[Sandbox]:
+        """Record that the plan is applied; return its working copies where these are to go."""
         now = self._clock.now()
-        plan = run.plan.moved_to(Phase.APPLY, State.APPLIED, now)
-        entry = Entry(type=EventType.APPLIED, data=logged(prepared), at=now)
+        with run.commit("apply.settle") as commit:
+            sandboxes = self._sandboxes.forget(commit, run) if _cleans_up(run) else ()
+            commit.db.intents.close(intent.intent_id)
+            commit.plan = run.plan.moved_to(Phase.APPLY, State.APPLIED, now)
+            commit.record(Entry(type=EventType.APPLIED, data=logged(prepared), at=now))
+        return sandboxes
 
-        def forget(db: Transaction) -> None:
-            if _cleans_up(run):
-                self._sandboxes.forget(db, run)
-
-        self._real_changes.settle(run, intent, plan, entry, forget)
-
-    def _clean_up(self, run: Run) -> bool:
-        """Remove working copies that no row names any more; what stops that does not undo the apply."""
-        if not _cleans_up(run):
-            return False
+    def _clean_up(self, run: Run, sandboxes: Sequence[Sandbox]) -> None:
+        """Remove working copies that no row names; what stops that does not undo the apply."""
         try:
-            self._sandboxes.remove(run)
+            self._sandboxes.remove(sandboxes, run.observer)
         except MulliganError as exc:
-            run.told.append(f"a sandbox is not removed yet: {exc.text}; `mulligan gc` removes it")
-        return True
+            run.inform(f"a sandbox is not removed yet: {exc.text}; `mulligan gc` removes it")
 
 
 def copies(sandboxes: Sequence[Sandbox]) -> list[Sandbox]:
     """The sandboxes that are not the real thing itself: of those nothing is left to merge."""
     return [sandbox for sandbox in sandboxes if sandbox.strategy is not Strategy.IN_PLACE]
-
-
-def as_it_was(failure: Exception) -> Exception:
-    """Return a failure after which everything was put back, with that said."""
-    if isinstance(failure, ChangedMeanwhile):
-        hint = "what they wrote is kept, and every other path is as it was before; run the command again"
-        return ChangedMeanwhile(hint=hint, **failure.facts)
-    if isinstance(failure, (RestoreFailed, SystemFailed)):
-        return type(failure)(
-            hint=f"every real resource is as it was before; {remedy_of(failure)}", **failure.facts
-        )
-    return failure
 
 
 def logged(prepared: Prepared) -> JsonObject:
@@ -271,10 +239,6 @@ def logged(prepared: Prepared) -> JsonObject:
             for each in prepared.applied
         ]
     }
-
-
-def _nothing_else(db: Transaction) -> None:
-    """Nothing else changes."""
 
 
 def _cleans_up(run: Run) -> bool:
@@ -315,7 +279,7 @@ def _refuse_unready(plan: Plan) -> None:
 
 def _answer(run: Run, prepared: Prepared, *, dry_run: bool, removed: bool) -> Application:
     if not prepared.changes and not prepared.conflicts:
-        run.told.append("the plan worked in place: nothing is left to merge, and applying only ends it")
+        run.inform("the plan worked in place: nothing is left to merge, and applying only ends it")
     cleanup = "removed" if removed and not prepared.conflicts else "kept"
     hint = "no real resource was changed; mend these in the real resource or in the sandbox, then apply again"
     return application_of(run, prepared, dry_run=dry_run, cleanup=cleanup, hint=hint)

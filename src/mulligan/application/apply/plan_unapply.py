@@ -9,27 +9,24 @@ from mulligan.application.apply.apply_preparation import (
     Wanted,
     application_of,
 )
-from mulligan.application.apply.plan_apply import as_it_was, logged
+from mulligan.application.apply.plan_apply import logged
 from mulligan.application.apply.real_change_service import RealChangeService
 from mulligan.application.plans.plan_claims import PlanClaims
-from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.commit import Entry
+from mulligan.application.runs.run import Run
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.intent import Intent, IntentKind, UnapplyWork
 from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.trees.real_change import RealChange
 from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import (
-    Interrupted,
     LocationChanged,
     NothingApplied,
     PlanCancelled,
-    PlanTakenOver,
-    RestoreIncomplete,
 )
 from mulligan.ports import Clock, Observer, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
-from mulligan.rows.transaction import Transaction
 
 _SIDES = Labels(ours="others since", theirs="taking it back")
 
@@ -48,7 +45,6 @@ class PlanUnapplyService:
         real_changes: RealChangeService,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._kinds = kinds
@@ -62,7 +58,7 @@ class PlanUnapplyService:
         with self._claims.look(plan_id, observer) as run:
             applied, cut_off = self._applied(run)
             if cut_off:
-                run.told.append("an unapply that was cut off would be taken back first")
+                run.inform("an unapply that was cut off would be taken back first")
             with self._store.hold():
                 prepared = self._prepare(run, applied, cut_off)
             return _answer(run, prepared, dry_run=True)
@@ -71,27 +67,19 @@ class PlanUnapplyService:
         """Take it out of all real resources, or of none. A conflict is an answer, not an exception."""
         with self._claims.open(plan_id, observer) as run:
             applied, _ = self._applied(run)
-            intent = self._real_changes.begin(run, IntentKind.UNAPPLY, [change.real for change in applied])
-            try:
+            locations = tuple(change.real.path for change in applied)
+            intent = self._real_changes.begin(run, UnapplyWork(locations=locations))
+            again = f"nothing is taken back; try again with `mulligan plan unapply {plan_id}`"
+            with self._real_changes.all_or_none(run, intent, again):
                 with self._store.hold():
                     prepared = self._prepare(run, applied, ())
                     if not prepared.conflicts:
                         self._real_changes.ready(run, prepared.changes)
                 if prepared.conflicts:
                     self._real_changes.take_back(run, intent)
-                    self._let_go(run, applied)
-                    return _answer(run, prepared, dry_run=False)
-                self._real_changes.carry_out(run, intent, prepared.changes)
-                self._settle(run, intent, prepared)
-            except (PlanTakenOver, RestoreIncomplete):
-                raise
-            except KeyboardInterrupt:
-                self._real_changes.take_back(run, intent)
-                hint = f"nothing is taken back; try again with `mulligan plan unapply {plan_id}`"
-                raise Interrupted(plan_id=plan_id, hint=hint) from None
-            except Exception as exc:
-                self._real_changes.take_back(run, intent)
-                raise as_it_was(exc) from exc
+                else:
+                    self._real_changes.carry_out(run, intent, prepared.changes)
+                    self._settle(run, intent, prepared)
             self._let_go(run, applied)
             return _answer(run, prepared, dry_run=False)
 
@@ -150,14 +138,12 @@ class PlanUnapplyService:
 
     def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> None:
         now = self._clock.now()
-        plan = run.plan.moved_to(Phase.APPLY, State.CANCELLED, now)
-        entry = Entry(type=EventType.UNAPPLIED, data=logged(prepared), at=now)
-
-        def forget(db: Transaction) -> None:
+        with run.commit("apply.settle") as commit:
             for act in (IntentKind.APPLY, IntentKind.UNAPPLY):
-                db.real_changes.remove(plan.plan_id, act)
-
-        self._real_changes.settle(run, intent, plan, entry, forget)
+                commit.db.real_changes.remove(run.plan.plan_id, act)
+            commit.db.intents.close(intent.intent_id)
+            commit.plan = run.plan.moved_to(Phase.APPLY, State.CANCELLED, now)
+            commit.record(Entry(type=EventType.UNAPPLIED, data=logged(prepared), at=now))
 
 
 def _message(plan: Plan) -> str:

@@ -7,27 +7,32 @@ someone else changed in the meantime: those are left alone and named.
 """
 
 import posixpath
-from collections.abc import Callable, Sequence
-
-from msgspec.structs import replace
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from mulligan.application.checkpoints.checkpoint_manager import Changes, CheckpointManager
-from mulligan.application.plans.real_places import refuse_taken, refuse_under_way
-from mulligan.application.rollback.way_back import Way, WayBackService
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
-from mulligan.boundaries import act
+from mulligan.application.plans.guards import refuse_taken, refuse_under_way
+from mulligan.application.rollback.way_back import Way, WayBackService, remedy_of
+from mulligan.application.runs.commit import Entry
+from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.intent import Intent, IntentKind
-from mulligan.domain.plans.plan import Phase, Plan, State
-from mulligan.domain.resources.resource import ResourceType, Sandbox
+from mulligan.domain.plans.intent import ApplyWork, Intent, UnapplyWork
+from mulligan.domain.plans.plan import Phase, State
+from mulligan.domain.resources.resource import ResourceType
 from mulligan.domain.text.ids import IntentId
 from mulligan.domain.trees.real_change import RealChange, Snapshots
-from mulligan.errors import ChangedMeanwhile, MulliganError, PlanTakenOver, RestoreIncomplete
+from mulligan.errors import (
+    ChangedMeanwhile,
+    Interrupted,
+    MulliganError,
+    PlanTakenOver,
+    RestoreFailed,
+    RestoreIncomplete,
+    SystemFailed,
+)
 from mulligan.ports import Clock, Ids, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
-from mulligan.rows.transaction import Transaction
 
 
 class RealChangeService:
@@ -41,48 +46,52 @@ class RealChangeService:
         kinds: SandboxKinds,
         manager: CheckpointManager,
         ways: WayBackService,
-        recorder: Recorder,
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._kinds = kinds
         self._manager = manager
         self._ways = ways
-        self._recorder = recorder
         self._ids = ids
         self._clock = clock
 
-    def begin(self, run: Run, kind: IntentKind, reals: Sequence[Sandbox]) -> Intent:
+    def begin(self, run: Run, work: ApplyWork | UnapplyWork) -> Intent:
         """Record that real resources are about to change, where nobody else is at work on them."""
-        now = self._clock.now()
-        locations = [real.path for real in reals]
-        intent = Intent(
-            intent_id=IntentId(self._ids.new()),
-            plan_id=run.plan.plan_id,
-            kind=kind,
-            data={"locations": list(locations)},
-            created_at=now,
-        )
-        plan = run.plan.moved_to(Phase.APPLY, State.PROCESSING, now) if kind is IntentKind.APPLY else run.plan
-        with act("apply.intend"), self._database.writing_as(run.claim) as db:
-            for location in locations:
-                refuse_taken(db, run.plan.plan_id, location)
-                refuse_under_way(db, run.plan.plan_id, location)
-            db.plans.save(plan)
-            db.intents.add(intent)
-            events = self._recorder.write(db, plan, run.pending)
-        run.plan, run.pending = plan, []
-        self._recorder.show(run, events)
+        now, plan_id = self._clock.now(), run.plan.plan_id
+        intent = Intent(intent_id=IntentId(self._ids.new()), plan_id=plan_id, work=work, created_at=now)
+        with run.commit("apply.intend") as commit:
+            for location in work.locations:
+                refuse_taken(commit.db, plan_id, location)
+                refuse_under_way(commit.db, plan_id, location)
+            if isinstance(work, ApplyWork):
+                commit.plan = run.plan.moved_to(Phase.APPLY, State.PROCESSING, now)
+            commit.db.intents.add(intent)
         return intent
+
+    @contextmanager
+    def all_or_none(self, run: Run, intent: Intent, again: str) -> Generator[None]:
+        """Put every real resource back if what follows `begin` fails or is interrupted.
+
+        `again` is the next step after an interruption.
+        """
+        try:
+            yield
+        except (PlanTakenOver, RestoreIncomplete):
+            raise
+        except KeyboardInterrupt:
+            self.take_back(run, intent)
+            raise Interrupted(plan_id=run.plan.plan_id, hint=again) from None
+        except Exception as exc:
+            self.take_back(run, intent)
+            raise _as_it_was(exc) from exc
 
     def ready(self, run: Run, changes: Sequence[RealChange]) -> None:
         """Record what was there and what is to be there: from here on what was begun is put back, not dropped."""
-        with act("apply.ready"), self._database.writing_as(run.claim) as db:
+        with run.commit("apply.ready") as commit:
             for change in changes:
-                db.real_changes.add(change)
+                commit.db.real_changes.add(change)
 
     def carry_out(self, run: Run, intent: Intent, changes: Sequence[RealChange]) -> Changes:
         """Make the real resources what was recorded.
@@ -92,24 +101,12 @@ class RealChangeService:
         with self._store.hold():
             others = [path for change in changes for path in self._changed(run, change)]
         if others:
-            self._drop(run, intent, ())
+            self._drop(run, intent)
             hint = "nothing was touched; run the command again"
             raise ChangedMeanwhile(plan_id=run.plan.plan_id, paths=", ".join(others), hint=hint)
         written = Snapshots({change.real.resource: change.written for change in changes})
         before = Snapshots({change.real.resource: change.before for change in changes})
-        return self._manager.restore(over(run, [change.real for change in changes]), written, before)
-
-    def settle(
-        self, run: Run, intent: Intent, plan: Plan, entry: Entry, also: Callable[[Transaction], None]
-    ) -> None:
-        """Record that it is done; `also` writes what else changes with it."""
-        with act("apply.settle"), self._database.writing_as(run.claim) as db:
-            also(db)
-            db.intents.close(intent.intent_id)
-            db.plans.save(plan)
-            events = self._recorder.write(db, plan, [*run.pending, entry])
-        run.plan, run.pending = plan, []
-        self._recorder.show(run, events)
+        return self._manager.restore(run.over(change.real for change in changes), written, before)
 
     def take_back(self, run: Run, intent: Intent) -> None:
         """Put every real resource back to what it was when the intent was recorded, and close that.
@@ -123,14 +120,14 @@ class RealChangeService:
         told: list[str] = []
         try:
             if changes:
-                told = self._ways.take(over(run, [c.real for c in changes]), [_way(c) for c in changes])
+                told = self._ways.take(run.over(c.real for c in changes), [_way(c) for c in changes])
         except PlanTakenOver:
             raise
         except Exception as exc:
             paths = ", ".join(change.real.path for change in changes)
             reason = exc.text if isinstance(exc, MulliganError) else str(exc)
             raise RestoreIncomplete(path=paths, plan_id=run.plan.plan_id, reason=reason) from exc
-        self._drop(run, intent, told)
+        self._drop(run, intent, *told)
 
     def finish(self, run: Run, intent: Intent) -> None:
         """Take back what a process that died had begun, and tell so."""
@@ -138,7 +135,7 @@ class RealChangeService:
             began = any(c.act is intent.kind for c in db.real_changes.list(run.plan.plan_id))
         self.take_back(run, intent)
         if began:
-            run.told.append(f"an {intent.kind.value} that was cut off was taken back")
+            run.inform(f"an {intent.kind.value} that was cut off was taken back")
 
     def way_back(self, run: Run, change: RealChange) -> Snapshot:
         """What a real resource is to become when a change is taken back; what others did since stays."""
@@ -154,25 +151,30 @@ class RealChangeService:
         moved = kind.moved(change.real, change.before, present)
         return [*(posixpath.join(folder, d.path) for d in files), *moved]
 
-    def _drop(self, run: Run, intent: Intent, told: Sequence[str]) -> None:
+    def _drop(self, run: Run, intent: Intent, *told: str) -> None:
         now = self._clock.now()
-        entries = [Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in told]
-        with act("apply.drop"), self._database.writing_as(run.claim) as db:
-            plan = db.plans.get(run.plan.plan_id)
-            if intent.kind is IntentKind.APPLY and plan.state is State.PROCESSING:
+        with run.commit("apply.drop") as commit:
+            # As it is recorded: a signal that comes during a commit is raised before the run has learned of it.
+            plan = commit.db.plans.get(run.plan.plan_id)
+            if isinstance(intent.work, ApplyWork) and plan.state is State.PROCESSING:
                 plan = plan.moved_to(Phase.EXECUTE, State.COMPLETE, now)
-                db.plans.save(plan)
-            db.real_changes.remove(plan.plan_id, intent.kind)
-            db.intents.close(intent.intent_id)
-            events = self._recorder.write(db, plan, [*run.pending, *entries])
-        run.plan, run.pending = plan, []
-        run.told += told
-        self._recorder.show(run, events)
+            commit.plan = plan
+            commit.db.real_changes.remove(plan.plan_id, intent.kind)
+            commit.db.intents.close(intent.intent_id)
+            commit.record(*(Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in told))
+            commit.afterwards(lambda: run.inform(*told))
 
 
-def over(run: Run, reals: Sequence[Sandbox]) -> Run:
-    """The same run over the real resources."""
-    return replace(run, sandboxes=tuple(reals), pending=[], added_bytes={}, still=None)
+def _as_it_was(failure: Exception) -> Exception:
+    """Return a failure after which everything was put back, with that said."""
+    if isinstance(failure, ChangedMeanwhile):
+        hint = "what they wrote is kept, and every other path is as it was before; run the command again"
+        return ChangedMeanwhile(hint=hint, **failure.facts)
+    if isinstance(failure, (RestoreFailed, SystemFailed)):
+        return type(failure)(
+            hint=f"every real resource is as it was before; {remedy_of(failure)}", **failure.facts
+        )
+    return failure
 
 
 def _way(change: RealChange) -> Way:

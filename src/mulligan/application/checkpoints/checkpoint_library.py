@@ -92,12 +92,12 @@ class CheckpointLibrary:
             refuse_without_checkpoints(run.plan)
             _refuse_without_sandboxes(run)
             reason = reason_for(CheckpointType.MANUAL, {}, between_steps=not self._interrupted(run))
-            group = self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
+            group = self._checkpoints.create_checkpoint(run, replace(reason, label=label))
             with self._database.reading() as db:
                 alone = db.checkpoints.count_labelled(plan_id, label) == 1
             if not alone:
-                run.told.append(f"{label!r} is the label of another checkpoint too: name each by its id")
-            return Taken(group=group, messages=tuple(run.told))
+                run.inform(f"{label!r} is the label of another checkpoint too: name each by its id")
+            return Taken(group=group, messages=tuple(run.messages))
 
     def verify(self, found: FoundCheckpoint | None, *, quick: bool, observer: Observer) -> Verification:
         """Read and hash the stored bytes of one checkpoint or of all; `quick`: presence and structure only."""

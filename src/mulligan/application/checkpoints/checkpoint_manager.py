@@ -5,8 +5,8 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 from typing import Protocol
+from weakref import WeakKeyDictionary, WeakSet
 
-from mulligan.application.queries.progress import one_by_one
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
@@ -16,6 +16,7 @@ from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import SandboxMissing
 from mulligan.ports import SandboxKinds, SnapshotStore
+from mulligan.ports.world import one_by_one
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
 
@@ -35,6 +36,9 @@ class CheckpointManager:
         """Reach the sandboxes through these kinds, and their snapshots in this store."""
         self._kinds = kinds
         self._store = store
+        # What the sandboxes of a run hold, where nothing can have changed them since it was captured.
+        self._still: WeakKeyDictionary[Run, tuple[Capture, ...]] = WeakKeyDictionary()
+        self._busy: WeakSet[Run] = WeakSet()  # runs with a tool at work
 
     @contextmanager
     def watch(self, run: Run) -> Generator[None]:
@@ -49,11 +53,28 @@ class CheckpointManager:
 
     def capture(self, run: Run) -> tuple[Capture, ...]:
         """Store every sandbox durably, in the plan's order; nothing is read where nothing can have changed."""
-        if run.still is None or run.others_at_work:
-            self.require(run.sandboxes)
-            sandboxes = one_by_one(run.sandboxes, "sandboxes captured", run.observer)
-            run.still = tuple(self._kinds.of(s).capture(s, run.observer) for s in sandboxes)
-        return run.still
+        if (still := self._still.get(run)) is not None:
+            return still
+        self.require(run.sandboxes)
+        sandboxes = one_by_one(run.sandboxes, "sandboxes captured", run.observer)
+        captures = tuple(self._kinds.of(s).capture(s, run.observer) for s in sandboxes)
+        if not (run.others_at_work or run in self._busy):
+            self._still[run] = captures
+        return captures
+
+    def forget(self, run: Run) -> tuple[Capture, ...] | None:
+        """Let the next capture read the sandboxes again; return what they held, where that is known."""
+        return self._still.pop(run, None)
+
+    @contextmanager
+    def tool_at_work(self, run: Run) -> Generator[tuple[Capture, ...] | None]:
+        """While it is open, every capture reads the sandboxes; yield what they held before, where that is known."""
+        before = self.forget(run)
+        self._busy.add(run)
+        try:
+            yield before
+        finally:
+            self._busy.discard(run)
 
     def publish(
         self,
@@ -89,7 +110,7 @@ class CheckpointManager:
         Of real resources only what is `known` is replaced, because it is kept: ChangedMeanwhile at anything else.
         """
         self.require(run.sandboxes)
-        run.still = None
+        self.forget(run)
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
         for sandbox in one_by_one(self._in_order(run.sandboxes, group), "resources restored", run.observer):
             snapshot = group.snapshot_of(sandbox.resource)

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
-from mulligan.application.queries.progress import one_by_one
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Record, Run
-from mulligan.boundaries import act
+from mulligan.application.runs.commit import Commit, Entry, Record
+from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import (
     Checkpoint,
     CheckpointGroup,
@@ -26,7 +24,7 @@ from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import CheckpointFailed, MulliganError, PlanTakenOver
 from mulligan.ports import Clock, Ids, SnapshotStore
-from mulligan.rows.database import Database
+from mulligan.ports.world import one_by_one
 from mulligan.rows.transaction import Transaction
 
 
@@ -36,25 +34,23 @@ class CheckpointService:
     def __init__(
         self,
         *,
-        database: Database,
         store: SnapshotStore,
         manager: CheckpointManager,
-        recorder: Recorder,
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
-        self._database = database
         self._store = store
         self._manager = manager
-        self._recorder = recorder
         self._ids = ids
         self._clock = clock
 
-    def create_checkpoint(self, run: Run, reason: Reason, then: Sequence[Record]) -> CheckpointGroup:
+    def create_checkpoint(
+        self, run: Run, reason: Reason, then: Sequence[Record] = (), becomes: Plan | None = None
+    ) -> CheckpointGroup:
         """Snapshot every resource, then record the group with all that is pending and what comes right after it.
 
-        A plan never goes on without a checkpoint that was due: any failure stops it.
+        The plan is recorded with its working state, or as what it `becomes`. A plan never continues without a
+        checkpoint that was due: any failure stops it.
         """
         try:
             # Held until the rows are committed: the sweep must not delete an old object this capture reused.
@@ -62,25 +58,21 @@ class CheckpointService:
                 captures = self._manager.capture(run)
                 checkpoints = self._checkpoints(run, captures)
                 unheld = _untold(run, captures)
-                with act("group.record"), self._database.writing_as(run.claim) as db:
-                    events = self._recorder.write(db, run.plan, run.pending)
-                    group, about = self.add_group(db, run, run.progressed(), reason, checkpoints)
-                    plan = replace(at_group(run.progressed(), group), messages=(*run.plan.messages, *unheld))
-                    db.plans.save(plan)
-                    told = [self._told(text) for text in unheld]
-                    events += self._recorder.write(db, plan, [*about, *told, *then])
+                with run.commit("group.record") as commit:
+                    commit.plan = becomes or run.progressed()
+                    group = self.add_group(commit, run, reason, checkpoints)
+                    commit.plan = replace(commit.plan, messages=(*run.plan.messages, *unheld))
+                    commit.record(*(self._message(text) for text in unheld), *then)
         except PlanTakenOver:
             raise
         except MulliganError as exc:
-            run.still = None  # no row names what was captured: it may be swept
+            self._manager.forget(run)  # no row names what was captured: it may be swept
             raise CheckpointFailed(
                 plan_id=run.plan.plan_id,
                 checkpoint_type=reason.type.value,
                 reason=exc.text,
                 hint=exc.next_step,
             ) from exc
-        run.recorded(plan, group)
-        self._recorder.show(run, events)
         return group
 
     def auto_create_if_configured(
@@ -95,17 +87,18 @@ class CheckpointService:
         if not run.plan.definition.rollback_policy.enabled or trigger not in run.settings.triggers:
             return None
         return self.create_checkpoint(
-            run, reason_for(CheckpointType(trigger), metadata, between_steps=between_steps), ()
+            run, reason_for(CheckpointType(trigger), metadata, between_steps=between_steps)
         )
 
     def add_group(
-        self, db: Transaction, run: Run, plan: Plan, reason: Reason, checkpoints: Sequence[Checkpoint]
-    ) -> tuple[CheckpointGroup, list[Record]]:
-        """Record a group of the plan's state inside a transaction, and prune; gives what is to be told of it."""
+        self, commit: Commit, run: Run, reason: Reason, checkpoints: Sequence[Checkpoint]
+    ) -> CheckpointGroup:
+        """Record a group of the plan's state, prune, and let the plan continue from the group."""
+        plan = commit.plan
         group = CheckpointGroup(
             group_id=GroupId(self._ids.new()),
             plan_id=plan.plan_id,
-            seq=next(db.plans.next_seqs(plan.plan_id, 1)),
+            seq=commit.next_seq(),
             line=plan.line,
             attempt=plan.attempt,
             reason=reason,
@@ -116,8 +109,14 @@ class CheckpointService:
             checkpoints=tuple(checkpoints),
             created_at=self._clock.now(),
         )
-        db.checkpoints.add(group)
-        return group, [self._entry(group), *self._retain(db, run)]
+        commit.db.checkpoints.add(group)
+        pruned = self._retain(commit.db, run)
+        commit.plan = at_group(plan, group)
+        commit.record(self._entry(group))
+        if pruned:
+            commit.record(Entry(type=EventType.PRUNED, data={"groups": list(pruned)}, at=self._clock.now()))
+        commit.afterwards(lambda: run.kept(group, len(pruned)))
+        return group
 
     def present(self, run: Run) -> list[Checkpoint]:
         """What the sandboxes hold now, as checkpoints that no row names yet: the store is held until one does."""
@@ -156,23 +155,20 @@ class CheckpointService:
             modified=modified,
         )
 
-    def _retain(self, db: Transaction, run: Run) -> list[Record]:
+    def _retain(self, db: Transaction, run: Run) -> Sequence[GroupId]:
+        """Remove the groups that are too many; return them."""
         plan_id = run.plan.plan_id
         excess = db.checkpoints.count(plan_id, superseded=True) - run.settings.max_checkpoints
         if excess <= 0:
-            return []
+            return ()
         needed = groups_needed(db, plan_id)
         groups = db.checkpoints.expendable(plan_id, run.plan.attempt, excess + len(needed))
         verdict = plan_retention(groups, limit=len(groups) - excess, needed=needed)
-        if not verdict.prune:
-            return []
-        db.checkpoints.remove(verdict.prune)
-        run.pruned += len(verdict.prune)
-        return [
-            Entry(type=EventType.PRUNED, data={"groups": list(verdict.prune)}, at=self._clock.now()),
-        ]
+        if verdict.prune:
+            db.checkpoints.remove(verdict.prune)
+        return verdict.prune
 
-    def _told(self, text: str) -> Entry:
+    def _message(self, text: str) -> Entry:
         return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
 
     def _entry(self, group: CheckpointGroup) -> Entry:
@@ -191,9 +187,9 @@ class CheckpointService:
 
 def groups_needed(db: Transaction, plan_id: PlanId) -> frozenset[GroupId]:
     """The groups that something unfinished stands on, or the way back from what was applied."""
-    targets = [i.data["target"] for i in db.intents.list(plan_id) if "target" in i.data]
+    targets = [intent.target for intent in db.intents.list(plan_id)]
     applied = [change.group_id for change in db.real_changes.list(plan_id)]
-    return frozenset(GroupId(str(group)) for group in (*targets, *applied) if group is not None)
+    return frozenset(group for group in (*targets, *applied) if group is not None)
 
 
 def pruned_by_another(db: Transaction, run: Run, *, needed: GroupId) -> frozenset[GroupId]:

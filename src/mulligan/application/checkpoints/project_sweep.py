@@ -12,8 +12,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.commit import Entry
+from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.ended_sandboxes import EndedSandboxes
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Swept
@@ -63,10 +63,8 @@ class SweepService:
         scratch: PlanFolders,
         locks: PlanLocks,
         ended: EndedSandboxes,
-        recorder: Recorder,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._kinds = kinds
@@ -75,7 +73,6 @@ class SweepService:
         self._scratch = scratch
         self._locks = locks
         self._ended = ended
-        self._recorder = recorder
         self._clock = clock
 
     def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
@@ -156,9 +153,9 @@ class SweepService:
         """Put it into the plan's log, or into the answer where the log can take nothing either: a full disk."""
         entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
         try:
-            self._recorder.record(run, run.plan, [entry])
+            run.record(run.plan, entry)
         except DatabaseUnusable:
-            run.told.append(text)
+            run.inform(text)
 
     def _retire_idle(self, sandboxes: Sequence[Sandbox]) -> None:
         """Take back what was published of pruned checkpoints, each plan's while nobody works on it."""

@@ -8,9 +8,8 @@ from mulligan.application.checkpoints.checkpoint_service import groups_needed
 from mulligan.application.checkpoints.project_sweep import SweepService
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.plans.settings_source import SettingsSource
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
-from mulligan.boundaries import act
+from mulligan.application.runs.commit import Entry
+from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.checkpoints.retention import RetentionPlan, plan_retention, reasons_to_stay
 from mulligan.domain.plans.event import EventType
@@ -60,15 +59,12 @@ class PruneService:
         claims: PlanClaims,
         sweeps: SweepService,
         settings: SettingsSource,
-        recorder: Recorder,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._sweeps = sweeps
         self._settings = settings
-        self._recorder = recorder
         self._clock = clock
 
     def preview(self, plan_id: PlanId, keep: int | None) -> Pruning:
@@ -108,10 +104,9 @@ class PruneService:
         if not group_ids:
             return 0
         entry = Entry(type=EventType.PRUNED, data={"groups": list(group_ids)}, at=self._clock.now())
-        with act("prune.record"), self._database.writing_as(run.claim) as db:
-            db.checkpoints.remove(group_ids)
-            events = self._recorder.write(db, run.plan, [entry])
-        self._recorder.show(run, events)
+        with run.commit("prune.record") as commit:
+            commit.db.checkpoints.remove(group_ids)
+            commit.record(entry)
         run.pruned += len(group_ids)
         swept = self._sweeps.free_pruned(run)
         return swept.bytes_freed if swept else None

@@ -16,12 +16,11 @@ from mulligan.application.plans.plan_edits import steps_at
 from mulligan.application.plans.plan_resume import PlanResumeService
 from mulligan.application.queries.plan_queries import correction_view
 from mulligan.application.rollback.impact import all_impact, decisions_left_behind
+from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.plan_executor import Execution, PlanExecutor
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.application.subplans.child_plans import lineage
-from mulligan.boundaries import act
 from mulligan.domain.history.correction import (
     Correction,
     CorrectionMode,
@@ -90,11 +89,9 @@ class AppendService:
         resumes: PlanResumeService,
         executor: PlanExecutor,
         sandboxes: SandboxService,
-        recorder: Recorder,
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._claims = claims
@@ -104,7 +101,6 @@ class AppendService:
         self._resumes = resumes
         self._executor = executor
         self._sandboxes = sandboxes
-        self._recorder = recorder
         self._ids = ids
         self._clock = clock
 
@@ -115,10 +111,12 @@ class AppendService:
             going = self._under_way(run, asked)
             if going is not None:
                 self._check_going_on(run)
-                run.told.append("it was begun before, and would be gone on with")
+                run.inform("it was begun before, and would be gone on with")
                 return self._answer(run, going, None, dry_run=True)
             adding = self._planned(run, asked)
-            run.told += self._start(run) if run.plan.is_executed else self._resumes.preview_of(run).messages
+            run.inform(
+                *(self._start(run) if run.plan.is_executed else self._resumes.preview_of(run).messages)
+            )
             return self._answer(run, adding, None, dry_run=True)
 
     def append(self, wish: AppendWish, observer: Observer) -> Corrected:
@@ -137,7 +135,7 @@ class AppendService:
                     adding = self._record(run, asked.decision, adding)
             else:
                 self._check_going_on(run)
-                run.told.append("it was begun before, and is gone on with")
+                run.inform("it was begun before, and is gone on with")
             execution = self._executor.run_on(run) if wish.execute else None
             return self._answer(run, adding, execution, dry_run=False)
 
@@ -221,7 +219,7 @@ class AppendService:
         step = appended_step(plan.definition, correction_id, decision.step_name, asked.child)
         self._executor.check(run, with_step(plan.definition, index, step), run.settings)
         self._sandboxes.refuse_unforked(run.sandboxes)
-        run.told += _idle(asked.child)
+        run.inform(*_idle(asked.child))
         correction = Correction(
             correction_id=correction_id,
             plan_id=plan.plan_id,
@@ -253,19 +251,18 @@ class AppendService:
             place: JsonObject = {"checkpoint_id": correction.restored_checkpoint, "step_index": adding.index}
             data = {**told_of(correction), **place, "child": adding.child.name}
             entry = Entry(type=EventType.CORRECTION, data=data, at=now)
-            with act("append.record"), self._database.writing_as(run.claim) as db:
-                plan = replace(
-                    run.plan.moved_to(Phase.EXECUTE, State.QUEUED, now), failure=None, definition=definition
+            with run.commit("append.record") as commit:
+                db, (event,) = commit.db, commit.record(entry)
+                commit.plan = plan = replace(
+                    run.plan.moved_to(Phase.EXECUTE, State.QUEUED, now),
+                    failure=None,
+                    definition=definition,
+                    line=_begin_line(db, run.plan, event.seq),
                 )
-                events = self._recorder.write(db, plan, [*run.pending, entry])
-                plan = replace(plan, line=_begin_line(db, plan, events[-1].seq))
                 db.plans.redefine(plan)
                 db.steps.replace(plan_id, 0, steps_at(definition, db.steps.list(plan_id), adding.index))
                 guidance = addition(correction, decision, plan.line, adding.index, adding.step)
-                plan, group, told = self._records.write(db, run, plan, correction, guidance, checkpoints)
-                db.plans.save(plan)
-        run.stands_at(plan, group)
-        self._recorder.show(run, [*events, *told])
+                self._records.write(commit, run, correction, guidance, checkpoints)
         return replace(adding, correction=correction)
 
     def _answer(self, run: Run, adding: _Adding, execution: Execution | None, *, dry_run: bool) -> Corrected:
@@ -289,7 +286,7 @@ class AppendService:
                 steps=tuple(each.name for each in adding.child.steps),
             ),
             execution=execution,
-            messages=tuple(run.told),
+            messages=tuple(run.messages),
         )
 
 

@@ -1,38 +1,33 @@
-"""Records what a correction adds to the return it stands on, in the return's own transaction."""
+"""Records what a correction adds to the return before it, in the return's own transaction."""
 
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from mulligan.application.checkpoints.checkpoint_service import CheckpointService, at_group, reason_for
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
-from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, CheckpointType
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.runs.commit import Commit, Entry
+from mulligan.application.runs.run import Run
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointType
 from mulligan.domain.history.correction import Correction
 from mulligan.domain.plans.decision import Decision
-from mulligan.domain.plans.event import Event, EventType
-from mulligan.domain.plans.plan import Plan
-from mulligan.rows.transaction import Transaction
+from mulligan.domain.plans.event import EventType
 
 
 class CorrectionRecords:
     """The rows of a correction: the guidance as a decision with its group, and the next attempt."""
 
-    def __init__(self, *, checkpoints: CheckpointService, recorder: Recorder) -> None:
-        """Use these collaborators."""
+    def __init__(self, *, checkpoints: CheckpointService) -> None:
         self._checkpoints = checkpoints
-        self._recorder = recorder
 
     def write(
         self,
-        db: Transaction,
+        commit: Commit,
         run: Run,
-        plan: Plan,
         correction: Correction,
         decision: Decision,
         checkpoints: Sequence[Checkpoint],
-    ) -> tuple[Plan, CheckpointGroup, list[Event]]:
-        """Begin the next attempt on what `checkpoints` hold, with the guidance as `decision`; gives where it stands.
+    ) -> None:
+        """Begin the next attempt on what `checkpoints` hold, with the guidance as `decision`.
 
         As every decision the guidance has a group of its own: the plan goes on from there with it, and a return
         to what lies before leaves it behind.
@@ -46,12 +41,12 @@ class CorrectionRecords:
             },
             at=decision.created_at,
         )
-        events = self._recorder.write(db, plan, [decision, told])
-        db.corrections.add(correction)
-        decisions = (*plan.progress.decisions, decision.content())
-        plan = replace(plan, attempt=correction.attempt, progress=replace(plan.progress, decisions=decisions))
+        commit.record(decision, told)
+        commit.db.corrections.add(correction)
+        progress = commit.plan.progress
+        progress = replace(progress, decisions=(*progress.decisions, decision.content()))
+        commit.plan = replace(commit.plan, attempt=correction.attempt, progress=progress)
         reason = reason_for(CheckpointType.DECISION, {"step": decision.step_name}, between_steps=True)
         reason = replace(reason, decision_id=decision.decision_id)
-        group, about = self._checkpoints.add_group(db, run, plan, reason, checkpoints)
-        events += self._recorder.write(db, plan, about)
-        return at_group(plan, group), group, events
+        group = self._checkpoints.add_group(commit, run, reason, checkpoints)
+        commit.afterwards(lambda: run.reset_to(group))

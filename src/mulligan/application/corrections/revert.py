@@ -27,7 +27,7 @@ from mulligan.application.rollback.impact import (
     reverted,
 )
 from mulligan.application.rollback.outside_effects import UndoService
-from mulligan.application.rollback.return_service import Return, Returned, ReturnService
+from mulligan.application.rollback.return_service import Returned, ReturnService
 from mulligan.application.runs.plan_executor import Execution, PlanExecutor
 from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_plans import ChildPlans, children_left_behind, lineage
@@ -37,7 +37,7 @@ from mulligan.domain.history.lines import NEVER
 from mulligan.domain.history.undo import Undoing
 from mulligan.domain.plans.decision import Decision, DecisionType
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.intent import CorrectionWork, RollbackWork
 from mulligan.domain.plans.plan import Plan, PlanDefinition, State
 from mulligan.domain.plans.subplan import Child, built_on, newest_without, with_steps_of_child
 from mulligan.domain.text.ids import CheckpointId, CorrectionId, DecisionId, PlanId
@@ -103,7 +103,6 @@ class CorrectionService:
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._manager = manager
@@ -122,8 +121,8 @@ class CorrectionService:
             changes = [self._manager.compare(back.run, back.target) for back in planned.all]
             with self._database.reading() as db:
                 intents = [intent for run in runs for intent in db.intents.list(run.plan.plan_id)]
-            if any("target" in intent.data for intent in intents):
-                runs[0].told.append("a return that was cut off would be finished first")
+            if any(intent.target for intent in intents):
+                runs[0].inform("a return that was cut off would be finished first")
             return _answer(planned, changes[0], None, None)
 
     def revert(self, wish: Wish, observer: Observer) -> Corrected:
@@ -135,7 +134,7 @@ class CorrectionService:
             ) as runs:  # let go of before the topmost runs them
                 planned = self._planned([top, *runs], wish)
                 returned = self._go_back(planned)
-                top.told += [f"{run.plan.name}: {text}" for run in runs for text in run.told]
+                top.inform(*(f"{run.plan.name}: {text}" for run in runs for text in run.messages))
             execution = self._executor.run_on(top) if wish.execute else None
             not_undone = tuple(call for each in returned for call in each.not_undone)
             before = returned[0].before.first_checkpoint_id if returned[0].before else None
@@ -158,11 +157,26 @@ class CorrectionService:
                 self._undos.refuse_where_impossible(back.undoing)
             kept = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "correction"}, between_steps=False)
             log: JsonObject = {"reason": f"correction {planned.correction.correction_id} of a child plan"}
-            wanted = [_return(back, IntentKind.ROLLBACK, log, None) for back in planned.above]
-            log = told_of(planned.correction)
-            wanted.append(_return(planned.own, IntentKind.CORRECTION, log, planned.correction))
-            pairs = zip(planned.all, wanted, strict=True)
-            return [self._returns.go(back.run, each, kept) for back, each in pairs]
+            above = [
+                RollbackWork(
+                    target=back.target.group_id,
+                    ends_children=True,
+                    spared_children=back.spared,
+                    state=State.QUEUED,
+                    log=log,
+                )
+                for back in planned.above
+            ]
+            own = CorrectionWork(
+                target=planned.own.target.group_id,
+                ends_children=True,
+                spared_children=planned.own.spared,
+                state=State.QUEUED,
+                log=told_of(planned.correction),
+                correction=planned.correction,
+            )
+            pairs = zip(planned.all, [*above, own], strict=True)
+            return [self._returns.go(back.run, each, kept, back.definition) for back, each in pairs]
 
     # --- what is to be done --------------------------------------------------------------------------------
 
@@ -219,7 +233,7 @@ class CorrectionService:
         definition = _definition(there, wish, decision, target)
         if definition is None:
             definition = _with_appended_again(run.plan, there, decision, correction_id)
-        run.told += _steps_between(there, decision, target)
+        run.inform(*_steps_between(there, decision, target))
         return self._back(run, target, definition, ())
 
     def _above(self, run: Run, below: _Back, decision: Decision) -> _Back:
@@ -271,21 +285,6 @@ def _claimed(claim: Claiming, plans: Sequence[PlanId], observer: Observer) -> Ge
     """Hold several plans, the topmost first."""
     with ExitStack() as held:
         yield [held.enter_context(claim(plan_id, observer)) for plan_id in plans]
-
-
-def _return(back: _Back, kind: IntentKind, log: JsonObject, correction: Correction | None) -> Return:
-    return Return(
-        kind=kind,
-        target=back.target,
-        spare=None,
-        ends_children=True,
-        state=State.QUEUED,
-        failure=None,
-        log=log,
-        correction=correction,
-        definition=back.definition,
-        spared_children=back.spared,
-    )
 
 
 def _merged_at(db: Transaction, child: Child) -> int:
@@ -346,5 +345,5 @@ def _answer(
         pre_rollback_checkpoint=before,
         appended=None,
         execution=execution,
-        messages=tuple(run.told),
+        messages=tuple(run.messages),
     )

@@ -1,13 +1,22 @@
 """Guards that several use cases share: each refusal by name, before anything is changed."""
 
+from mulligan.domain.plans.intent import IntentKind, RealWork
 from mulligan.domain.plans.plan import Plan, State
+from mulligan.domain.resources.placement import lie_together
+from mulligan.domain.resources.resource import Strategy
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import (
+    ApplyUnderWay,
     ConflictsUnresolved,
+    LocationTaken,
     PlanAlreadyApplied,
     PlanCancelled,
     PlanIsChild,
     RollbackDisabled,
 )
+from mulligan.rows.transaction import Transaction
+
+_KINDS = (IntentKind.APPLY, IntentKind.UNAPPLY)
 
 
 def refuse_ended(plan: Plan) -> None:
@@ -38,3 +47,19 @@ def refuse_without_checkpoints(plan: Plan) -> None:
     """Refuse a plan whose file switched checkpoints off."""
     if not plan.definition.rollback_policy.enabled:
         raise RollbackDisabled(plan_id=plan.plan_id)
+
+
+def refuse_taken(db: Transaction, plan_id: PlanId | None, path: str) -> None:
+    """Refuse a real thing that another plan works on in place."""
+    for other in db.sandboxes.all():
+        in_the_way = other.strategy is Strategy.IN_PLACE and lie_together(path, other.path)
+        if in_the_way and other.plan_id != plan_id and not db.plans.get(other.plan_id).is_final:
+            raise LocationTaken(path=path, plan_id=other.plan_id)
+
+
+def refuse_under_way(db: Transaction, plan_id: PlanId | None, path: str) -> None:
+    """Refuse a real thing that another plan is changing, or was when its process died."""
+    for intent in db.intents.of_kinds(_KINDS):
+        locations = intent.work.locations if isinstance(intent.work, RealWork) else ()
+        if intent.plan_id != plan_id and any(lie_together(path, other) for other in locations):
+            raise ApplyUnderWay(plan_id=intent.plan_id, path=path)

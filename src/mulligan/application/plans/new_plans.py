@@ -2,8 +2,7 @@
 
 from datetime import datetime
 
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry
+from mulligan.application.runs.commit import Entry, write_records
 from mulligan.domain.checkpoints.checkpoint import PlanState
 from mulligan.domain.history.lines import FIRST_LINE, Line
 from mulligan.domain.plans.event import EventType
@@ -37,7 +36,7 @@ def new_plan(
     )
 
 
-def add_plan(db: Transaction, recorder: Recorder, plan: Plan) -> None:
+def add_plan(db: Transaction, plan: Plan) -> None:
     """Write its rows."""
     steps = [
         StepRecord(index=index, name=step.name, status=StepStatus.PENDING, duration_ms=None)
@@ -47,4 +46,4 @@ def add_plan(db: Transaction, recorder: Recorder, plan: Plan) -> None:
     db.plans.add(plan)
     db.steps.add(plan.plan_id, steps)
     db.history.start(plan.plan_id, Line(line=FIRST_LINE, parent_line=None, fork_seq=0))
-    recorder.write(db, plan, [created])
+    write_records(db, plan.plan_id, created)

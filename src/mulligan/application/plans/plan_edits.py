@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from mulligan.application.plans.settings_source import SettingsSource
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
-from mulligan.boundaries import act
+from mulligan.application.runs.commit import Entry
+from mulligan.application.runs.run import Run
 from mulligan.domain.history.correction import with_appended
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Plan, PlanDefinition
@@ -20,13 +19,9 @@ from mulligan.rows.database import Database
 class PlanMending:
     """Replaces the steps of a plan from the one that it will go on with."""
 
-    def __init__(
-        self, *, database: Database, settings: SettingsSource, recorder: Recorder, clock: Clock
-    ) -> None:
-        """Use these collaborators."""
+    def __init__(self, *, database: Database, settings: SettingsSource, clock: Clock) -> None:
         self._database = database
         self._settings = settings
-        self._recorder = recorder
         self._clock = clock
 
     def adopt(self, run: Run, mended: PlanDefinition) -> None:
@@ -36,15 +31,15 @@ class PlanMending:
         completed = start.step_index if start else run.plan.progress.step_index
         mended = mended_plan(run.plan, mended, completed)
         now = self._clock.now()
-        plan = replace(run.plan, definition=mended, updated_at=now)
         entry = Entry(type=EventType.PLAN_MENDED, data={"from_step": completed}, at=now)
-        with act("plan.mend"), self._database.writing_as(run.claim) as db:
-            db.plans.redefine(plan)
-            db.steps.replace(plan.plan_id, 0, steps_at(mended, db.steps.list(plan.plan_id), completed))
-            events = self._recorder.write(db, plan, [*run.pending, entry])
-        run.plan, run.pending = plan, []
-        run.settings = self._settings.for_plan(mended.config)
-        self._recorder.show(run, events)
+        settings = self._settings.for_plan(mended.config)
+        with run.commit("plan.mend") as commit:
+            db, plan_id = commit.db, run.plan.plan_id
+            commit.plan = replace(run.plan, definition=mended, updated_at=now)
+            db.plans.redefine(commit.plan)
+            db.steps.replace(plan_id, 0, steps_at(mended, db.steps.list(plan_id), completed))
+            commit.record(entry)
+            commit.afterwards(lambda: run.use(settings))
 
 
 def steps_at(definition: PlanDefinition, recorded: Sequence[StepRecord], completed: int) -> list[StepRecord]:

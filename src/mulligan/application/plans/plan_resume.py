@@ -8,14 +8,14 @@ from mulligan.application.checkpoints.checkpoint_manager import CheckpointManage
 from mulligan.application.checkpoints.checkpoint_service import reason_for
 from mulligan.application.plans.guards import refuse_conflicts, refuse_ended, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
-from mulligan.application.rollback.return_service import Return, ReturnService
+from mulligan.application.rollback.return_service import ReturnService
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
-from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.intent import RollbackWork
 from mulligan.domain.plans.plan import ResumedFrom, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.plans.tool import CallStatus
-from mulligan.domain.text.ids import GroupId, PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.plural import counted
 from mulligan.errors import PlanAlreadyComplete, RollbackDisabled
 from mulligan.ports import Observer
@@ -40,7 +40,6 @@ class PlanResumeService:
         manager: CheckpointManager,
         returns: ReturnService,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._manager = manager
@@ -66,12 +65,9 @@ class PlanResumeService:
         """The same for a plan that is looked at."""
         plan_id = run.plan.plan_id
         with self._database.reading() as db:
-            intents = db.intents.list(plan_id)
-            returns = [str(i.data["target"]) for i in intents if "target" in i.data]
+            returns = [intent.target for intent in db.intents.list(plan_id) if intent.target]
             target = (
-                db.checkpoints.get(GroupId(returns[-1]))
-                if returns
-                else db.checkpoints.newest_between_steps(plan_id)
+                db.checkpoints.get(returns[-1]) if returns else db.checkpoints.newest_between_steps(plan_id)
             )
             steps = db.steps.list(plan_id)
         if target is None or not run.sandboxes:
@@ -97,14 +93,14 @@ class PlanResumeService:
             calls = db.tool_calls.list(run.plan.plan_id)
         if target is None:
             raise RollbackDisabled(plan_id=run.plan.plan_id)
-        run.told += _running_again(steps, target)
+        run.inform(*_running_again(steps, target))
         # A step is no longer recorded as running where it was asked to stop, or its plan file mended.
         running = any(step.status is StepStatus.RUNNING for step in steps) or any(
             c.status is CallStatus.INTERRUPTED and not c.superseded and c.seq > target.seq for c in calls
         )
         ahead = run.plan.current_group_id != target.group_id or self._returns.undoing(run, target).is_needed
         if not (running or ahead or self._differs(run, target)):
-            run.stands_at(run.plan, target)
+            run.reset_to(target)
             return ResumedFrom(
                 checkpoint_id=target.first_checkpoint_id, step_index=target.step_index, discarded=None
             )
@@ -114,17 +110,10 @@ class PlanResumeService:
         return any(self._manager.compare(run, target).values())
 
     def _go_back(self, run: Run, target: CheckpointGroup) -> ResumedFrom:
-        wanted = Return(
-            kind=IntentKind.ROLLBACK,
-            target=target,
-            spare=None,
-            ends_children=False,
+        wanted = RollbackWork(
+            target=target.group_id,
             state=State.QUEUED,
-            failure=None,
             log={"reason": "what was in no checkpoint between two steps was discarded"},
-            correction=None,
-            definition=None,
-            spared_children=(),
         )
         reason = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "resume"}, between_steps=False)
         before = self._returns.go(run, wanted, reason).before

@@ -6,9 +6,9 @@ from mulligan.application.plans.guards import refuse_child, refuse_ended
 from mulligan.application.plans.new_plans import add_plan, new_plan
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.plans.settings_source import SettingsSource
+from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.preflight import check_before_running
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.application.subplans.child_plans import ChildPlans, below
 from mulligan.boundaries import act
@@ -35,19 +35,16 @@ class PlanService:
         sandboxes: SandboxService,
         children: ChildPlans,
         settings: SettingsSource,
-        recorder: Recorder,
         toolbox: Toolbox,
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._locks = locks
         self._sandboxes = sandboxes
         self._children = children
         self._settings = settings
-        self._recorder = recorder
         self._toolbox = toolbox
         self._ids = ids
         self._clock = clock
@@ -60,7 +57,7 @@ class PlanService:
         self._sandboxes.check_confinement(definition, settings)
         plan = new_plan(PlanId(self._ids.new()), definition, None, EMPTY_STATE, self._clock.now())
         with act("plan.create"), self._database.writing() as db:
-            add_plan(db, self._recorder, plan)
+            add_plan(db, plan)
         return plan.plan_id
 
     def create_to_run(self, definition: PlanDefinition) -> PlanId:
@@ -88,16 +85,13 @@ class PlanService:
             children = below(db, plan.plan_id)
         unfinished = [child for child in children if not child.is_done]
         self._children.refuse_busy(children)
-        with act("plan.end"), self._database.writing_as(run.claim) as db:
-            events = self._recorder.write(db, plan, [*run.pending, entry])
-            db.plans.save(plan)
-            self._children.cancel(db, unfinished, "its parent ended", entry.at)
-            if clean_up:
-                self._sandboxes.forget(db, run)
-        run.plan, run.pending = plan, []
-        self._recorder.show(run, events)
+        with run.commit("plan.end") as commit:
+            commit.plan = plan
+            commit.record(entry)
+            self._children.cancel(commit.db, unfinished, "its parent ended", entry.at)
+            sandboxes = self._sandboxes.forget(commit, run) if clean_up else ()
         if clean_up:
-            self._sandboxes.remove(run)
+            self._sandboxes.remove(sandboxes, run.observer)
 
     def _finish(self, run: Run) -> str | None:
         """Finish what was cut off; return why it could not be, which must not keep the plan from being ended.
@@ -111,10 +105,10 @@ class PlanService:
         except MulliganError as exc:
             if isinstance(exc, RestoreIncomplete) and self._can_be_put_back(run):
                 raise
-            with act("return.drop"), self._database.writing_as(run.claim) as db:
-                for intent in db.intents.list(run.plan.plan_id):
-                    db.intents.close(intent.intent_id)
-                    db.real_changes.remove(run.plan.plan_id, intent.kind)
+            with run.commit("return.drop") as commit:
+                for intent in commit.db.intents.list(run.plan.plan_id):
+                    commit.db.intents.close(intent.intent_id)
+                    commit.db.real_changes.remove(run.plan.plan_id, intent.kind)
             return exc.text
         return None
 

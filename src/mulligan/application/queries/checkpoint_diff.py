@@ -22,7 +22,6 @@ class DiffService:
     """Compares what is stored; the sandboxes and a running plan have no part in it."""
 
     def __init__(self, *, database: Database, trees: StoredTrees) -> None:
-        """Use these collaborators."""
         self._database = database
         self._trees = trees
 

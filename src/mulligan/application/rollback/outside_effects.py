@@ -2,9 +2,9 @@
 
 from typing import cast
 
+from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.confinement_rules import ConfinementService
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.run import Run
 from mulligan.application.runs.tool_requests import tool_request
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
@@ -28,15 +28,12 @@ class UndoService:
         *,
         database: Database,
         toolbox: Toolbox,
-        confinement: ConfinementService,
-        recorder: Recorder,
+        rules: ConfinementService,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._toolbox = toolbox
-        self._confinement = confinement
-        self._recorder = recorder
+        self._confinement = rules
         self._clock = clock
 
     def plan(self, run: Run, target: CheckpointGroup) -> Undoing:
@@ -59,9 +56,11 @@ class UndoService:
         finally:
             self._toolbox.forget_processes()
         for call in undoing.irreversible:
-            self._tell(run, f"what it did outside the sandboxes stands: {described(call)}")
+            run.announce(f"what it did outside the sandboxes stands: {described(call)}", self._clock.now())
         for call in undoing.not_redone:
-            self._tell(run, f"was undone by an earlier return and is not done again: {described(call)}")
+            run.announce(
+                f"was undone by an earlier return and is not done again: {described(call)}", self._clock.now()
+            )
         return tuple(failed)
 
     def _undo(self, run: Run, call: ToolCall) -> bool:
@@ -85,23 +84,17 @@ class UndoService:
             "error": error.text if error else None,
         }
         entry = Entry(type=EventType.TOOL_UNDONE, data=data, at=self._clock.now())
-        with act("undo.record"), self._database.writing_as(run.claim) as db:
-            db.tool_calls.set_undo(call.call_id, Undo.FAILED if error else Undo.DONE)
-            events = self._recorder.write(db, run.plan, [*run.pending, entry])
-        run.pending = []
-        self._recorder.show(run, events)
+        with run.commit("undo.record") as commit:
+            commit.db.tool_calls.set_undo(call.call_id, Undo.FAILED if error else Undo.DONE)
+            commit.record(entry)
         if error:
-            self._tell(run, f"could not be undone: {described(call)}: {error.text}")
+            run.announce(f"could not be undone: {described(call)}: {error.text}", self._clock.now())
         return error is None
-
-    def _tell(self, run: Run, text: str) -> None:
-        run.told.append(text)
-        run.pending.append(Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now()))
 
     def log(self, run: Run, call: ToolCall, message: str) -> None:
         """Write an undo's own words into the log."""
         data: JsonObject = {"step": call.step_name, "message": message}
-        run.pending.append(Entry(type=EventType.LOG, data=data, at=self._clock.now()))
+        run.note(Entry(type=EventType.LOG, data=data, at=self._clock.now()))
 
 
 class _Undoing:

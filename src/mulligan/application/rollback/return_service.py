@@ -8,7 +8,7 @@ repeated; whoever claims the plan next finishes what was cut off.
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import cast
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,21 +20,19 @@ from mulligan.application.plans.plan_edits import steps_at
 from mulligan.application.plans.settings_source import SettingsSource
 from mulligan.application.rollback.outside_effects import UndoService
 from mulligan.application.rollback.way_back import WayBackService
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.commit import Commit, Entry
+from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_plans import ChildPlans, children_left_behind
-from mulligan.boundaries import act
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, Reason
-from mulligan.domain.history.correction import Correction, intervention, line_that_tells
+from mulligan.domain.history.correction import intervention, line_that_tells
 from mulligan.domain.history.lines import Line, live_segments
 from mulligan.domain.history.undo import Undoing
-from mulligan.domain.plans.event import Event, EventType
-from mulligan.domain.plans.intent import Intent, IntentKind
-from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, PlanFailure, State
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.intent import CorrectionWork, Intent, ReturnWork, RollbackWork, StepReturnWork
+from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition
 from mulligan.domain.plans.step import reset_steps, steps_of_session
 from mulligan.domain.resources.resource import Sandbox
-from mulligan.domain.text.ids import GroupId, IntentId, PlanId
-from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.text.ids import GroupId, IntentId
 from mulligan.errors import (
     ChangedMeanwhile,
     DatabaseUnusable,
@@ -50,20 +48,7 @@ from mulligan.ports import Clock, Ids, SnapshotStore, Toolbox
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
 
-
-class Return(Struct, frozen=True, kw_only=True):
-    """Where a return goes and what the plan is afterwards."""
-
-    kind: IntentKind
-    target: CheckpointGroup
-    spare: GroupId | None  # a group that stays live although it lies behind
-    ends_children: bool  # also those of a step that was not completed, which finds them again otherwise
-    state: State
-    failure: PlanFailure | None
-    log: JsonObject
-    correction: Correction | None  # what is recorded beside it; None: it is no correction
-    definition: PlanDefinition | None  # what the plan is afterwards; None: what it was there
-    spared_children: tuple[PlanId, ...]  # that its step finds again, although they are to end
+Wanted: TypeAlias = RollbackWork | StepReturnWork | CorrectionWork
 
 
 class Returned(Struct, frozen=True, kw_only=True):
@@ -72,15 +57,6 @@ class Returned(Struct, frozen=True, kw_only=True):
     changes: Changes
     before: CheckpointGroup | None
     not_undone: tuple[str, ...]  # tool calls whose `undo` failed
-
-
-class _Settled(Struct, frozen=True, kw_only=True):
-    """What the rows say once a return is over."""
-
-    plan: Plan
-    stands_at: CheckpointGroup
-    events: Sequence[Event]
-    sandboxes: tuple[Sandbox, ...]  # of children that ended; no row names them any more
 
 
 class ReturnService:
@@ -96,14 +72,12 @@ class ReturnService:
         checkpoints: CheckpointService,
         undos: UndoService,
         children: ChildPlans,
-        corrections: CorrectionRecords,
+        records: CorrectionRecords,
         settings: SettingsSource,
-        recorder: Recorder,
         toolbox: Toolbox,
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._manager = manager
@@ -111,26 +85,30 @@ class ReturnService:
         self._checkpoints = checkpoints
         self._undos = undos
         self._children = children
-        self._corrections = corrections
+        self._records = records
         self._settings = settings
-        self._recorder = recorder
         self._toolbox = toolbox
         self._ids = ids
         self._clock = clock
 
-    def go(self, run: Run, wanted: Return, way_back: Reason | CheckpointGroup | None) -> Returned:
-        """Bring the plan back to the wanted group.
+    def go(
+        self,
+        run: Run,
+        wanted: Wanted,
+        way_back: Reason | CheckpointGroup | None,
+        definition: PlanDefinition | None = None,
+    ) -> Returned:
+        """Bring the plan back to the wanted group, as that definition or as what it was there.
 
         With `way_back`, what is there now is kept in a group first, or is in that one already, and a restore
-        that fails is undone with it. Without, what cannot be completed now is completed by whoever claims
-        the plan next.
+        that fails is undone with it. Without, the next claim of the plan completes what cannot be completed now.
         """
-        intent = self._intend(run, wanted, way_back)
+        intent = self._intend(run, wanted, way_back, definition)
         if way_back is None:
             return self._carry_out(run, intent, None)
         try:
             if isinstance(way_back, Reason):
-                before = self._checkpoints.create_checkpoint(run, way_back, ())
+                before = self._checkpoints.create_checkpoint(run, way_back)
                 intent = self._ready(run, intent, before)
             else:
                 before = way_back
@@ -140,7 +118,7 @@ class ReturnService:
         except RestoreIncomplete:
             raise  # neither before nor after: the intent stays open
         except Exception:
-            self._give_up(run, intent, ())
+            self._give_up(run, intent)
             raise
 
     def definition_at(self, run: Run, target: CheckpointGroup) -> PlanDefinition:
@@ -158,13 +136,13 @@ class ReturnService:
         What had touched nothing yet is dropped, and so is a return whose target is damaged: it never gets
         better, and must not keep the user from choosing another.
         """
-        if intent.data["way_back"] and intent.data["before"] is None:
-            self._give_up(run, intent, ())
+        work = _work(intent)
+        if work.way_back and work.before is None:
+            self._give_up(run, intent)
             return
-        before = self._kept(intent)
-        run.told += [
-            f"{path} was saved by others meanwhile and is kept" for path in self._manager.recover(run)
-        ]
+        before = None if work.before is None else self._group(work.before)
+        found = self._manager.recover(run)
+        run.inform(*(f"{path} was saved by others meanwhile and is kept" for path in found))
         try:
             self._carry_out(run, intent, before)
         except (
@@ -182,69 +160,58 @@ class ReturnService:
             if before is not None:
                 self._take_back(run, intent, before)
             text = f"a return that was cut off could not be finished: {exc.text}"
-            told = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
-            self._give_up(run, intent, [told])
+            self._give_up(
+                run, intent, Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+            )
 
     def _take_back(self, run: Run, intent: Intent, before: CheckpointGroup) -> None:
         """Leave nothing of what a process that died had done; what stops that keeps the intent open."""
         with suppress(SnapshotDamaged):  # neither way gets better
             self._refuse_changes_of_others(run, intent, before)
-            self._manager.restore(run, before, self._group(str(intent.data["target"])))
+            self._manager.restore(run, before, self._group(_work(intent).target))
 
     def _refuse_changes_of_others(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> None:
         """Refuse to restore a real thing that someone changed since the group that keeps it was taken."""
         if run.in_place and before is not None:
             with self._store.hold():
-                target = self._group(str(intent.data["target"]))
+                target = self._group(_work(intent).target)
                 paths = self._manager.changed_by_others(run, target, before)
             if paths:
                 raise ChangedMeanwhile(plan_id=run.plan.plan_id, paths=", ".join(paths))
 
-    def _group(self, group_id: str) -> CheckpointGroup:
+    def _group(self, group_id: GroupId) -> CheckpointGroup:
         with self._database.reading() as db:
-            return db.checkpoints.get(GroupId(group_id))
+            return db.checkpoints.get(group_id)
 
-    def _kept(self, intent: Intent) -> CheckpointGroup | None:
-        """The group that keeps what was there before, if one was taken."""
-        return None if intent.data["before"] is None else self._group(str(intent.data["before"]))
-
-    def _intend(self, run: Run, wanted: Return, way_back: Reason | CheckpointGroup | None) -> Intent:
+    def _intend(
+        self,
+        run: Run,
+        wanted: Wanted,
+        way_back: Reason | CheckpointGroup | None,
+        definition: PlanDefinition | None,
+    ) -> Intent:
         """Record what is to be done, with all that is pending, before anything is touched."""
+        before = way_back.group_id if isinstance(way_back, CheckpointGroup) else None
         intent = Intent(
             intent_id=IntentId(self._ids.new()),
             plan_id=run.plan.plan_id,
-            kind=wanted.kind,
-            data={
-                "target": wanted.target.group_id,
-                "way_back": way_back is not None,
-                "before": way_back.group_id if isinstance(way_back, CheckpointGroup) else None,
-                "spare": wanted.spare,
-                "ends_children": wanted.ends_children,
-                "spared_children": list(wanted.spared_children),
-                "state": wanted.state.value,
-                "failure": wanted.failure.to_json() if wanted.failure else None,
-                "log": wanted.log,
-                "correction": wanted.correction.to_json() if wanted.correction else None,
-            },
+            work=replace(wanted, way_back=way_back is not None, before=before),
             created_at=self._clock.now(),
-            definition=wanted.definition,
+            definition=definition,
         )
-        with act("return.intend"), self._database.writing_as(run.claim) as db:
-            events = self._recorder.write(db, run.plan, run.pending)
-            db.intents.add(intent)
-        run.pending = []
-        self._recorder.show(run, events)
+        with run.commit("return.intend") as commit:
+            commit.db.intents.add(intent)
         return intent
 
     def _ready(self, run: Run, intent: Intent, before: CheckpointGroup) -> Intent:
         """Record that the way back is kept: from here on the return is finished, not dropped."""
-        ready = replace(intent, data={**intent.data, "before": before.group_id})
-        with act("return.ready"), self._database.writing_as(run.claim) as db:
-            db.intents.save(ready)
+        ready = replace(intent, work=replace(_work(intent), before=before.group_id))
+        with run.commit("return.ready") as commit:
+            commit.db.intents.save(ready)
         return ready
 
     def _carry_out(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> Returned:
-        target = self._group(str(intent.data["target"]))
+        target = self._group(_work(intent).target)
         undoing = self._undos.plan(run, target)
         if undoing.undone:  # nothing outside is undone for a return that cannot be completed
             self._refuse_changes_of_others(run, intent, before)
@@ -264,84 +231,79 @@ class ReturnService:
             raise
         return Returned(changes=changes, before=before, not_undone=not_undone)
 
-    def _give_up(self, run: Run, intent: Intent, told: Sequence[Entry]) -> None:
+    def _give_up(self, run: Run, intent: Intent, *entries: Entry) -> None:
         """Close an intent that touched nothing, or whose work was undone."""
-        with act("return.drop"), self._database.writing_as(run.claim) as db:
-            db.intents.close(intent.intent_id)
-            events = self._recorder.write(db, run.plan, told)
-        self._recorder.show(run, events)
+        with run.commit("return.drop") as commit:
+            commit.db.intents.close(intent.intent_id)
+            commit.record(*entries)
 
     def _settle(self, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes) -> None:
-        if intent.kind is IntentKind.CORRECTION:
+        if isinstance(intent.work, CorrectionWork):
             with self._store.hold():  # until rows name what a correction publishes
                 again = self._checkpoints.checkpoints_again(run, target)
-                with act("correction.settle"), self._database.writing_as(run.claim) as db:
-                    settled = self._write(db, run, intent, target, changes)
-                    settled = self._correct(db, run, intent, again, settled)
-                    db.plans.save(settled.plan)
+                with run.commit("correction.settle") as commit:
+                    sandboxes = self._write(commit, run, intent, target, changes)
+                    self._correct(commit, run, intent.work, again)
         else:
-            with act("return.settle"), self._database.writing_as(run.claim) as db:
-                settled = self._write(db, run, intent, target, changes)
-                db.plans.save(settled.plan)
-        if settled.plan.definition != run.plan.definition:
-            run.settings = self._settings.for_plan(settled.plan.definition.config)
-        run.stands_at(settled.plan, settled.stands_at)
-        self._recorder.show(run, settled.events)
-        self._children.remove(settled.sandboxes)
+            with run.commit("return.settle") as commit:
+                sandboxes = self._write(commit, run, intent, target, changes)
+        self._children.remove(sandboxes)
 
     def _write(
-        self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes
-    ) -> _Settled:
-        sandboxes = self._end_children(db, run, intent, target)
-        plan = self._plan_at(db, run, intent, target)
-        entry = _entry(intent, target, changes, self._clock.now())
-        events = self._recorder.write(db, plan, [*run.pending, entry])
-        db.intents.close(intent.intent_id)
-        return _Settled(plan=plan, stands_at=target, events=events, sandboxes=sandboxes)
+        self, commit: Commit, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes
+    ) -> tuple[Sandbox, ...]:
+        """Write the plan as it is at the target; return the sandboxes of children that end, which no row names."""
+        sandboxes = self._end_children(commit.db, run, _work(intent), target)
+        commit.plan = plan = self._plan_at(commit.db, run, intent, target)
+        commit.record(_entry(intent, target, changes, self._clock.now()))
+        commit.db.intents.close(intent.intent_id)
+        if plan.definition != run.plan.definition:
+            settings = self._settings.for_plan(plan.definition.config)
+            commit.afterwards(lambda: run.use(settings))
+        commit.afterwards(lambda: run.reset_to(target))
+        return sandboxes
 
     def _end_children(
-        self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup
+        self, db: Transaction, run: Run, work: ReturnWork, target: CheckpointGroup
     ) -> tuple[Sandbox, ...]:
-        """Cancel the children that were spawned since; gives their sandboxes, which no row names any more."""
-        all_of_them = bool(intent.data.get("ends_children"))
-        spared = cast("list[PlanId]", intent.data.get("spared_children", []))
-        gone = children_left_behind(db, run.plan.plan_id, target, unfinished_too=all_of_them, spared=spared)
+        """Cancel the children that were spawned since; return their sandboxes."""
+        gone = children_left_behind(
+            db,
+            run.plan.plan_id,
+            target,
+            unfinished_too=work.ends_children,
+            spared=work.spared_children,
+        )
         self._children.cancel(db, gone, "its parent went back to before it was spawned", self._clock.now())
         return self._children.forget_sandboxes(db, gone)
 
-    def _correct(
-        self, db: Transaction, run: Run, intent: Intent, again: Sequence[Checkpoint], settled: _Settled
-    ) -> _Settled:
-        correction = Correction.from_json(cast("JsonObject", intent.data["correction"]))
-        corrected = db.decisions.resolve(correction.decision_id)
-        decision = intervention(correction, corrected, settled.plan.line)
-        plan, stands_at, told = self._corrections.write(db, run, settled.plan, correction, decision, again)
-        return replace(settled, plan=plan, stands_at=stands_at, events=[*settled.events, *told])
+    def _correct(self, commit: Commit, run: Run, work: CorrectionWork, again: Sequence[Checkpoint]) -> None:
+        corrected = commit.db.decisions.resolve(work.correction.decision_id)
+        decision = intervention(work.correction, corrected, commit.plan.line)
+        self._records.write(commit, run, work.correction, decision, again)
 
     def _plan_at(self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup) -> Plan:
         """The plan as it stands at the target, on a new line; what it was there comes back with it."""
-        data = intent.data
-        plan_id = run.plan.plan_id
+        work, plan_id = _work(intent), run.plan.plan_id
         definition = intent.definition or self._definition_at(db, run, target)  # asked while all is live
-        failure = cast("JsonObject | None", data["failure"])
         plan = replace(
-            run.plan.moved_to(Phase.EXECUTE, State(str(data["state"])), self._clock.now()),
+            run.plan.moved_to(Phase.EXECUTE, work.state, self._clock.now()),
             progress=target.state,
             current_group_id=target.group_id,
             last_checkpoint_id=target.first_checkpoint_id,
-            failure=PlanFailure(**cast("dict[str, str]", failure)) if failure else None,
+            failure=work.failure,
             definition=definition,
-            line=self._new_line(db, run, target, data),
+            line=self._new_line(db, run, target, work.spare),
         )
         recorded = db.steps.list(plan_id)
         if plan.definition.session:
-            steps = steps_of_session(recorded, target.state.steps, failed=failure is not None)
+            steps = steps_of_session(recorded, target.state.steps, failed=work.failure is not None)
             db.steps.replace(plan_id, 0, steps)
         elif plan.definition != run.plan.definition:
             db.plans.redefine(plan)
             db.steps.replace(plan_id, 0, steps_at(plan.definition, recorded, target.step_index))
         else:
-            for step in reset_steps(recorded, target.step_index, failed=failure is not None):
+            for step in reset_steps(recorded, target.step_index, failed=work.failure is not None):
                 db.steps.save(plan_id, step)
         return plan
 
@@ -361,7 +323,7 @@ class ReturnService:
         line = line_that_tells(lines, corrections, decisions, present, target.seq)
         return run.plan.definition if line == present else db.plans.definition_on(plan_id, line)
 
-    def _new_line(self, db: Transaction, run: Run, target: CheckpointGroup, data: JsonObject) -> int:
+    def _new_line(self, db: Transaction, run: Run, target: CheckpointGroup, spare: GroupId | None) -> int:
         plan_id = run.plan.plan_id
         lines = db.history.lines(plan_id)
         number = max(line.line for line in lines) + 1
@@ -369,18 +331,27 @@ class ReturnService:
         db.history.start(plan_id, fork)
         db.history.make_live(plan_id, live_segments([*lines, fork], number, target.seq))
         db.history.rest_at(target.group_id)
-        if data["spare"] is not None:
-            db.history.spare(GroupId(str(data["spare"])))
+        if spare is not None:
+            db.history.spare(spare)
         return number
+
+
+def _work(intent: Intent) -> Wanted:
+    assert isinstance(intent.work, ReturnWork), "the intents of other services are not finished here"
+    return intent.work
 
 
 def _entry(intent: Intent, target: CheckpointGroup, changes: Changes, at: datetime) -> Entry:
     """What the log says of a return that was carried out."""
-    types = {IntentKind.ROLLBACK: EventType.ROLLBACK, IntentKind.CORRECTION: EventType.CORRECTION}
+    types: dict[type[ReturnWork], EventType] = {
+        RollbackWork: EventType.ROLLBACK,
+        CorrectionWork: EventType.CORRECTION,
+    }
+    work = _work(intent)
     return Entry(
-        type=types.get(intent.kind, EventType.RETURNED),
+        type=types.get(type(work), EventType.RETURNED),
         data={
-            **cast("JsonObject", intent.data["log"]),
+            **work.log,
             "group_id": target.group_id,
             "checkpoint_id": target.first_checkpoint_id,
             "step_index": target.step_index,

@@ -9,13 +9,13 @@ from mulligan.application.plans.guards import refuse_ended, refuse_without_check
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.rollback.impact import Impact, RevertedChange, impact_of, reverted
 from mulligan.application.rollback.outside_effects import UndoService
-from mulligan.application.rollback.return_service import Return, ReturnService
+from mulligan.application.rollback.return_service import ReturnService
 from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_plans import ChildPlans, children_left_behind
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.history.lines import Direction, direction_to, is_live, live_segments
 from mulligan.domain.history.undo import Undoing
-from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.intent import RollbackWork
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.errors import CheckpointForeign, CheckpointNotATarget
@@ -68,7 +68,6 @@ class RollbackService:
         undos: UndoService,
         children: ChildPlans,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._manager = manager
@@ -84,9 +83,9 @@ class RollbackService:
             undoing = self._undos.plan(run, target)
             impact, remaining = self._impact(run, target, undoing)
             with self._database.reading() as db:
-                unfinished = any("target" in intent.data for intent in db.intents.list(plan_id))
+                unfinished = any(intent.target for intent in db.intents.list(plan_id))
             if unfinished:
-                run.told.append("a return that was cut off would be finished first")
+                run.inform("a return that was cut off would be finished first")
             return _answer(run, target, _direction(run, target), changes, impact, remaining, None)
 
     def rollback(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
@@ -103,17 +102,8 @@ class RollbackService:
         self._undos.refuse_where_impossible(undoing)
         impact, _ = self._impact(run, target, undoing)
         direction = _direction(run, target)
-        wanted = Return(
-            kind=IntentKind.ROLLBACK,
-            target=target,
-            spare=None,
-            ends_children=True,
-            state=State.QUEUED,
-            failure=None,
-            log={"reason": "rollback"},
-            correction=None,
-            definition=None,
-            spared_children=(),
+        wanted = RollbackWork(
+            target=target.group_id, ends_children=True, state=State.QUEUED, log={"reason": "rollback"}
         )
         returned = self._returns.go(
             run, wanted, reason_for(CheckpointType.PRE_ROLLBACK, {}, between_steps=False)
@@ -184,5 +174,5 @@ def _answer(
             checkpoints_remaining=remaining,
             pre_rollback_checkpoint=before.first_checkpoint_id if before else None,
         ),
-        messages=tuple(run.told),
+        messages=tuple(run.messages),
     )

@@ -54,13 +54,13 @@ class WayBackService:
         store: SnapshotStore,
         kinds: SandboxKinds,
         manager: CheckpointManager,
-        merges: Callable[[], "MergeService"],
+        find_merges: Callable[[], "MergeService"],
     ) -> None:
-        """Use these collaborators; `merges` is asked only when something has to be merged."""
+        """Use these collaborators; `find_merges` is asked only when something has to be merged."""
         self._store = store
         self._kinds = kinds
         self._manager = manager
-        self._merges = merges
+        self._find_merges = find_merges
 
     def restore_or_undo(self, run: Run, group: Stored, before: Stored) -> Changes:
         """Restore the group; on any failure bring every sandbox back to `before`, so that it is all or none."""
@@ -86,7 +86,7 @@ class WayBackService:
             for sandbox in run.sandboxes
         ]
         try:
-            run.told += self.take(run, ways)
+            run.inform(*self.take(run, ways))
         except PlanTakenOver:
             raise
         except Exception as worse:  # noqa: BLE001 - raised again as what it means: neither before nor after
@@ -163,5 +163,5 @@ class WayBackService:
         if edits:
             here = self._store.graft(here, edits, 0)
         rules = MergeRules(names=_SIDES, on_overlap=OnOverlap.STOP, included=None)
-        merged = self._merges().merge(written, here, before, rules)
+        merged = self._find_merges().merge(written, here, before, rules)
         return merged.files, [conflict.path for conflict in merged.conflicts]

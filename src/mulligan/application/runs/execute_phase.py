@@ -7,9 +7,9 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.runs.commit import Entry, Record
 from mulligan.application.runs.preflight import check_before_running
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Record, Run
+from mulligan.application.runs.run import Run
 from mulligan.application.runs.step_failure import FailureService
 from mulligan.application.runs.tool_calls import CALL_FAILURES, ToolCallService
 from mulligan.application.subplans.subplan_service import SubplanService
@@ -49,17 +49,14 @@ class ExecutePhase:
         subplans: SubplanService,
         read_spawn: ReadSpawn,
         failures: FailureService,
-        recorder: Recorder,
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._checkpoints = checkpoints
         self._calls = calls
         self._subplans = subplans
         self._read_spawn = read_spawn
         self._failures = failures
-        self._recorder = recorder
         self._ids = ids
         self._clock = clock
 
@@ -102,7 +99,7 @@ class ExecutePhase:
             run, Trigger.AFTER_STEP, {"step": step.name}, between_steps=True
         )
         if not run.plan.definition.rollback_policy.enabled:
-            self._recorder.record(run, run.progressed(), ())
+            run.record(run.progressed())
 
     def _use_tool(self, run: Run, step: Step, use: ToolUse, due: Sequence[Reason], begun: datetime) -> None:
         writes = self._calls.declaration(use).writes
@@ -115,7 +112,7 @@ class ExecutePhase:
         self._start(run, step, [*due, *before_call], [call])
         output = self._calls.call(run, step, use, call, StepInProgress(self, run, step))
         if call.undo is not Undo.NOT_NEEDED:
-            self._recorder.record(run, run.plan, ())  # what it did outside no later restore takes back
+            run.record(run.plan)  # what it did outside no later restore takes back
         self._complete(run, step, output, begun)
         if writes:
             trigger = Trigger.ON_TOOL_WRITE_COMPLETE
@@ -130,23 +127,23 @@ class ExecutePhase:
             *records,
         ]
         for reason in due[:-1]:
-            self._checkpoints.create_checkpoint(run, reason, ())
+            self._checkpoints.create_checkpoint(run, reason)
         if due:
             self._checkpoints.create_checkpoint(run, due[-1], started)
             return
         # Without a group the plan does not progress: the rows tell what went on, but a resume goes back to
         # the newest group and runs these steps again.
-        self._recorder.record(run, run.plan, started)
+        run.record(run.plan, *started)
 
     def _complete(self, run: Run, step: Step, output: Json, begun: datetime) -> None:
         """Count the step; it is complete when it is recorded together with the group that follows."""
         index, now = run.step_index, self._clock.now()
         duration = milliseconds(begun, now)
         data: JsonObject = {"index": index, "step": step.name, "duration_ms": duration}
-        run.pending += [
+        run.note(
             StepRecord(index=index, name=step.name, status=StepStatus.DONE, duration_ms=duration),
             Entry(type=EventType.STEP_DONE, data=data, at=now),
-        ]
+        )
         run.outputs[step.name] = output
         run.merged = []
         run.step_index += 1
@@ -177,7 +174,7 @@ class ExecutePhase:
         run.steps.append(step.name)
         if self._fires(run, Trigger.AFTER_STEP) or self._fires(run, Trigger.BEFORE_STEP):
             after = reason_for(CheckpointType.AFTER_STEP, {"step": step.name}, between_steps=True)
-            self._checkpoints.create_checkpoint(run, after, ())
+            self._checkpoints.create_checkpoint(run, after)
 
     # --- what a tool can ask for while it runs -------------------------------------------------------------
 
@@ -206,7 +203,7 @@ class ExecutePhase:
             "question": choice.question,
             "chosen": choice.chosen,
         }
-        run.pending += [decision, Entry(type=EventType.DECISION, data=told, at=decision.created_at)]
+        run.note(decision, Entry(type=EventType.DECISION, data=told, at=decision.created_at))
         run.decisions.append(decision.content())
         return decision.decision_id
 
@@ -214,12 +211,12 @@ class ExecutePhase:
         self, run: Run, step: Step, decision_id: DecisionId, metadata: JsonObject, *, between_steps: bool
     ) -> None:
         if not run.plan.definition.rollback_policy.enabled:
-            self._recorder.record(run, run.plan, ())
+            run.record(run.plan)
             return
         reason = reason_for(
             CheckpointType.DECISION, {"step": step.name, **metadata}, between_steps=between_steps
         )
-        self._checkpoints.create_checkpoint(run, replace(reason, decision_id=decision_id), ())
+        self._checkpoints.create_checkpoint(run, replace(reason, decision_id=decision_id))
 
     def take_labelled(
         self, run: Run, step: Step | None, label: str, metadata: JsonObject, *, between_steps: bool
@@ -234,7 +231,7 @@ class ExecutePhase:
             raise RollbackDisabled(plan_id=run.plan.plan_id)
         metadata = {"step": step.name, **metadata} if step else metadata
         reason = reason_for(CheckpointType.MANUAL, metadata, between_steps=between_steps)
-        return self._checkpoints.create_checkpoint(run, replace(reason, label=label), ())
+        return self._checkpoints.create_checkpoint(run, replace(reason, label=label))
 
     def spawn(self, run: Run, step: Step, document: JsonObject, number: int) -> Json:
         """Run and merge child plans that a tool asks for; gives what became of each."""
@@ -245,7 +242,6 @@ class ExecutePhase:
         except (PlanFileInvalid, ToolNotCheckpointable) as exc:
             raise ToolFailed(tool="spawn", reason=exc.text, hint=exc.next_step) from exc
         children = self._subplans.run(run, step, subplans, number)
-        run.still = None  # the tool works on
         return [
             {
                 "plan_id": child.plan_id,
@@ -260,7 +256,7 @@ class ExecutePhase:
     def log(self, run: Run, step: Step | None, message: str) -> None:
         """Write the words of a tool or program into the log, with the next group."""
         data: JsonObject = {"step": step.name if step else None, "message": message}
-        run.pending.append(Entry(type=EventType.LOG, data=data, at=self._clock.now()))
+        run.note(Entry(type=EventType.LOG, data=data, at=self._clock.now()))
 
 
 class StepInProgress:
@@ -275,18 +271,15 @@ class StepInProgress:
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
         """Record a choice, with the checkpoint group that belongs to it."""
-        self._run.still = None  # the tool is at work: what was captured before may have changed
         return self._phase.record_decision(self._run, self._step, choice, metadata)
 
     def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
         """Take a labelled group now."""
-        self._run.still = None
         group = self._phase.take_labelled(self._run, self._step, label, metadata, between_steps=False)
         return group.group_id
 
     def spawn(self, document: JsonObject) -> Json:
         """Run and merge child plans on what the tool has made so far."""
-        self._run.still = None
         number, self._spawned = self._spawned, self._spawned + 1
         return self._phase.spawn(self._run, self._step, document, number)
 

@@ -11,13 +11,12 @@ from mulligan.application.plans.guards import refuse_conflicts, refuse_ended
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.plans.plan_edits import PlanMending
 from mulligan.application.plans.plan_resume import PlanResumeService
+from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.execute_phase import ExecutePhase
 from mulligan.application.runs.preflight import check_before_running
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.run import Run
 from mulligan.application.runs.run_stages import RunStages
 from mulligan.application.sandboxes.sandbox_service import SandboxService
-from mulligan.boundaries import act
 from mulligan.config import Settings
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Conflict, Phase, PlanDefinition, PlanFailure, ResumedFrom, State
@@ -33,7 +32,6 @@ from mulligan.errors import (
     SubplanConflicts,
 )
 from mulligan.ports import Clock, Observer, StopRequest, Toolbox
-from mulligan.rows.database import Database
 
 
 class Execution(Struct, frozen=True, kw_only=True):
@@ -52,7 +50,6 @@ class PlanExecutor:
     def __init__(
         self,
         *,
-        database: Database,
         claims: PlanClaims,
         sandboxes: SandboxService,
         resumes: PlanResumeService,
@@ -60,7 +57,6 @@ class PlanExecutor:
         stages: RunStages,
         manager: CheckpointManager,
         phase: ExecutePhase,
-        recorder: Recorder,
         sweeps: SweepService,
         toolbox: Toolbox,
         stop: StopRequest,
@@ -68,7 +64,6 @@ class PlanExecutor:
     ) -> None:
         """Use these collaborators; `stop` is obeyed between two steps."""
         self._stop_request = stop
-        self._database = database
         self._claims = claims
         self._sandboxes = sandboxes
         self._resumes = resumes
@@ -76,7 +71,6 @@ class PlanExecutor:
         self._stages = stages
         self._manager = manager
         self._phase = phase
-        self._recorder = recorder
         self._sweeps = sweeps
         self._toolbox = toolbox
         self._clock = clock
@@ -153,13 +147,13 @@ class PlanExecutor:
         with self._manager.watch(run):
             resumed = self._stages.restore(run)
         if run.plan.state is State.PROCESSING:
-            self._recorder.move(run, Phase.EXECUTE, State.QUEUED, ())
+            run.record(run.plan.moved_to(Phase.EXECUTE, State.QUEUED, self._clock.now()))
         told = f"nothing was run: this plan is a session, its steps are those of a program; {run.plan.way_on}"
         return Execution(
             plan_id=run.plan.plan_id,
             resumed_from=resumed,
             error=None,
-            messages=(*run.told, told),
+            messages=(*run.messages, told),
             only_restored=True,
         )
 
@@ -179,12 +173,10 @@ class PlanExecutor:
         waiting = StepRecord(
             index=run.step_index, name=step.name, status=StepStatus.PENDING, duration_ms=None
         )
-        with act("plan.constrain"), self._database.writing_as(run.claim) as db:
-            events = self._recorder.write(db, plan, [*run.pending, waiting, entry])
-            db.tool_calls.interrupt(plan.plan_id)
-            db.plans.save(plan)
-        run.plan, run.pending = plan, []
-        self._recorder.show(run, events)
+        with run.commit("plan.constrain") as commit:
+            commit.plan = plan
+            commit.record(waiting, entry)
+            commit.db.tool_calls.interrupt(plan.plan_id)
 
 
 def _ended(run: Run, resumed: ResumedFrom | None, error: MulliganError | None) -> Execution:
@@ -193,6 +185,6 @@ def _ended(run: Run, resumed: ResumedFrom | None, error: MulliganError | None) -
         plan_id=run.plan.plan_id,
         resumed_from=resumed,
         error=error,
-        messages=tuple(run.told),
+        messages=tuple(run.messages),
         only_restored=False,
     )

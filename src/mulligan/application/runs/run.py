@@ -1,30 +1,23 @@
 """A run: a claimed plan in the hands of the process that works on it."""
 
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from datetime import datetime
-from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan.application.runs.commit import Commit, Entry, Record
+from mulligan.boundaries import act
 from mulligan.config import Settings
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, PlanState
 from mulligan.domain.checkpoints.store_report import Capture
-from mulligan.domain.plans.decision import Decision
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Plan
-from mulligan.domain.plans.step import StepRecord
-from mulligan.domain.plans.tool import ToolCall
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.ports import Claim, Observer
-
-
-class Entry(Struct, frozen=True, kw_only=True):
-    """Something for the plan's log, before it has its sequence number."""
-
-    type: EventType
-    data: JsonObject
-    at: datetime
+from mulligan.rows.database import Database
 
 
 def at_work(plan: Plan, now: datetime) -> Entry:
@@ -33,16 +26,14 @@ def at_work(plan: Plan, now: datetime) -> Entry:
     return Entry(type=EventType.PLAN_STATE, data=data, at=now)
 
 
-Record: TypeAlias = Entry | ToolCall | StepRecord | Decision
-
-
-class Run(Struct, kw_only=True):
+class Run(Struct, kw_only=True, eq=False, weakref=True):
     """A claimed plan, its sandboxes, and what happened since the last record.
 
-    `plan` is what the database says. The working state beside it is ahead of that until the next group: a
-    step is complete when its result is recorded together with the group that follows it.
+    `plan` is what the database says; only a commit changes it. The working state beside it is ahead of that
+    until the next group: a step is complete when its result is recorded together with the group that follows it.
     """
 
+    database: Database
     claim: Claim
     plan: Plan
     settings: Settings
@@ -57,12 +48,10 @@ class Run(Struct, kw_only=True):
     latest: dict[
         str, Checkpoint
     ]  # of the group last recorded or restored, by resource; empty before the first
-    added_bytes: dict[str, int]  # by making the sandboxes
-    pending: list[Record]
-    pruned: int  # groups whose bytes may wait to be freed
-    told: list[str]  # what the caller must know of this run, such as processes that a tool left running
-    # What the sandboxes hold, where nothing can have changed them since it was captured.
-    still: tuple[Capture, ...] | None
+    added_bytes: dict[str, int] = {}  # by making the sandboxes
+    pending: list[Record] = []  # written by the next commit
+    pruned: int = 0  # groups whose bytes may wait to be freed
+    messages: list[str] = []  # for the caller, such as processes that a tool left running
 
     @property
     def in_place(self) -> bool:
@@ -86,9 +75,58 @@ class Run(Struct, kw_only=True):
             steps=tuple(self.steps),
         )
 
-    def stands_at(self, plan: Plan, group: CheckpointGroup) -> None:
-        """Take over a group that was recorded or restored, and forget what was ahead of it."""
-        self.plan = plan
+    @contextmanager
+    def commit(self, name: str) -> Generator[Commit]:
+        """Change the plan's state: all of the block in one transaction, under the act of that name.
+
+        What is pending is written first. Where the transaction fails, the run is as it was before. Once it is
+        committed the run has the new plan and nothing pending, and its observer sees the events.
+        """
+        with act(name), self.database.writing_as(self.claim) as db:
+            commit, written = Commit(db, self.plan), len(self.pending)
+            commit.record(*self.pending)
+            yield commit
+            commit.complete()
+        self.plan, self.pending = commit.plan, self.pending[written:]
+        for learn in commit.lessons:
+            learn()
+        for event in commit.events:
+            self.observer.event(event)
+
+    def record(self, plan: Plan, *records: Record) -> None:
+        """Record the plan in this state, with all that is pending and then these records."""
+        with self.commit("plan.record") as commit:
+            commit.plan = plan
+            commit.record(*records)
+
+    def note(self, *records: Record) -> None:
+        """Let the next commit write these records."""
+        self.pending += records
+
+    def discard_pending(self) -> None:
+        """Drop what happened since the last record: the next run of the plan starts from that record."""
+        self.pending = []
+
+    def inform(self, *texts: str) -> None:
+        """Put messages into the answer to the caller."""
+        self.messages += texts
+
+    def announce(self, text: str, at: datetime) -> None:
+        """Put a message into the answer, and into the plan's log."""
+        self.inform(text)
+        self.note(Entry(type=EventType.MESSAGE, data={"message": text}, at=at))
+
+    def use(self, settings: Settings) -> None:
+        """Work under other settings from here on."""
+        self.settings = settings
+
+    def work_on(self, made: Sequence[tuple[Sandbox, Capture]]) -> None:
+        """Work on sandboxes that were just made, or on none."""
+        self.sandboxes = tuple(sandbox for sandbox, _ in made)
+        self.added_bytes = {sandbox.resource: capture.size_bytes for sandbox, capture in made}
+
+    def reset_to(self, group: CheckpointGroup) -> None:
+        """Continue from a group that was recorded or restored, and forget what was ahead of it."""
         self.step_index = group.state.step_index
         self.outputs = dict(group.state.outputs)
         self.memory = group.state.memory
@@ -98,12 +136,19 @@ class Run(Struct, kw_only=True):
         self.latest = {c.resource: c for c in group.checkpoints}
         self.pending = []
 
-    def recorded(self, plan: Plan, group: CheckpointGroup) -> None:
-        """Take over that everything pending was recorded together with this group."""
-        self.plan = plan
+    def kept(self, group: CheckpointGroup, pruned: int) -> None:
+        """Learn that a group holds what the sandboxes hold, and how many groups went for it."""
         self.latest = {c.resource: c for c in group.checkpoints}
         self.added_bytes = {}
-        self.pending = []
+        self.pruned += pruned
+
+    def over(self, sandboxes: Iterable[Sandbox]) -> "Run":
+        """The same run over other sandboxes, with nothing pending; its messages are those of this one."""
+        return replace(self, sandboxes=tuple(sandboxes), pending=[], added_bytes={})
+
+    def follow(self, other: "Run") -> None:
+        """Learn what was committed by the same run over other sandboxes."""
+        self.plan, self.pruned = other.plan, other.pruned
 
     def progressed(self) -> Plan:
         """The plan with the working state as its recorded one."""

@@ -93,7 +93,7 @@ class SessionRun:
     @property
     def messages(self) -> tuple[str, ...]:
         """What the user should know."""
-        return (*self._run.plan.messages, *self._run.told)
+        return (*self._run.plan.messages, *self._run.messages)
 
     def begin(self, name: str) -> None:
         """Begin a step, with the group that is due before it."""

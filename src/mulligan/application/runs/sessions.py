@@ -12,7 +12,6 @@ from mulligan.application.plans.plan_resume import PlanResumeService
 from mulligan.application.plans.settings_source import SettingsSource
 from mulligan.application.rollback.rollback_service import RollbackService
 from mulligan.application.runs.execute_phase import ExecutePhase
-from mulligan.application.runs.recorder import Recorder
 from mulligan.application.runs.run import Run
 from mulligan.application.runs.run_stages import RunStages
 from mulligan.application.runs.session_run import SessionRun, in_words
@@ -45,11 +44,9 @@ class SessionService:
         rollbacks: RollbackService,
         sweeps: SweepService,
         settings: SettingsSource,
-        recorder: Recorder,
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._claims = claims
         self._sandboxes = sandboxes
@@ -61,7 +58,6 @@ class SessionService:
         self._rollbacks = rollbacks
         self._sweeps = sweeps
         self._settings = settings
-        self._recorder = recorder
         self._ids = ids
         self._clock = clock
 
@@ -72,7 +68,7 @@ class SessionService:
         self._sandboxes.check(definition, settings)
         plan = new_plan(PlanId(self._ids.new()), definition, None, EMPTY_STATE, self._clock.now())
         with act("plan.create"), self._database.writing() as db:
-            add_plan(db, self._recorder, plan)
+            add_plan(db, plan)
         return plan.plan_id
 
     @contextmanager

@@ -3,12 +3,12 @@
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
-from mulligan.application.rollback.return_service import Return, ReturnService
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
+from mulligan.application.rollback.return_service import ReturnService
+from mulligan.application.runs.commit import Entry
+from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.intent import IntentKind
+from mulligan.domain.plans.intent import StepReturnWork
 from mulligan.domain.plans.plan import OnFailure, Phase, Plan, PlanFailure, State
 from mulligan.domain.plans.step import Step, StepRecord, StepStatus, ToolUse
 from mulligan.domain.plans.trigger import Trigger
@@ -29,14 +29,11 @@ class FailureService:
         database: Database,
         checkpoints: CheckpointService,
         returns: ReturnService,
-        recorder: Recorder,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._checkpoints = checkpoints
         self._returns = returns
-        self._recorder = recorder
         self._clock = clock
 
     def fail(self, run: Run, step: Step, error: MulliganError) -> StepFailed:
@@ -55,19 +52,14 @@ class FailureService:
         if target is None:
             now = self._clock.now()
             plan = run.plan.moved_to(Phase.EXECUTE, State.ERRORED, now)
-            self._recorder.record(run, replace(plan, failure=failure), ())
+            run.record(replace(plan, failure=failure))
         else:
-            wanted = Return(
-                kind=IntentKind.RETURN,
-                target=target,
+            wanted = StepReturnWork(
+                target=target.group_id,
                 spare=kept.group_id if kept else None,
-                ends_children=False,
                 state=State.ERRORED,
                 failure=failure,
                 log={"reason": "a step failed", "step": step.name},
-                correction=None,
-                definition=None,
-                spared_children=(),
             )
             self._returns.go(run, wanted, kept if run.in_place else None)
         facts: dict[str, object] = {
@@ -88,17 +80,11 @@ class FailureService:
             start = db.checkpoints.newest_between_steps(run.plan.plan_id)
         if start is None:
             raise RollbackDisabled(plan_id=run.plan.plan_id) from error
-        wanted = Return(
-            kind=IntentKind.RETURN,
-            target=start,
-            spare=None,
+        wanted = StepReturnWork(
+            target=start.group_id,
             ends_children=True,
             state=State.PROCESSING,
-            failure=None,
             log={"reason": "a retry", "step": step.name},
-            correction=None,
-            definition=None,
-            spared_children=(),
         )
         # What is in a real folder is kept before it is restored, whatever it is; of a sandbox it is a try
         # that failed, and nobody's work.
@@ -109,17 +95,17 @@ class FailureService:
         """Take the group of what the step left: as configured, and of a real folder always."""
         if run.in_place and run.plan.definition.rollback_policy.enabled:
             reason = reason_for(CheckpointType.ON_ERROR, metadata, between_steps=False)
-            return self._checkpoints.create_checkpoint(run, reason, ())
+            return self._checkpoints.create_checkpoint(run, reason)
         return self._checkpoints.auto_create_if_configured(
             run, Trigger.ON_ERROR, metadata, between_steps=False
         )
 
     def _note(self, run: Run, step: Step, error: MulliganError) -> None:
         data: JsonObject = {"index": run.step_index, "step": step.name, "error": error.text}
-        run.pending += [
+        run.note(
             StepRecord(index=run.step_index, name=step.name, status=StepStatus.FAILED, duration_ms=None),
             Entry(type=EventType.STEP_FAILED, data=data, at=self._clock.now()),
-        ]
+        )
 
     def _target(self, run: Run) -> CheckpointGroup | None:
         policy = run.plan.definition.rollback_policy

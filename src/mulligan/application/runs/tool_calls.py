@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.confinement_rules import ConfinementService
-from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.run import Run
 from mulligan.application.runs.tool_requests import tool_request, values_of
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.store_report import Capture
@@ -39,14 +40,14 @@ class ToolCallService:
         *,
         toolbox: Toolbox,
         manager: CheckpointManager,
-        confinement: ConfinementService,
+        rules: ConfinementService,
         ids: Ids,
         clock: Clock,
     ) -> None:
         """Take the tools from this box; see through the manager what they changed."""
         self._toolbox = toolbox
         self._manager = manager
-        self._confinement = confinement
+        self._confinement = rules
         self._ids = ids
         self._clock = clock
 
@@ -88,21 +89,18 @@ class ToolCallService:
         args = replace_references(use.args, declared, values_of(run))
         timeout = step.timeout if step.timeout is not None else declared.timeout
         request = tool_request(run, call, args, timeout, self._confinement.bounds(run))
-        before = run.still
-        run.still = None  # from here on the sandboxes may change
         try:
-            with act("call.run"):
-                result = tool.call(request, host)
-            if before is not None and not declared.writes:
-                self._refuse_changes(run, declared, before)
+            with self._manager.tool_at_work(run) as before:
+                with act("call.run"):
+                    result = tool.call(request, host)
+                if before is not None and not declared.writes:
+                    self._refuse_changes(run, declared, before)
         except CALL_FAILURES as exc:
             error = self._confinement.explain(exc, request.root, request.bounds)
             detail: JsonObject = {"hint": error.next_step}
             failed = replace(call, status=CallStatus.FAILED, detail=detail, error=error.text)
             self._ended(run, failed, ())
             raise error from exc.__cause__
-        finally:
-            run.still = None  # also after a checkpoint inside the tool, which then worked on
         # An `undo` gets the arguments as they were then: what they refer to may be gone by that time.
         detail = {**result.detail, "arguments": args} if call.undo is Undo.POSSIBLE else result.detail
         done = replace(call, status=CallStatus.DONE, output=result.output, detail=detail)
@@ -134,11 +132,8 @@ class ToolCallService:
             "duration_ms": duration,
             "error": call.error,
         }
-        run.pending += [
-            replace(call, duration_ms=duration),
-            Entry(type=EventType.TOOL_CALLED, data=data, at=now),
-        ]
+        run.note(replace(call, duration_ms=duration), Entry(type=EventType.TOOL_CALLED, data=data, at=now))
         for text in messages:
             told: JsonObject = {"step": call.step_name, "message": text}
-            run.pending.append(Entry(type=EventType.MESSAGE, data=told, at=now))
-            run.told.append(f"step {call.step_name!r}: {text}")
+            run.note(Entry(type=EventType.MESSAGE, data=told, at=now))
+            run.inform(f"step {call.step_name!r}: {text}")

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from mulligan.application.checkpoints.project_sweep import SweepService
-from mulligan.application.queries.progress import one_by_one
 from mulligan.application.sandboxes.ended_sandboxes import EndedSandboxes
 from mulligan.application.sandboxes.pin_service import PinService
 from mulligan.application.sandboxes.sandbox_repairs import SandboxRepairs
@@ -14,6 +13,7 @@ from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import MulliganError, PlanBusy
 from mulligan.ports import Observer, PlanLocks, SnapshotStore, Toolbox
+from mulligan.ports.world import one_by_one
 from mulligan.rows.database import Database
 
 
@@ -54,7 +54,6 @@ class DoctorService:
         ended: EndedSandboxes,
         pins: PinService,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._locks = locks

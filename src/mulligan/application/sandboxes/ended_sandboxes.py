@@ -21,7 +21,7 @@ class EndedSandboxes:
     def __init__(
         self,
         *,
-        home: Path,
+        sandbox_home: Path,
         database: Database,
         kinds: SandboxKinds,
         folders: PlanFolders,
@@ -30,7 +30,7 @@ class EndedSandboxes:
         settings: SettingsSource,
     ) -> None:
         """`home` is the folder for sandboxes."""
-        self._home = home
+        self._home = sandbox_home
         self._database = database
         self._kinds = kinds
         self._folders = folders

@@ -37,7 +37,7 @@ class PinService:
         database: Database,
         repositories: PlanFolders,
         locks: PlanLocks,
-        pins: Pins,
+        user_pins: Pins,
         clock: Clock,
     ) -> None:
         """`project` is the project's folder."""
@@ -45,7 +45,7 @@ class PinService:
         self._database = database
         self._repositories = repositories
         self._locks = locks
-        self._pins = pins
+        self._pins = user_pins
         self._clock = clock
 
     def clear(self) -> PinsFound:

@@ -14,7 +14,6 @@ class SandboxRenewal:
     """Puts new folders in the place of those that are gone, or that someone else may have open."""
 
     def __init__(self, *, kinds: SandboxKinds, store: SnapshotStore, folders: PlanFolders) -> None:
-        """Use these collaborators."""
         self._kinds = kinds
         self._store = store
         self._folders = folders

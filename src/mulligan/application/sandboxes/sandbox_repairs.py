@@ -26,7 +26,6 @@ class SandboxRepairs:
         renewal: SandboxRenewal,
         locks: PlanLocks,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._kinds = kinds

@@ -8,17 +8,15 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import what_is_not_held
-from mulligan.application.plans.real_places import refuse_taken, refuse_under_way
-from mulligan.application.queries.progress import one_by_one
+from mulligan.application.plans.guards import refuse_taken, refuse_under_way
+from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.confinement_rules import ConfinementService
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Record, Run, at_work
+from mulligan.application.runs.run import Run, at_work
 from mulligan.application.subplans.child_plans import family
-from mulligan.boundaries import act
 from mulligan.config import Settings
 from mulligan.domain.checkpoints.store_report import Capture, Survey
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.intent import Intent, SandboxWork
 from mulligan.domain.plans.plan import Phase, PlanDefinition, State
 from mulligan.domain.plans.step import Subplans
 from mulligan.domain.resources.placement import (
@@ -33,9 +31,18 @@ from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, 
 from mulligan.domain.text.ids import IntentId, PlanId
 from mulligan.domain.text.plural import counted
 from mulligan.errors import LocationTaken, NotBuiltYet, ResourceUnsuitable, RestoreFailed
-from mulligan.ports import Clock, Ids, Neighbours, SandboxKind, SandboxKinds, SandboxOrder, SnapshotStore
+from mulligan.ports import (
+    Clock,
+    Ids,
+    Neighbours,
+    Observer,
+    SandboxKind,
+    SandboxKinds,
+    SandboxOrder,
+    SnapshotStore,
+)
+from mulligan.ports.world import one_by_one
 from mulligan.rows.database import Database
-from mulligan.rows.transaction import Transaction
 
 _UNFORKED = (ResourceType.GIT_CHECKOUT, Strategy.IN_PLACE)  # it has no git directory of its own
 _Make: TypeAlias = Callable[[SandboxKind, SandboxOrder], tuple[Sandbox, Capture]]
@@ -48,25 +55,23 @@ class SandboxService:
         self,
         *,
         project: Path,
-        home: Path,
+        sandbox_home: Path,
         database: Database,
         store: SnapshotStore,
         kinds: SandboxKinds,
         neighbours: Neighbours,
-        confinement: ConfinementService,
-        recorder: Recorder,
+        rules: ConfinementService,
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Locations are relative to the project folder; `home` is the folder for sandboxes."""
+        """Locations are relative to the project folder; `sandbox_home` is the folder for sandboxes."""
         self._project = project
-        self._home = home
+        self._home = sandbox_home
         self._database = database
         self._store = store
         self._kinds = kinds
         self._neighbours = neighbours
-        self._confinement = confinement
-        self._recorder = recorder
+        self._confinement = rules
         self._ids = ids
         self._clock = clock
 
@@ -118,7 +123,7 @@ class SandboxService:
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
         for order in orders:
             kind = self._kind(order.resource, run.plan.definition, run.settings)
-            run.pending.append(self._sizes(order.resource, kind, kind.survey(order, run.observer)))
+            run.note(self._sizes(order.resource, kind, kind.survey(order, run.observer)))
         self._carry_out(run, orders, lambda kind, order: kind.create(order, run.observer))
 
     def fork(self, run: Run, parent_plan_id: PlanId) -> None:
@@ -139,36 +144,34 @@ class SandboxService:
         intent = Intent(
             intent_id=IntentId(self._ids.new()),
             plan_id=run.plan.plan_id,
-            kind=IntentKind.SANDBOX,
-            data={"resources": [order.resource.name for order in orders]},
+            work=SandboxWork(resources=tuple(order.resource.name for order in orders)),
             created_at=self._clock.now(),
         )
-        with act("sandbox.intend"), self._database.writing_as(run.claim) as db:
-            db.intents.add(intent)
-            events = self._recorder.write(db, run.plan, run.pending)
-        run.pending = []
-        self._recorder.show(run, events)
+        with run.commit("sandbox.intend") as commit:
+            commit.db.intents.add(intent)
         with self._store.hold():
             made = self._make_all(run, orders, make)
             self._record(run, intent, made)
 
-    def forget(self, db: Transaction, run: Run) -> None:
-        """Remove the rows of the working copies, those of child plans too, in the transaction that ends the plan."""
+    def forget(self, commit: Commit, run: Run) -> Sequence[Sandbox]:
+        """Remove the rows of the working copies; return them, with those of children."""
+        db = commit.db
         plan_ids = family(db, run.plan.plan_id)
-        run.sandboxes = tuple(s for plan_id in plan_ids for s in db.sandboxes.list(plan_id))
-        for sandbox in run.sandboxes:
+        sandboxes = [s for plan_id in plan_ids for s in db.sandboxes.list(plan_id)]
+        for sandbox in sandboxes:
             db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
+        commit.afterwards(lambda: run.work_on(()))
+        return sandboxes
 
-    def remove(self, run: Run) -> None:
-        """Remove working copies that no row names any more: a crash leaves a folder, never a row without one."""
-        for sandbox in one_by_one(run.sandboxes, "sandboxes removed", run.observer):
+    def remove(self, sandboxes: Sequence[Sandbox], observer: Observer) -> None:
+        """Remove working copies that no row names: a crash leaves a folder, never a row without one."""
+        for sandbox in one_by_one(sandboxes, "sandboxes removed", observer):
             self._kinds.of(sandbox).remove(sandbox)
-        run.sandboxes = ()
 
     def undo(self, run: Run, intent: Intent) -> None:
         """Take back the making of sandboxes that was cut off; the next start makes them anew."""
-        with act("sandbox.undo"), self._database.writing_as(run.claim) as db:
-            db.intents.close(intent.intent_id)
+        with run.commit("sandbox.undo") as commit:
+            commit.db.intents.close(intent.intent_id)
 
     def _make_all(
         self, run: Run, orders: Sequence[SandboxOrder], make: _Make
@@ -213,27 +216,22 @@ class SandboxService:
             run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now),
             messages=(*self._confinement.cautions(run.settings, real), *unheld),
         )
-        records: list[Record] = [
-            Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld
-        ]
+        messages = (Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld)
         with self._neighbours.hold(real):
             for location in real:
                 self.refuse_neighbours(location)
-            with act("sandbox.record"), self._database.writing_as(run.claim) as db:
+            with run.commit("sandbox.record") as commit:
+                db = commit.db
                 for sandbox, _ in made:
                     if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
                         refuse_taken(db, sandbox.plan_id, sandbox.path)
                         refuse_under_way(db, sandbox.plan_id, sandbox.path)
                     db.sandboxes.add(sandbox)
                 db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes name them now
-                db.plans.save(plan)
                 db.intents.close(intent.intent_id)
-                events = self._recorder.write(db, plan, [*run.pending, at_work(plan, now), *records])
-        run.plan = plan
-        run.pending = []
-        run.sandboxes = tuple(sandbox for sandbox, _ in made)
-        run.added_bytes = {sandbox.resource: capture.size_bytes for sandbox, capture in made}
-        self._recorder.show(run, events)
+                commit.plan = plan
+                commit.record(at_work(plan, now), *messages)
+                commit.afterwards(lambda: run.work_on(made))
 
     def refuse_neighbours(self, location: Path) -> None:
         """Refuse to change a real thing where a plan of another project works in place."""

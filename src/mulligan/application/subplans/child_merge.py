@@ -74,7 +74,6 @@ class ChildMerging:
         manager: CheckpointManager,
         merges: MergeService,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._kinds = kinds

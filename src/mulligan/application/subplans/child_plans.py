@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry
+from mulligan.application.runs.commit import Entry, write_records
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.history.lines import live_segments
 from mulligan.domain.plans.event import EventType
@@ -21,11 +20,9 @@ from mulligan.rows.transaction import Transaction
 class ChildPlans:
     """The children of plans, as far as they are to end."""
 
-    def __init__(self, *, kinds: SandboxKinds, locks: PlanLocks, recorder: Recorder) -> None:
-        """Use these collaborators."""
+    def __init__(self, *, kinds: SandboxKinds, locks: PlanLocks) -> None:
         self._kinds = kinds
         self._locks = locks
-        self._recorder = recorder
 
     def refuse_busy(self, children: Sequence[Child]) -> None:
         """Refuse to end children that somebody works on."""
@@ -44,7 +41,7 @@ class ChildPlans:
                 db.intents.close(intent.intent_id)
             db.children.forget_bases(plan.plan_id)
             db.plans.save(plan)
-            self._recorder.write(db, plan, [Entry(type=EventType.PLAN_STATE, data=data, at=at)])
+            write_records(db, plan.plan_id, Entry(type=EventType.PLAN_STATE, data=data, at=at))
 
     def forget_sandboxes(self, db: Transaction, children: Sequence[Child]) -> tuple[Sandbox, ...]:
         """Remove the rows of the children's sandboxes; gives these, to be removed when that is committed."""

@@ -11,7 +11,6 @@ class ChildRuns:
     """Executes a child, and again from its own first checkpoint where it failed."""
 
     def __init__(self, *, executor: PlanExecutor, rollbacks: RollbackService) -> None:
-        """Use these collaborators."""
         self._executor = executor
         self._rollbacks = rollbacks
 

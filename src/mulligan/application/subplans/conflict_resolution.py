@@ -8,8 +8,8 @@ from mulligan.application.checkpoints.checkpoint_manager import CheckpointManage
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.commit import Entry
+from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Conflict, Phase, State
@@ -31,15 +31,12 @@ class ResolveService:
         manager: CheckpointManager,
         checkpoints: CheckpointService,
         store: SnapshotStore,
-        recorder: Recorder,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._claims = claims
         self._manager = manager
         self._checkpoints = checkpoints
         self._store = store
-        self._recorder = recorder
         self._clock = clock
 
     def resolve(self, plan_id: PlanId, paths: Sequence[str], observer: Observer) -> None:
@@ -57,13 +54,13 @@ class ResolveService:
             data: JsonObject = {"paths": [c.path for c in solved], "left": len(left)}
             entry = Entry(type=EventType.RESOLVED, data=data, at=self._clock.now())
             if left:
-                self._recorder.record(run, replace(run.plan, conflicts=left, updated_at=entry.at), [entry])
+                run.record(replace(run.plan, conflicts=left, updated_at=entry.at), entry)
                 return
             # Recorded with the group, in one transaction.
-            run.plan = replace(run.plan.moved_to(Phase.EXECUTE, State.QUEUED, entry.at), failure=None)
-            run.pending.append(entry)
+            run.note(entry)
+            plan = replace(run.progressed().moved_to(Phase.EXECUTE, State.QUEUED, entry.at), failure=None)
             reason = reason_for(CheckpointType.MANUAL, {"reason": "resolve"}, between_steps=True)
-            self._checkpoints.create_checkpoint(run, reason, ())
+            self._checkpoints.create_checkpoint(run, reason, becomes=plan)
 
     def _refuse_marked(self, run: Run, conflicts: Sequence[Conflict]) -> None:
         """Refuse while markers of the merge stand in what is to be solved."""

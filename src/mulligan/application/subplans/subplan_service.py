@@ -8,11 +8,10 @@ from msgspec.structs import replace
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService
 from mulligan.application.plans.new_plans import add_plan, new_plan
-from mulligan.application.runs.recorder import Recorder
-from mulligan.application.runs.run import Entry, Run
+from mulligan.application.runs.commit import Entry
+from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_merge import ChildMerging
 from mulligan.application.subplans.child_plans import ChildPlans, with_theirs
-from mulligan.boundaries import act
 from mulligan.domain.checkpoints.checkpoint import PlanState
 from mulligan.domain.history.lines import NEVER, is_live, live_segments
 from mulligan.domain.plans.decision import DecisionType
@@ -84,11 +83,9 @@ class SubplanService:
         children: ChildPlans,
         merging: ChildMerging,
         engine: Engine,
-        recorder: Recorder,
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Use these collaborators."""
         self._database = database
         self._store = store
         self._manager = manager
@@ -96,7 +93,6 @@ class SubplanService:
         self._children = children
         self._merging = merging
         self._engine = engine
-        self._recorder = recorder
         self._ids = ids
         self._clock = clock
 
@@ -167,14 +163,11 @@ class SubplanService:
             Entry(type=EventType.SUBPLAN_SPAWNED, data={**_told(c.plan_id, c.name), "again": True}, at=now)
             for c in behind
         ]
-        with act("subplan.adopt"), self._database.writing_as(run.claim) as db:
-            events = self._recorder.write(db, run.plan, [*run.pending, *entries])
-            for child, event in zip(behind, events[len(events) - len(behind) :], strict=True):
-                db.children.move(child.plan_id, run.plan.line, event.seq)
-            self._children.cancel(db, gone, why, now)
-            sandboxes = self._children.forget_sandboxes(db, gone)
-        run.pending = []
-        self._recorder.show(run, events)
+        with run.commit("subplan.adopt") as commit:
+            for child, event in zip(behind, commit.record(*entries), strict=True):
+                commit.db.children.move(child.plan_id, run.plan.line, event.seq)
+            self._children.cancel(commit.db, gone, why, now)
+            sandboxes = self._children.forget_sandboxes(commit.db, gone)
         self._children.remove(sandboxes)
 
     def _spawn(self, run: Run, going: _Going, children: Sequence[ChildPlan]) -> None:
@@ -204,9 +197,8 @@ class SubplanService:
         with self._store.hold():
             captures = zip(run.sandboxes, self._manager.capture(run), strict=True)
             bases = {sandbox.resource: capture.snapshot for sandbox, capture in captures}
-            with act("subplan.spawn"), self._database.writing_as(run.claim) as db:
-                events = self._recorder.write(db, parent, [*run.pending, *entries])
-                for plan, event in zip(plans, events[len(events) - len(plans) :], strict=True):
+            with run.commit("subplan.spawn") as commit:
+                for plan, event in zip(plans, commit.record(*entries), strict=True):
                     spawn = Spawn(
                         parent_plan_id=parent.plan_id,
                         step_index=run.step_index,
@@ -215,11 +207,9 @@ class SubplanService:
                         line=parent.line,
                         seq=event.seq,
                     )
-                    add_plan(db, self._recorder, plan)
-                    db.children.add(plan.plan_id, spawn, bases)
+                    add_plan(commit.db, plan)
+                    commit.db.children.add(plan.plan_id, spawn, bases)
                     going.there[plan.name] = Child(plan=plan, spawn=spawn)
-        run.pending = []
-        self._recorder.show(run, events)
 
     # --- how they go ---------------------------------------------------------------------------------------
 
@@ -238,7 +228,7 @@ class SubplanService:
     def _note_end(self, run: Run, going: _Going, ended: Ended, crew: Crew) -> None:
         """Take over how a child ended."""
         name = going.running.pop(ended.plan_id)
-        run.told += [f"{name}: {text}" for text in ended.messages]
+        run.inform(*(f"{name}: {text}" for text in ended.messages))
         with self._database.reading() as db:
             plan = db.plans.get(ended.plan_id)
         going.there[name] = Child(plan=plan, spawn=going.there[name].spawn)
@@ -275,8 +265,8 @@ class SubplanService:
             "paths": merged.paths,
             "conflicts": len(merged.conflicts),
         }
-        run.pending.append(Entry(type=EventType.SUBPLAN_MERGED, data=data, at=self._clock.now()))
-        run.told += [f"{child.name}: {text}" for text in merged.notes]
+        run.note(Entry(type=EventType.SUBPLAN_MERGED, data=data, at=self._clock.now()))
+        run.inform(*(f"{child.name}: {text}" for text in merged.notes))
         if merged.conflicts:
             going.conflict = SubplanConflicts(
                 plan_id=run.plan.plan_id,

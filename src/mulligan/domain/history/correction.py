@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 from itertools import count
-from typing import cast
 
-from msgspec import Struct, convert, json
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.domain.history.lines import NEVER, Line, is_live, live_segments
@@ -45,15 +44,6 @@ class Correction(Struct, frozen=True, kw_only=True):
     # Where the attempt begins: gone back to, or taken for what is appended; None: that is still to be done.
     restored_checkpoint: CheckpointId | None
     created_at: datetime
-
-    def to_json(self) -> JsonObject:
-        """The same as a document, for what is still to be done."""
-        return cast("JsonObject", json.decode(json.encode(self)))
-
-    @classmethod
-    def from_json(cls, document: JsonObject) -> "Correction":
-        """Read back what `to_json` wrote."""
-        return convert(document, cls)
 
 
 def guidance_of(decisions: Iterable[JsonObject]) -> str:

@@ -2,15 +2,13 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from mulligan.domain.text.ids import IntentId, PlanId
-from mulligan.domain.text.json_value import JsonObject
-
-if TYPE_CHECKING:
-    from mulligan.domain.plans.plan import PlanDefinition
+from mulligan.domain.history.correction import Correction
+from mulligan.domain.plans.plan import PlanDefinition, PlanFailure, State
+from mulligan.domain.text.ids import GroupId, IntentId, PlanId
 
 
 class IntentKind(StrEnum):
@@ -24,12 +22,82 @@ class IntentKind(StrEnum):
     CORRECTION = "correction"  # a return, and what a correction adds to it
 
 
+class _Work(Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """Work that an intent is about; its tag is the intent's kind."""
+
+
+class SandboxWork(_Work, frozen=True, kw_only=True, tag="sandbox"):
+    """The making of a plan's sandboxes."""
+
+    resources: tuple[str, ...]
+
+
+class RealWork(_Work, frozen=True, kw_only=True):
+    """A change of real resources, by an apply or by an unapply."""
+
+    locations: tuple[str, ...]  # absolute paths
+
+
+class ApplyWork(RealWork, frozen=True, kw_only=True, tag="apply"):
+    """A change of real resources to what the plan made."""
+
+
+class UnapplyWork(RealWork, frozen=True, kw_only=True, tag="unapply"):
+    """A change of real resources back to what they were before an apply."""
+
+
+class ReturnWork(_Work, frozen=True, kw_only=True):
+    """A return of the plan to one of its groups, and what the plan is afterwards."""
+
+    target: GroupId
+    state: State
+    log: dict[str, Any]  # for the log, as JSON
+    failure: PlanFailure | None = None
+    spare: GroupId | None = None  # a group that stays live although it lies behind
+    ends_children: bool = (
+        False  # also those of a step that was not completed, which finds them again otherwise
+    )
+    spared_children: tuple[PlanId, ...] = ()  # that its step finds again, although they are to end
+    way_back: bool = False  # whether a group keeps what was there before, or is about to be taken for that
+    before: GroupId | None = None  # that group, once it is recorded
+
+
+class RollbackWork(ReturnWork, frozen=True, kw_only=True, tag="rollback"):
+    """A return that a user asked for, by a rollback or by a resume."""
+
+    correction: None = None
+
+
+class StepReturnWork(ReturnWork, frozen=True, kw_only=True, tag="return"):
+    """The return after a failed step."""
+
+    correction: None = None
+
+
+class CorrectionWork(ReturnWork, frozen=True, kw_only=True, tag="correction"):
+    """A return, and what a correction adds to it."""
+
+    correction: Correction
+
+
+Work: TypeAlias = SandboxWork | ApplyWork | UnapplyWork | RollbackWork | StepReturnWork | CorrectionWork
+
+
 class Intent(Struct, frozen=True, kw_only=True):
-    """One operation that is under way or was cut off; whoever claims the plan next finishes or undoes it."""
+    """One operation that is under way or was cut off; the next claim of the plan finishes or undoes it."""
 
     intent_id: IntentId
     plan_id: PlanId
-    kind: IntentKind
-    data: JsonObject
+    work: Work
     created_at: datetime
-    definition: "PlanDefinition | None" = None  # what the plan is once it is done; None: what it was
+    definition: PlanDefinition | None = None  # what the plan is once it is done; None: what it was
+
+    @property
+    def kind(self) -> IntentKind:
+        """Which operation it is."""
+        return IntentKind(str(self.work.__struct_config__.tag))
+
+    @property
+    def target(self) -> GroupId | None:
+        """The group that a return goes to; None: it is not a return."""
+        return self.work.target if isinstance(self.work, ReturnWork) else None

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from msgspec import convert, to_builtins
 
 from mulligan.domain.history.lines import Line, Segment
 from mulligan.domain.plans.event import Event, EventType
-from mulligan.domain.plans.intent import Intent, IntentKind
+from mulligan.domain.plans.intent import Intent, IntentKind, Work
 from mulligan.domain.text.ids import GroupId, IntentId, PlanId
 from mulligan.rows.columns import ALL, json_object, json_text, time_text, time_value
 from mulligan.rows.definition_document import definition_from_text, definition_to_text
 from mulligan.rows.row_repository import RowRepository
 
 if TYPE_CHECKING:
+    from mulligan.domain.text.json_value import JsonObject
     from mulligan.rows.sql_connection import Row
 
 _ADD_LINE = "INSERT INTO lines (plan_id, line, parent_line, fork_seq) VALUES (?, ?, ?, ?)"
@@ -95,7 +98,7 @@ class IntentRepository(RowRepository):
                 intent.intent_id,
                 intent.plan_id,
                 intent.kind,
-                json_text(intent.data),
+                _work_text(intent),
                 time_text(intent.created_at),
                 definition_to_text(intent.definition) if intent.definition else None,
             ),
@@ -103,7 +106,7 @@ class IntentRepository(RowRepository):
 
     def save(self, intent: Intent) -> None:
         """Record how far it is."""
-        self._db.execute(_SAVE_INTENT, (json_text(intent.data), intent.intent_id))
+        self._db.execute(_SAVE_INTENT, (_work_text(intent), intent.intent_id))
 
     def close(self, intent_id: IntentId) -> None:
         """It is done."""
@@ -118,12 +121,18 @@ class IntentRepository(RowRepository):
         return [intent for intent in map(_intent, self._db.rows(_ALL_INTENTS)) if intent.kind in kinds]
 
 
+def _work_text(intent: Intent) -> str:
+    """Write the work without its tag, which has a column of its own."""
+    document = cast("JsonObject", to_builtins(intent.work))
+    del document["kind"]
+    return json_text(document)
+
+
 def _intent(row: Row) -> Intent:
     return Intent(
         intent_id=IntentId(row["intent_id"]),
         plan_id=PlanId(row["plan_id"]),
-        kind=IntentKind(row["kind"]),
-        data=json_object(row["data_json"]),
+        work=convert({"kind": row["kind"], **json_object(row["data_json"])}, Work),
         created_at=time_value(row["created_at"]),
         definition=definition_from_text(row["definition_json"]) if row["definition_json"] else None,
     )

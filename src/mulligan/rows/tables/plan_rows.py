@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from mulligan.domain.plans.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
@@ -66,8 +66,9 @@ _COUNT_CHILDREN = """
 SELECT COUNT(*) AS count FROM spawns AS s JOIN plans AS p ON p.plan_id = s.plan_id
 WHERE s.parent_plan_id = ? AND p.state <> 'cancelled'
 """
-_NEXT_SEQS = "UPDATE plans SET seq = seq + ? WHERE plan_id = ? RETURNING seq AS raised"
-_RAISE_FENCE = "UPDATE plans SET fence = fence + ? WHERE plan_id = ? RETURNING fence AS raised"
+_LAST_SEQ = "SELECT seq AS number FROM plans WHERE plan_id = ?"
+_SET_LAST_SEQ = "UPDATE plans SET seq = ? WHERE plan_id = ?"
+_RAISE_FENCE = "UPDATE plans SET fence = fence + 1 WHERE plan_id = ? RETURNING fence AS number"
 _NAMES = "SELECT DISTINCT name FROM plans ORDER BY name LIMIT 1000"
 
 
@@ -192,20 +193,23 @@ class PlanRepository(RowRepository):
         """Count the child plans of a plan that were not cancelled."""
         return self._count(_COUNT_CHILDREN, (plan_id,))
 
-    def next_seqs(self, plan_id: PlanId, count: int) -> Iterator[int]:
-        """Return the plan's next sequence numbers, in order; they are taken even if not all are used."""
-        last = self._raised(_NEXT_SEQS, plan_id, count)
-        return iter(range(last - count + 1, last + 1))
+    def last_seq(self, plan_id: PlanId) -> int:
+        """Return the sequence number that the plan used last."""
+        return self._number(_LAST_SEQ, plan_id)
+
+    def set_last_seq(self, plan_id: PlanId, seq: int) -> None:
+        """Record the sequence number that the plan used last."""
+        self._db.execute(_SET_LAST_SEQ, (seq, plan_id))
 
     def raise_fence(self, plan_id: PlanId) -> int:
         """Lock out every earlier claimant, and return the new fence."""
-        return self._raised(_RAISE_FENCE, plan_id, 1)
+        return self._number(_RAISE_FENCE, plan_id)
 
-    def _raised(self, statement: str, plan_id: PlanId, by: int) -> int:
-        row = self._db.row(statement, (by, plan_id))
+    def _number(self, statement: str, plan_id: PlanId) -> int:
+        row = self._db.row(statement, (plan_id,))
         if row is None:
             raise PlanNotFound(wanted=plan_id)
-        return int(row["raised"])
+        return int(row["number"])
 
     def _plan(self, row: Row) -> Plan:
         plan_id = PlanId(row["plan_id"])

@@ -1,4 +1,4 @@
-"""What a project stands on: its adapters, each imported and built when it is first needed."""
+"""The adapters of a project, each imported and built when it is first needed."""
 
 from __future__ import annotations
 
@@ -17,41 +17,45 @@ from mulligan.errors import DatabaseUnusable
 from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of
 from mulligan.wiring.layered_settings import LayeredSettings
 from mulligan.wiring.surroundings import boot_id
-from mulligan.wiring.system_clock import SystemClock, UlidSource
+from mulligan.wiring.system_clock import SystemClock, UlidSource, Unasked
 
 if TYPE_CHECKING:
     from mulligan.adapters.engine.threads import Stopping
     from mulligan.adapters.other_projects import LocalNeighbours
     from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
+    from mulligan.adapters.sandboxes.plan_folders import LocalPlanFolders, LocalRepositoryFolders
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.config import Entry
     from mulligan.domain.plans.tool import ToolDeclaration
-    from mulligan.ports import Confinement
+    from mulligan.ports import Confinement, Pins, StopRequest
     from mulligan.rows.database import Database
     from mulligan.rows.sql_connection import SqlConnection
     from mulligan.wiring.sandbox_kinds import ProjectSandboxes
     from mulligan.wiring.surroundings import Surroundings
 
 
-class Foundation:
+class Adapters:
     """Settings, database, store, sandboxes, tools and locks of one project."""
 
     def __init__(self, *, folder: Path, around: Surroundings, stop: Stopping | None = None) -> None:
-        """Stand on this project folder. Work in a thread is asked to `stop`, which no signal could tell it."""
-        self._stop = stop
-        self.folder = folder
+        """Open nothing yet. Work in a thread is asked to `stop`, because no signal reaches it."""
+        self._asked = stop
+        self.stop: StopRequest = stop or Unasked()
+        self.project = folder
         self.home = folder / home.NAME
+        self.sandbox_home = self.home / "sandboxes"
+        self._scratch = self.home / "scratch"
         self.settings_file = self.home / "config.toml"
-        self._around = around
-        self._clock = SystemClock()
-        self._ids = UlidSource()
+        self.around = around
+        self.clock = SystemClock()
+        self.ids = UlidSource()
 
     @cached_property
     def settings(self) -> LayeredSettings:
         """Where settings come from."""
-        return LayeredSettings(around=self._around, project_file=self.settings_file)
+        return LayeredSettings(around=self.around, project_file=self.settings_file)
 
     @cached_property
     def database_path(self) -> Path:
@@ -86,7 +90,7 @@ class Foundation:
     @property
     def default_resource(self) -> Resource:
         """What a plan without `resources:` works on: the project folder."""
-        is_git = (self.folder / ".git").exists()
+        is_git = (self.project / ".git").exists()
         return Resource(
             name="workspace",
             type=ResourceType.GIT_CHECKOUT if is_git else ResourceType.FS_DIRECTORY,
@@ -109,12 +113,11 @@ class Foundation:
         """The tools, and the processes they keep."""
         from mulligan.wiring.toolbox_wiring import build_toolbox
 
-        obey = self._stop.obey if self._stop is not None else None
-
         def linked() -> None:
-            self._store.distrust_watches()  # which is not made before a tool runs
+            self.store.distrust_watches()  # which is not made before a tool runs
 
-        return build_toolbox(self._scratch, self.home, self._around.environ, obey, linked)
+        obey = self._asked.obey if self._asked is not None else None
+        return build_toolbox(self._scratch, self.home, self.around.environ, obey, linked)
 
     @cached_property
     def confinement(self) -> Confinement:
@@ -122,48 +125,75 @@ class Foundation:
         from mulligan.wiring.confinement_wiring import confinement
 
         kept = (self.home, self.database_path)
-        return confinement(self.folder, kept, self._scratch, self._around.environ)
-
-    @property
-    def _scratch(self) -> Path:
-        return self.home / "scratch"
+        return confinement(self.project, kept, self._scratch, self.around.environ)
 
     @cached_property
-    def _locks(self) -> FilePlanLocks:
-        return FilePlanLocks(folder=self.home / "locks", clock=self._clock)
+    def locks(self) -> FilePlanLocks:
+        """Locks of plans."""
+        return FilePlanLocks(folder=self.home / "locks", clock=self.clock)
 
     @cached_property
-    def _neighbours(self) -> LocalNeighbours:
+    def neighbours(self) -> LocalNeighbours:
+        """Other projects of the user."""
         from mulligan.adapters.other_projects import LocalNeighbours
 
         def read(project: Path) -> SqlConnection | None:
-            database = Foundation(folder=project, around=self._around).database_path
+            database = Adapters(folder=project, around=self.around).database_path
             return reader_of(database, mode="ro", patience=10.0) if database.is_file() else None
 
-        return LocalNeighbours(project=self.folder, read=read)
+        return LocalNeighbours(project=self.project, read=read)
 
     @cached_property
-    def _trees(self) -> PackedTrees:
+    def trees(self) -> PackedTrees:
+        """Stored trees, to be read only."""
         from mulligan.adapters.snapshots.packed_trees import PackedTrees
 
         return PackedTrees(home=self.home / "store")
 
     @cached_property
-    def _store(self) -> PackedSnapshotStore:
+    def store(self) -> PackedSnapshotStore:
+        """Snapshots."""
         from mulligan.adapters.snapshots.store import PackedSnapshotStore
 
         return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
 
     @cached_property
-    def _sandbox_kinds(self) -> ProjectSandboxes:
+    def sandbox_kinds(self) -> ProjectSandboxes:
+        """The kinds of sandboxes, and the repositories that git checkouts share."""
         from mulligan.wiring.sandbox_kinds import ProjectSandboxes
 
-        return ProjectSandboxes(store=self._store, project_home=self.home, around=self._around)
+        return ProjectSandboxes(store=self.store, project_home=self.home, around=self.around)
 
     @property
-    def _kinds(self) -> LocalSandboxKinds:
-        return self._sandbox_kinds.kinds
+    def kinds(self) -> LocalSandboxKinds:
+        """The kinds of sandboxes."""
+        return self.sandbox_kinds.kinds
 
-    def _release(self, repository: Path) -> None:
-        """Let go of what stands in a user's repository for one of the repositories of checkpoints."""
-        self._sandbox_kinds.repositories.unpin(repository)
+    @property
+    def user_pins(self) -> Pins:
+        """What keeps commits in users' repositories."""
+        return self.sandbox_kinds.repositories
+
+    @cached_property
+    def folders(self) -> LocalPlanFolders:
+        """Folders of sandboxes."""
+        from mulligan.adapters.sandboxes.plan_folders import LocalPlanFolders
+
+        return LocalPlanFolders(home=self.sandbox_home)
+
+    @cached_property
+    def scratch(self) -> LocalPlanFolders:
+        """Folders for what tool calls get and leave."""
+        from mulligan.adapters.sandboxes.plan_folders import LocalPlanFolders
+
+        return LocalPlanFolders(home=self._scratch)
+
+    @cached_property
+    def repositories(self) -> LocalRepositoryFolders:
+        """Repositories of checkpoints; one that goes is first unpinned in the user's repository."""
+        from mulligan.adapters.sandboxes.plan_folders import LocalRepositoryFolders
+
+        def release(repository: Path) -> None:
+            self.sandbox_kinds.repositories.unpin(repository)
+
+        return LocalRepositoryFolders(home=self.home / "git", release=release)

@@ -1,0 +1,113 @@
+"""The unit of work of a run: one transaction, with what the run learns once it is committed."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.domain.plans.decision import Decision
+from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.plan import Plan
+from mulligan.domain.plans.step import StepRecord
+from mulligan.domain.plans.tool import CallStatus, ToolCall
+from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.rows.transaction import Transaction
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """Something for the plan's log, before it has its sequence number."""
+
+    type: EventType
+    data: JsonObject
+    at: datetime
+
+
+Record: TypeAlias = Entry | ToolCall | StepRecord | Decision
+
+
+class Commit:
+    """One change of a plan's state, inside its transaction.
+
+    Assign `plan` to save another state of the plan: it is written once, at the end.
+    """
+
+    def __init__(self, db: Transaction, plan: Plan) -> None:
+        """Continue the numbers of this plan."""
+        self.db = db
+        self.plan = plan
+        self.events: list[Event] = []  # shown once they are committed
+        self.lessons: list[Callable[[], None]] = []
+        self._before = plan
+        self._log = _Log(db, plan.plan_id)
+
+    def record(self, *records: Record) -> list[Event]:
+        """Write records in order, and return those that are events."""
+        events = [event for record in records if (event := self._log.write(record))]
+        self.events += events
+        return events
+
+    def next_seq(self) -> int:
+        """Take the plan's next sequence number."""
+        return self._log.next_seq()
+
+    def afterwards(self, learn: Callable[[], None]) -> None:
+        """Let the run learn something as soon as all of this is committed, and not otherwise."""
+        self.lessons.append(learn)
+
+    def complete(self) -> None:
+        """Write what is written once: the last sequence number, and the plan where it changed."""
+        self._log.close()
+        if self.plan is not self._before:
+            self.db.plans.save(self.plan)
+
+
+def write_records(db: Transaction, plan_id: PlanId, *records: Record) -> None:
+    """Write records of a plan that no run of this process holds, such as a new one."""
+    log = _Log(db, plan_id)
+    for record in records:
+        log.write(record)
+    log.close()
+
+
+class _Log:
+    """Writes records of a plan as rows, each with its number; the last number is saved once."""
+
+    def __init__(self, db: Transaction, plan_id: PlanId) -> None:
+        self._db = db
+        self._plan_id = plan_id
+        self._last: int | None = None
+
+    def next_seq(self) -> int:
+        if self._last is None:
+            self._last = self._db.plans.last_seq(self._plan_id)
+        self._last += 1
+        return self._last
+
+    def close(self) -> None:
+        if self._last is not None:
+            self._db.plans.set_last_seq(self._plan_id, self._last)
+
+    def write(self, record: Record) -> Event | None:
+        match record:
+            case Entry():
+                event = Event(
+                    plan_id=self._plan_id,
+                    seq=self.next_seq(),
+                    type=record.type,
+                    data=record.data,
+                    created_at=record.at,
+                )
+                self._db.events.add(event)
+                return event
+            case StepRecord():
+                self._db.steps.save(self._plan_id, record)
+            case ToolCall(status=CallStatus.RUNNING):
+                self._db.tool_calls.add(replace(record, seq=self.next_seq()))
+            case ToolCall():
+                self._db.tool_calls.save(replace(record, done_seq=self.next_seq()))
+            case Decision():
+                self._db.decisions.add(replace(record, seq=self.next_seq()))
+        return None

@@ -1,0 +1,49 @@
+"""The services of a project: each can be built, from what its constructor names."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from mulligan.wiring.adapters import Adapters
+from mulligan.wiring.services import Services
+from tests.faults.projects import services_in
+
+SERVICES = sorted(Services.__annotations__)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_can_be_built_and_is_built_once(tmp_path: Path, name: str) -> None:
+    services = services_in(tmp_path)
+    built = getattr(services, name)
+    assert type(built).__name__ == Services.__annotations__[name]
+    assert getattr(services, name) is built
+    services.adapters.close()
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_what_a_constructor_gets_is_of_the_class_that_it_names(tmp_path: Path, name: str) -> None:
+    services = services_in(tmp_path)
+    wanted = inspect.signature(type(getattr(services, name)).__init__).parameters
+    for parameter in list(wanted.values())[1:]:
+        assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        if parameter.name in Services.__annotations__:
+            kind = getattr(parameter.annotation, "__name__", parameter.annotation)
+            assert kind == Services.__annotations__[parameter.name], parameter.name
+        else:
+            assert hasattr(Services, parameter.name) or hasattr(services.adapters, parameter.name)
+    services.adapters.close()
+
+
+def test_a_service_that_is_replaced_stays(tmp_path: Path) -> None:
+    services = services_in(tmp_path)
+    services.queries = queries = services_in(tmp_path).queries
+    assert services.queries is queries
+
+
+def test_apart_are_the_same_project_and_other_adapters(tmp_path: Path) -> None:
+    services = services_in(tmp_path)
+    other = services.apart(None)
+    assert other.adapters.project == services.adapters.project
+    assert isinstance(other.adapters, Adapters)
+    assert other.adapters is not services.adapters
