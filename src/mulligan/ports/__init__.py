@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mulligan.ports.children import ChildRepository
     from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
     from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
+    from mulligan.ports.pack_storage import Lease, Leases, PackDraft, PackStorage
     from mulligan.ports.places import LeftLock, Neighbour, Neighbours, Pinned, Pins, PlanFolders
     from mulligan.ports.rows import (
         CheckpointRepository,
@@ -57,11 +58,15 @@ __all__ = [
     "HistoryRepository",
     "Ids",
     "IntentRepository",
+    "Lease",
+    "Leases",
     "LeftLock",
     "LockHolder",
     "Neighbour",
     "Neighbours",
     "Observer",
+    "PackDraft",
+    "PackStorage",
     "Pinned",
     "Pins",
     "PlanFolders",
@@ -106,6 +111,7 @@ _ROOMS = {
         "StepRepository",
         "ToolCallRepository",
     ),
+    "pack_storage": ("Lease", "Leases", "PackDraft", "PackStorage"),
     "places": ("LeftLock", "Neighbour", "Neighbours", "Pinned", "Pins", "PlanFolders"),
     "storage": (
         "Publication",

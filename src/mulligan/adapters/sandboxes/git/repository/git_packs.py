@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mulligan.boundaries import act
 from mulligan.errors import SystemFailed
+from mulligan.osfiles.folders import sync_folder
 
 _TYPES = {"commit": 1, "tree": 2, "blob": 3}
 OURS = "pack-mulligan-"  # in these every object stands by itself: none is a difference to another
@@ -146,7 +147,8 @@ def write_durably(repository: Path, files: Sequence[tuple[Path, bytes]]) -> None
                 draft.replace(path)
         place.rmdir()  # the repository may be the user's
         for folder in dict.fromkeys(path.parent for path, _ in files):
-            _sync(folder)
+            with act("git.keep"):
+                sync_folder(folder)
     except OSError as exc:
         raise SystemFailed(path=str(files[0][0].parent), reason=exc.strerror or str(exc)) from exc
 
@@ -183,12 +185,3 @@ def _entry_header(kind: int, size: int) -> bytes:
         first, size = size & 0x7F, size >> 7
     header.append(first)
     return bytes(header)
-
-
-def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        with act("git.keep"):
-            os.fsync(fd)
-    finally:
-        os.close(fd)
