@@ -24,19 +24,16 @@ class FlockLeases:
 
     @contextmanager
     def shared(self, lease: Lease) -> Generator[None]:
-        """Hold a lease together with others; wait for a process that holds it alone."""
         with self._locked(lease, fcntl.LOCK_SH):
             yield
 
     @contextmanager
     def exclusive(self, lease: Lease) -> Generator[None]:
-        """Hold a lease alone; wait until all others have released it."""
         with self._locked(lease, fcntl.LOCK_EX):
             yield
 
     @contextmanager
     def exclusive_if_free(self, lease: Lease) -> Generator[bool]:
-        """Hold a lease alone where no process has it; yield whether it was free."""
         with self._locked(lease, fcntl.LOCK_EX | fcntl.LOCK_NB) as free:
             yield free
 

@@ -32,7 +32,6 @@ class PackFolder:
         finalize(self, _close, self._files)  # a program may open and drop any number of projects
 
     def list(self) -> set[str]:
-        """Return the names of all packs."""
         try:
             names = {name for name in os.listdir(self._folder) if name.endswith(_SUFFIX)}
         except FileNotFoundError:
@@ -42,21 +41,17 @@ class PackFolder:
         return names
 
     def draft(self) -> "NewPack":
-        """Begin a pack."""
         return NewPack(self._folder, self._rooms)
 
     def size(self, name: str) -> int:
-        """Return the length of a pack in bytes."""
         with self._lock:
             return os.fstat(self._opened(name)).st_size
 
     def read(self, name: str, offset: int, length: int) -> bytes:
-        """Return the bytes of a range, fewer where the pack ends before it."""
         with self._lock:  # held over the read: another thread must not close the file under it
             return os.pread(self._opened(name), length, offset)
 
     def remove(self, name: str) -> None:
-        """Remove a pack; one that is gone already is fine."""
         with act("pack.remove"):
             _place(self._folder, name).unlink(missing_ok=True)
         with self._lock:
@@ -103,7 +98,6 @@ class NewPack:
         self.file = os.fdopen(fd, "wb", buffering=_BUFFER)
 
     def put(self, name: str) -> None:
-        """Make what was written durable, let it be seen under its name, and make the name durable."""
         place = _place(self._folder, name)
         self.file.flush()
         with act("pack.sync"):
@@ -117,7 +111,6 @@ class NewPack:
             sync_folder(self._folder)
 
     def close(self) -> None:
-        """Be done with it; what has no name by now is gone."""
         try:
             self.file.close()
         except OSError:

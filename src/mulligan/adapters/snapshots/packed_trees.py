@@ -26,24 +26,20 @@ class PackedTrees:
 
     @contextmanager
     def hold(self) -> Generator[None]:
-        """Keep the sweep from deleting anything until what is done inside is over."""
         with ExitStack() as held:
             with translated(self._work):
                 held.enter_context(self._leases.shared(Lease.OBJECTS))
             yield
 
     def difference(self, old: Root, new: Root) -> tuple[TreeDifference, ...]:
-        """Where two trees differ, path by path, sorted; folders that are equal are not opened."""
         with translated(self._work):
             self._objects.refresh()
             return differences(address_of(old), address_of(new), self._folders)
 
     def read(self, content: StoredContent) -> bytes:
-        """The bytes of a stored file."""
         with translated(self._work):
             return b"".join(pieces(file_of(content), self._objects.read))
 
     def head(self, content: StoredContent, length: int) -> bytes:
-        """The first bytes of a stored file."""
         with translated(self._work):
             return next(pieces(file_of(content), self._objects.read))[:length]

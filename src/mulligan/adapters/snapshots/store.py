@@ -79,7 +79,6 @@ class PackedSnapshotStore(PackedTrees):
 
     @contextmanager
     def watch(self, tree: WorkingTree, *, others_at_work: bool) -> Generator[None]:
-        """While this is open, looking at the tree costs what changed; in any doubt it is scanned."""
         watch, outer = Watch(tree, others_at_work=others_at_work), self._watches.get(tree.cache_key)
         self._watches[tree.cache_key] = watch
         self._open_watches.append(watch)
@@ -100,7 +99,6 @@ class PackedSnapshotStore(PackedTrees):
             watch.lost(OTHER_NAME)
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
-        """Count what a capture would hold."""
         with translated(tree.path), Folders(tree.path) as folders:
             scans: list[Scan] = []
 
@@ -114,7 +112,6 @@ class PackedSnapshotStore(PackedTrees):
         return Survey(files=files, size_bytes=scans[-1].size_bytes)
 
     def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
-        """Store the tree durably: when this returns, a power cut loses nothing of it."""
         writer = PackWriter(self._objects)
         watch = self._watch_of(tree)
         try:
@@ -146,14 +143,12 @@ class PackedSnapshotStore(PackedTrees):
         return capture
 
     def put(self, contents: Iterable[bytes]) -> tuple[StoredContent, ...]:
-        """Store contents that no tree has, durably, in their order."""
         with self._writing() as writer:
             return tuple(
                 StoredContent(ObjectId(store_bytes(data, writer).hex()), len(data)) for data in contents
             )
 
     def graft(self, root: Root, edits: Mapping[str, TreeEntry | None], at_ns: int) -> Root:
-        """Store, durably, a tree that is another one but for these paths."""
         with self._writing() as writer:
             return grafted(root, edits, at_ns, self._objects.read, writer)
 
@@ -172,7 +167,6 @@ class PackedSnapshotStore(PackedTrees):
             writer.abandon()
 
     def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
-        """What a restore would do to the tree, to the path, sorted; touches nothing."""
         with translated(tree.path), self._all_or_forgotten(tree):
             looking = self._looking(tree, HashingSink(), Unobserved())
             difference = self._difference(looking, snapshot, tree)
@@ -186,7 +180,6 @@ class PackedSnapshotStore(PackedTrees):
     def restore(
         self, snapshot: Snapshot, tree: WorkingTree, observer: Observer, known: Snapshot | None = None
     ) -> tuple[PathChange, ...]:
-        """Make the tree exactly what the snapshot holds, and say what was touched, sorted."""
         watch = self._watch_of(tree)
         self.recover(tree)
         with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
@@ -215,12 +208,10 @@ class PackedSnapshotStore(PackedTrees):
         return difference.changes()
 
     def replace_files(self, folder: Path, replacements: Sequence[Replacement]) -> None:
-        """Replace single files of a user's folder; nothing of others is taken with them."""
         with translated(folder):
             replace_files(self._asides, folder, replacements)
 
     def recover(self, tree: WorkingTree) -> tuple[str, ...]:
-        """Put back what a killed restore had taken out of a real tree and was not its own."""
         if not tree.real:
             return ()
         with translated(tree.path):
@@ -229,13 +220,11 @@ class PackedSnapshotStore(PackedTrees):
     def verify(
         self, snapshots: Iterable[Snapshot], *, quick: bool, observer: Observer
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
-        """Give what is wrong with each damaged snapshot; `quick` looks at presence and structure only."""
         with translated(self._work):
             self._objects.refresh()
             return Verification(self._objects, observer, quick=quick).run(snapshots)
 
     def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
-        """Delete what no live snapshot stands on."""
         with translated(self._work), self._leases.exclusive(Lease.UPKEEP):
             self._objects.refresh()
             alone = partial(self._leases.exclusive, Lease.OBJECTS)
@@ -247,14 +236,12 @@ class PackedSnapshotStore(PackedTrees):
             return swept
 
     def has_grown(self, factor: float, at_least: int) -> bool:
-        """Tell whether the store has become so much larger since the last sweep that another may pay."""
         with translated(self._work):
             self._objects.refresh()
             size, before = self._objects.size_bytes(), self._level.read()
             return size >= before * factor and size >= before + at_least
 
     def clear_leftovers(self, trees: Iterable[WorkingTree], *, dry_run: bool) -> Leftovers:
-        """Remove what killed processes left behind, and what is remembered of other trees than these."""
         with translated(self._work):
             rooms, size = self._rooms.abandoned(clear=not dry_run)
             rooms += self._asides.clear_abandoned(holds, dry_run=dry_run)
@@ -268,7 +255,6 @@ class PackedSnapshotStore(PackedTrees):
         return Leftovers(work_folders=rooms, stat_caches=len(caches), size_bytes=size)
 
     def forget_tree(self, tree: WorkingTree) -> None:
-        """Drop what is remembered of a tree that is no more."""
         with translated(self._work):
             self._cache.forget(tree.cache_key)
 
