@@ -7,7 +7,17 @@ from functools import cache
 from pathlib import Path
 
 # Calls by the last part of their name. `replace` counts with one argument only: text has two.
-_VERBS = {"backup", "fdatasync", "fsync", "link", "rename", "renames", "sync_filesystem", "syncfs"}
+_VERBS = {
+    "backup",
+    "fdatasync",
+    "fsync",
+    "link",
+    "rename",
+    "renames",
+    "sync_filesystem",
+    "sync_folder",
+    "syncfs",
+}
 UNIT_OF_WORK = ("run.py", "name")  # where the name of an act is a parameter: `Run.commit`
 _GIT = {"update-ref", "symbolic-ref", "repack"}  # words of git that change what others may read
 

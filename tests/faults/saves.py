@@ -25,7 +25,7 @@ _CALLS = frozenset(
         "rename", "rmdir", "scandir", "setxattr", "stat", "symlink", "unlink", "utime", "walk", "write",
     }
 )  # fmt: skip
-_PLACES = ("mulligan/adapters/snapshots/", "mulligan/adapters/sandboxes/", "mulligan/moves.py")
+_PLACES = ("mulligan/adapters/snapshots/", "mulligan/adapters/sandboxes/", "mulligan/osfiles/moves.py")
 _EXCHANGE = "_renameat2"  # the call goes through ctypes, of which a profiler sees nothing
 
 

@@ -15,11 +15,11 @@ import pytest
 
 from mulligan.adapters.db.connection import SqliteConnection
 from mulligan.adapters.db.database_file import sqlite_database
-from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.boundaries import watch
 from mulligan.domain.checkpoints.store_report import Damage
 from mulligan.ports import Unobserved
 from tests.faults.projects import project_in
+from tests.support.snapshot_world import new_store
 
 PLAN = """\
 name: p
@@ -63,7 +63,7 @@ class Disk:
 
 def _damage(home: Path, database: Path) -> dict[str, tuple[Damage, ...]]:
     """What is wrong with the snapshots that the rows of a database name."""
-    store = PackedSnapshotStore(home=home, now_ns=lambda: 0, boot_id="another")
+    store = new_store(home, boot_id="another")
     rows = sqlite_database(database)
     with rows.reading() as db:
         bases = [sandbox.base for sandbox in db.sandboxes.all()]

@@ -8,11 +8,10 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.store_report import Capture
 from tests.properties.test_snapshot_property import ACTS, Act, Playground
 from tests.support.long_run import LONGER
-from tests.support.snapshot_world import Watcher, tree_at
+from tests.support.snapshot_world import Watcher, new_store, tree_at
 from tests.support.walkers import WALKERS, walked
 
 _MANY = 70  # fewer files are not worth a stat cache on disk
@@ -22,9 +21,7 @@ _LATER = 5_000_000_000  # ns: seen from then on everything is old enough for the
 def _capture(home: Path, tree: Path, how: str) -> Capture:
     """Capture as a new process does, which knows what is on disk."""
     with walked(how):
-        later = PackedSnapshotStore(
-            home=home / how, now_ns=lambda: time.time_ns() + _LATER, boot_id="this boot"
-        )
+        later = new_store(home / how, ahead_ns=_LATER)
         return later.capture(tree_at(tree), Watcher())
 
 

@@ -5,11 +5,14 @@ import stat
 import time
 from pathlib import Path
 
+from mulligan.adapters.snapshots.format.pack_format import Pack
+from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import ChangeAction, PathChange, Swept
 from mulligan.domain.plans.event import Event
 from mulligan.ports import WorkingTree
+from mulligan.wiring.store_wiring import pack_storage, snapshot_store
 
 
 class Watcher:
@@ -28,8 +31,19 @@ class Watcher:
         self.told.append((what, done, total))
 
 
-def new_store(home: Path, *, boot_id: str = "this boot") -> PackedSnapshotStore:
-    return PackedSnapshotStore(home=home, now_ns=time.time_ns, boot_id=boot_id)
+def new_store(home: Path, *, boot_id: str = "this boot", ahead_ns: int = 0) -> PackedSnapshotStore:
+    """Open a store as a new process does; to one whose clock is `ahead_ns` no file is young."""
+    return snapshot_store(home, now_ns=lambda: time.time_ns() + ahead_ns, boot_id=boot_id)
+
+
+def objects_of(home: Path) -> Objects:
+    """Open the objects of a store beside the store itself."""
+    return Objects(pack_storage(home))
+
+
+def pack_at(path: Path) -> Pack:
+    """Open a pack file of a store."""
+    return Pack.open(pack_storage(path.parent.parent), path.name)
 
 
 def tree_at(path: Path, *excluded: str) -> WorkingTree:

@@ -5,10 +5,12 @@ import time
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
+from mulligan.adapters.local_packs.flock_leases import FlockLeases
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, PathChange
 from mulligan.ports import Observer, SnapshotStore, WorkingTree
+from mulligan.wiring.store_wiring import pack_storage
 from tests.support.snapshot_world import Watcher, new_store, tree_at
 
 
@@ -74,6 +76,12 @@ class Watching(PackedSnapshotStore):
 
 
 def watching_store(home: Path, watches: ExitStack) -> SnapshotStore:
-    store = Watching(home=home, now_ns=time.time_ns, boot_id="this boot")
+    store = Watching(
+        packs=pack_storage(home),
+        leases=FlockLeases(home),
+        work=home,
+        now_ns=time.time_ns,
+        boot_id="this boot",
+    )
     store.watches, store.watched = watches, set()
     return store

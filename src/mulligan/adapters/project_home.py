@@ -6,6 +6,7 @@ from pathlib import Path
 from mulligan.boundaries import act
 from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.errors import ProjectForeign, ProjectNotFound, ProjectUnusable, SystemFailed
+from mulligan.osfiles.folders import sync_folder
 
 NAME = PROJECT_HOME
 
@@ -57,7 +58,8 @@ def make_project(folder: Path) -> bool:
         _check_owner(home)
         ignore = home / ".gitignore"
         if not ignore.exists():  # it comes last: a home without it may be new, by a process that was killed
-            _sync(folder)
+            with act("home.sync"):  # a new home outlasts a power cut, with all that is made durable in it
+                sync_folder(folder)
             draft = home / ".gitignore.new"
             draft.write_text(_IGNORE_ALL, "utf-8")
             with act("home.complete"):
@@ -65,16 +67,6 @@ def make_project(folder: Path) -> bool:
     except OSError as exc:
         raise SystemFailed(path=str(home), reason=exc.strerror or str(exc)) from exc
     return new
-
-
-def _sync(folder: Path) -> None:
-    """Let a new home outlast a power cut, with all that is made durable in it."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with act("home.sync"):
-            os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _check_owner(home: Path) -> None:

@@ -16,6 +16,7 @@ from mulligan.boundaries import act
 from mulligan.config import SHORT_NAMES, Layer, Source, check_value, layer_of_values, setting_named
 from mulligan.domain.text.json_value import Json
 from mulligan.errors import LockImpossible, SettingsFileInvalid, SystemFailed
+from mulligan.osfiles.folders import is_named
 
 _LARGEST_FILE = 1024 * 1024  # bytes; settings are a page of text
 _TRIES = 1000  # each is lost only to a process that has just finished a change of its own
@@ -156,7 +157,7 @@ def _locked(lock: Path) -> Generator[None]:
                 fcntl.flock(fd, fcntl.LOCK_EX)
             except OSError as error:
                 raise LockImpossible(path=str(lock), reason=error.strerror or str(error)) from error
-            if not _is_named(fd, lock):
+            if not is_named(fd, lock):
                 continue  # the process before this one was done with it
             try:
                 yield
@@ -166,13 +167,6 @@ def _locked(lock: Path) -> Generator[None]:
         finally:
             os.close(fd)
     raise LockImpossible(path=str(lock), reason="other processes kept replacing it")
-
-
-def _is_named(fd: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(fd), path.lstat())
-    except FileNotFoundError:
-        return False
 
 
 def _replace(file: Path, text: str) -> None:

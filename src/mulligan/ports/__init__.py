@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from mulligan.ports.apply_order import ApplyOrder, Composed
     from mulligan.ports.claims import Claim, LockHolder, PlanLocks
     from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
+    from mulligan.ports.pack_storage import Lease, Leases, PackDraft, PackStorage
     from mulligan.ports.places import LeftLock, Neighbour, Neighbours, Pinned, Pins, PlanFolders
     from mulligan.ports.storage import (
         Publication,
@@ -33,11 +34,15 @@ __all__ = [
     "Ended",
     "Engine",
     "Ids",
+    "Lease",
+    "Leases",
     "LeftLock",
     "LockHolder",
     "Neighbour",
     "Neighbours",
     "Observer",
+    "PackDraft",
+    "PackStorage",
     "Pinned",
     "Pins",
     "PlanFolders",
@@ -62,6 +67,7 @@ _ROOMS = {
     "apply_order": ("ApplyOrder", "Composed"),
     "claims": ("Claim", "LockHolder", "PlanLocks"),
     "engine": ("Crew", "Ended", "Engine", "StopRequest"),
+    "pack_storage": ("Lease", "Leases", "PackDraft", "PackStorage"),
     "places": ("LeftLock", "Neighbour", "Neighbours", "Pinned", "Pins", "PlanFolders"),
     "storage": (
         "Publication",

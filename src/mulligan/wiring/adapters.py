@@ -68,14 +68,18 @@ class Adapters:
         files = (self.database_path, Path(f"{self.database_path}-wal"))
         # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
         empty = not files[0].exists() or not any(file.exists() and file.stat().st_size for file in files)
-        packs = self.home / "store" / "packs"
-        if empty and packs.is_dir() and any(packs.iterdir()):
+        if empty and self._has_packs():
             raise DatabaseUnusable(
                 database=str(self.database_path),
                 reason="it is empty or missing, but the store beside it holds snapshots",
                 hint=f"put the database back; to start anew instead, move {self.home} away",
             )
         return database_at(self.database_path)
+
+    def _has_packs(self) -> bool:
+        from mulligan.wiring.store_wiring import pack_storage
+
+        return bool(pack_storage(self.home / "store").list())
 
     def close(self) -> None:
         """Give the database back, if it was opened."""
@@ -146,16 +150,16 @@ class Adapters:
     @cached_property
     def trees(self) -> PackedTrees:
         """Stored trees, to be read only."""
-        from mulligan.adapters.snapshots.packed_trees import PackedTrees
+        from mulligan.wiring.store_wiring import stored_trees
 
-        return PackedTrees(home=self.home / "store")
+        return stored_trees(self.home / "store")
 
     @cached_property
     def store(self) -> PackedSnapshotStore:
         """Snapshots."""
-        from mulligan.adapters.snapshots.store import PackedSnapshotStore
+        from mulligan.wiring.store_wiring import snapshot_store
 
-        return PackedSnapshotStore(home=self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
+        return snapshot_store(self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
 
     @cached_property
     def sandbox_kinds(self) -> ProjectSandboxes:

@@ -378,7 +378,7 @@ def test_a_name_that_the_commit_still_has_is_not_taken(checkout: Checkout) -> No
 def test_many_objects_are_written_in_several_packs(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mulligan.adapters.sandboxes.git.apply.clean_filters._PACKFUL", 100)
+    monkeypatch.setattr("mulligan.adapters.sandboxes.git.repository.git_packs._FULL", 100)
     plan = {f"new{number}": f"{number}\n" * 60 for number in range(4)}
     write(checkout.start(), plan)
     applied = checkout.apply(plan)

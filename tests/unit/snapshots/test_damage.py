@@ -8,7 +8,7 @@ import pytest
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.errors import SnapshotDamaged
-from tests.support.snapshot_world import Watcher, new_store, picture, take, tree_at
+from tests.support.snapshot_world import Watcher, new_store, pack_at, picture, take, tree_at
 
 
 @pytest.fixture
@@ -132,9 +132,9 @@ def test_a_tree_under_another_identity_is_damage(tmp_path: Path, tree: Path, sna
 
 def test_a_file_is_no_snapshot(tmp_path: Path, tree: Path, snapshot: Snapshot) -> None:
     """An address of something else than a root is damage, not a traceback."""
-    from mulligan.adapters.snapshots.format.pack_format import Pack, hash_of
+    from mulligan.adapters.snapshots.format.pack_format import hash_of
 
-    pack = Pack(_pack(tmp_path))
+    pack = pack_at(_pack(tmp_path))
     for object_id in pack.ids:
         address = ObjectId(object_id.hex())
         if address == snapshot.roots[0].address:

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.trees.stored_diff import FolderReader, differences
-from tests.support.snapshot_world import new_store, take
+from tests.support.snapshot_world import new_store, objects_of, take
 
 
 def test_equal_folders_are_not_opened(tmp_path: Path) -> None:
@@ -16,7 +15,7 @@ def test_equal_folders_are_not_opened(tmp_path: Path) -> None:
     before = take(store, tree).roots[0]
     (tree / "7" / "inner" / "file").write_text("changed")
     after = take(store, tree).roots[0]
-    objects = Objects(tmp_path / "store")
+    objects = objects_of(tmp_path / "store")
     opened: list[bytes] = []
 
     def read(address: bytes) -> bytes:

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.snapshots.packs.objects import HashingSink, Objects
+from mulligan.adapters.snapshots.packs.objects import HashingSink
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.trees.tree_difference import Beside, EntryType, TreeEntry
-from tests.support.snapshot_world import bring_back, new_store, take
+from tests.support.snapshot_world import bring_back, new_store, objects_of, take
 
 AT_NS = 1_700_000_000_000_000_000
 FOLDER = TreeEntry(
@@ -23,7 +23,7 @@ def test_only_the_folders_around_an_edit_are_opened(tmp_path: Path) -> None:
         (tree / f"{number}" / "inner").mkdir(parents=True)
         (tree / f"{number}" / "inner" / "file").write_text(f"{number}")
     root = take(new_store(tmp_path / "store"), tree).roots[0]
-    objects = Objects(tmp_path / "store")
+    objects = objects_of(tmp_path / "store")
     opened: list[bytes] = []
 
     def read(address: bytes) -> bytes:

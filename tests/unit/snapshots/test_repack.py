@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots.packs import objects as objects_module
+from mulligan.adapters.local_packs import pack_folder
 from mulligan.adapters.snapshots.packs import repack
-from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.packs.repack import LARGEST_JOINED, packs_to_join
-from mulligan.adapters.snapshots.tempdirs import Rooms
-from tests.support.snapshot_world import history, new_store, packs, sound, sweep, take
+from tests.support.snapshot_world import history, new_store, objects_of, packs, sound, sweep, take
 
 
 @pytest.fixture
@@ -110,21 +108,19 @@ def test_a_pack_that_is_joined_before_its_maker_looks_is_no_loss(
     """It is seen as soon as it has its name; another process may be quicker than the one that gave it."""
     store = new_store(home)
     taken = history(store, tree, 2)
-    syncing = objects_module.sync_folder
+    syncing = pack_folder.sync_folder
     joined: list[int] = []
 
     def join_then_sync(folder: Path) -> None:
         if folder.name == "packs" and not joined:
             joined.append(1)
-            other = Objects(home)
+            other = objects_of(home)
             other.refresh()
-            copied = repack.copy_objects(
-                other, Rooms(home / "rooms"), [(pack, pack.ids) for pack in other.packs()]
-            )
+            copied = repack.copy_objects(other, [(pack, pack.ids) for pack in other.packs()])
             other.remove(copied.sources)
         syncing(folder)
 
-    monkeypatch.setattr(objects_module, "sync_folder", join_then_sync)
+    monkeypatch.setattr(pack_folder, "sync_folder", join_then_sync)
     taken += history(store, tree, 2)
     assert joined
     assert len(packs(home)) == 2

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan import moves
 from mulligan.adapters.snapshots.restore import aside, asides
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import FileInUse, MulliganError, TreeChanged
+from mulligan.osfiles import moves
 from mulligan.ports import WorkingTree
 from tests.faults.saves import SAVES, Instants, chosen, holds, saving
 from tests.support.snapshot_world import Watcher, new_store, picture, tree_at

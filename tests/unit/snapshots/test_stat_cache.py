@@ -1,7 +1,6 @@
 """What is not read again, and what is, though its times say nothing changed."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from mulligan.adapters.snapshots.format.signatures import is_racy
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.packs.repack import ENOUGH_TO_JOIN
 from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from tests.support.snapshot_world import Watcher, age, bring_back, history, new_store, take, tree_at
 
 
@@ -94,9 +92,7 @@ def test_the_first_capture_after_a_restore_reads_next_to_nothing(
     age(tree)
     store = new_store(tmp_path / "store")
     snapshot = take(store, tree)
-    later = PackedSnapshotStore(
-        home=tmp_path / "store", now_ns=lambda: time.time_ns() + 10**10, boot_id="this boot"
-    )
+    later = new_store(tmp_path / "store", ahead_ns=10**10)
     bring_back(later, snapshot, tmp_path / "copy")
     reads.take()
     assert take(new_store(tmp_path / "store"), tmp_path / "copy") == snapshot

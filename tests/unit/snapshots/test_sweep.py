@@ -1,12 +1,10 @@
 """What a sweep deletes, what it never deletes, and how few packs are left."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots.packs import repack
 from mulligan.adapters.snapshots.packs import sweep as sweep_module
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
@@ -17,6 +15,7 @@ from tests.support.snapshot_world import (
     bring_back,
     history,
     new_store,
+    pack_at,
     packs,
     picture,
     sound,
@@ -136,9 +135,8 @@ def test_files_that_hold_the_bytes_of_other_objects_hide_nothing_from_the_sweep(
 def _read_packs(home: Path) -> list[dict[bytes, bytes]]:
     found: list[dict[bytes, bytes]] = []
     for path in (home / "packs").iterdir():
-        pack = repack.Pack(path)
-        with path.open("rb") as file:
-            found.append({each: pack.read(file.fileno(), each) for each in pack.ids})
+        pack = pack_at(path)
+        found.append({each: pack.read(each) for each in pack.ids})
     return found
 
 
@@ -214,7 +212,7 @@ def test_a_pack_whose_objects_are_damaged_is_not_copied_and_not_deleted(home: Pa
     (tree / "large").unlink()
     second = take(store, tree)
     (path, *_) = sorted((home / "packs").iterdir(), key=lambda each: -each.stat().st_size)
-    pack = repack.Pack(path)
+    pack = pack_at(path)
     small = next(each for each in pack.ids if pack.row(each).raw == 500)
     hurt = bytearray(path.read_bytes())
     hurt[pack.row(small).offset] ^= 1
@@ -242,7 +240,7 @@ def test_of_an_object_that_stands_twice_the_sound_one_stays(home: Path, tree: Pa
     both = take(second, tree)
     (other,) = (home.parent / "second" / "packs").iterdir()
     other = other.rename(home / "packs" / other.name)
-    pack = repack.Pack(other)
+    pack = pack_at(other)
     twice = next(each for each in pack.ids if pack.row(each).raw == 10_000)
     hurt = bytearray(other.read_bytes())
     hurt[pack.row(twice).offset] ^= 1
@@ -255,7 +253,7 @@ def test_of_an_object_that_stands_twice_the_sound_one_stays(home: Path, tree: Pa
 
 def later_store(home: Path) -> PackedSnapshotStore:
     """A store to which no file is so young that it would be read again for that."""
-    return PackedSnapshotStore(home=home, now_ns=lambda: time.time_ns() + 10**10, boot_id="this boot")
+    return new_store(home, ahead_ns=10**10)
 
 
 def test_the_next_capture_reads_only_what_was_swept_away(
@@ -369,7 +367,7 @@ def test_what_is_copied_goes_into_packs_of_a_good_size(
     assert sound(home, taken[5])
 
 
-def test_a_pack_that_cannot_be_opened_is_not_deleted(
+def test_a_pack_that_cannot_be_read_while_it_is_copied_is_not_deleted(
     home: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = new_store(home)
@@ -378,17 +376,18 @@ def test_a_pack_that_cannot_be_opened_is_not_deleted(
     (tree / "large").unlink()
     second = take(store, tree)
     before = packs(home)
-    opening, refused = os.open, list[str]()
+    copy, refused = sweep_module.copy_objects, list[int]()
 
-    def refuse(path: str, flags: int, *arguments: int, **options: int | None) -> int:
-        if str(path).endswith(".pack") and flags == os.O_RDONLY | os.O_CLOEXEC:
-            refused.append(str(path))
-            raise PermissionError(13, "Permission denied")
-        return opening(path, flags, *arguments, **options)
+    def refuse(fd: int, length: int, offset: int) -> bytes:
+        refused.append(fd)
+        raise PermissionError(13, "Permission denied")
 
-    store.verify([second], quick=False, observer=Watcher())  # has opened what marking needs
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "open", refuse)
-        assert sweep(store, second).packs_rewritten == 0
+    def copy_refused(*arguments: object) -> object:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pread", refuse)
+            return copy(*arguments)  # pyright: ignore[reportArgumentType] - handed through
+
+    monkeypatch.setattr(sweep_module, "copy_objects", copy_refused)
+    assert sweep(store, second).packs_rewritten == 0
     assert refused
     assert packs(home) == before

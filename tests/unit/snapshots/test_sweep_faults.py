@@ -4,64 +4,17 @@ import json
 import os
 import random
 import signal
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mulligan.adapters.snapshots.packs.repack import ENOUGH_TO_JOIN
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
+from tests.support.forks import ended, in_a_process, killed_at
 from tests.support.long_run import LONGER
 from tests.support.snapshot_world import Watcher, bring_back, new_store, picture, sound, take, tree_at
-
-CHANGING_CALLS = ("rename", "replace", "unlink", "mkdir", "rmdir", "fsync", "fchmod")
-
-
-def in_a_process(work: Callable[[], object]) -> int:
-    """Start work in a process of its own; it ends with 0 when the work is done."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        except BaseException:  # noqa: BLE001 - told, and seen in the exit code
-            sys.excepthook(*sys.exc_info())
-        finally:
-            os._exit(code)
-    return child
-
-
-def ended(child: int) -> int:
-    return os.waitpid(child, 0)[1]
-
-
-def killed_at(number: int, work: Callable[[], object]) -> bool:
-    """Run work in a process that is killed at its n-th call that changes something; tells whether it was."""
-
-    def run() -> None:
-        left = [number]
-
-        def wrapped(call: Callable[..., Any]) -> Callable[..., Any]:
-            def instead(*args: Any, **kwargs: Any) -> Any:
-                left[0] -= 1
-                if left[0] == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return call(*args, **kwargs)
-
-            return instead
-
-        for name in CHANGING_CALLS:
-            setattr(os, name, wrapped(getattr(os, name)))
-        work()
-
-    status = ended(in_a_process(run))
-    assert os.WIFSIGNALED(status) or status == 0
-    return os.WIFSIGNALED(status)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.adapters.snapshots.watch import inotify
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from tests.support.ordinary_user import as_ordinary_user
-from tests.support.snapshot_world import Watcher, picture, take, tree_at
+from tests.support.snapshot_world import Watcher, new_store, picture, take, tree_at
 from tests.support.walkers import walked
 
 LATER = 5_000_000_000  # ns: seen from then on, what was just written is old enough to be trusted
@@ -33,7 +33,7 @@ EMPTY = memoryview(b"")
 
 
 def new_process(home: Path) -> PackedSnapshotStore:
-    return PackedSnapshotStore(home=home, now_ns=lambda: time.time_ns() + LATER, boot_id="this boot")
+    return new_store(home, ahead_ns=LATER)
 
 
 def capture(home: Path, tree: Path) -> Snapshot:

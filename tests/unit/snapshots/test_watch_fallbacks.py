@@ -174,7 +174,7 @@ def test_a_capture_that_failed_is_followed_by_a_scan(world: World, monkeypatch: 
     (world.path / "sub" / "file").write_text("must not be lost")
     with monkeypatch.context() as patch:
 
-        def full(self: PackFile) -> int:
+        def full(self: PackFile, name: str) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
         patch.setattr(PackFile, "finish", full)

@@ -13,6 +13,7 @@ from msgspec import Struct
 from mulligan.adapters.db.schema_version import version_of
 from mulligan.boundaries import act
 from mulligan.errors import DatabaseTooNew, DatabaseUnusable
+from mulligan.osfiles.folders import sync_folder
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import SqliteConnection
@@ -61,13 +62,10 @@ def _keep_copy(connection: SqliteConnection, version: int) -> None:
     unfinished = Path(f"{copy}.part")
     unfinished.unlink(missing_ok=True)
     connection.copy_to(unfinished)
-    folder = os.open(copy.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with act("rows.copy"), unfinished.open("rb") as file:
             os.fsync(file.fileno())
             unfinished.rename(copy)
-            os.fsync(folder)  # the copy is there for good before the first table is changed
+            sync_folder(copy.parent)  # the copy is there for good before the first table is changed
     except OSError as exc:
         raise DatabaseUnusable(database=str(connection.path), reason=exc.strerror or str(exc)) from exc
-    finally:
-        os.close(folder)

@@ -9,6 +9,7 @@ from mulligan.adapters.sandboxes.removal import clear_trash, exchange, remove_tr
 from mulligan.boundaries import act
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
+from mulligan.osfiles.folders import size_of_folder
 
 
 class LocalPlanFolders:
@@ -28,16 +29,7 @@ class LocalPlanFolders:
 
     def size_of(self, folder: Path) -> int:
         """Return the size of its files, as far as they can be read: the number is for people."""
-        size = 0
-        pending = [str(folder)]
-        while pending:
-            with suppress(OSError), os.scandir(pending.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        pending.append(entry.path)
-                    else:
-                        size += entry.stat(follow_symlinks=False).st_size
-        return size
+        return size_of_folder(folder)
 
     def remove(self, folder: Path) -> None:
         """Remove a folder with all that is in it, and the plan's own when that was the last."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mulligan.boundaries import act
 from mulligan.errors import SystemFailed
-from mulligan.moves import exchange as exchange_names
+from mulligan.osfiles.moves import exchange as exchange_names
 
 _TRASH = ".removed-"
 _TRIES = 100  # each is lost only to a process that clears trash in the instant between two calls

@@ -1,50 +1,45 @@
-"""What a snapshot store on a local disk holds, for whoever only reads it: the StoredTrees port over packs."""
+"""The StoredTrees port over packs, for callers that only read a snapshot store."""
 
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from mulligan.adapters.snapshots.durability import make_private_folder
 from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import address_of
 from mulligan.adapters.snapshots.os_errors import translated
 from mulligan.adapters.snapshots.packs.objects import Objects
-from mulligan.adapters.snapshots.packs.store_locks import shared
 from mulligan.adapters.snapshots.trees.stored_diff import FolderReader, differences, file_of
 from mulligan.domain.checkpoints.snapshot import Root
 from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference
+from mulligan.ports import Lease, Leases, PackStorage
 
 
 class PackedTrees:
     """Reads the trees in a store's packs; nothing that captures or restores is loaded for it."""
 
-    def __init__(self, *, home: Path) -> None:
-        """`home` is the store's folder."""
-        self._home = home
-        self._objects = Objects(home)
+    def __init__(self, *, packs: PackStorage, leases: Leases, work: Path) -> None:
+        """`work` is the store's local folder; errors of the system that name no file are about it."""
+        self._work = work
+        self._leases = leases
+        self._objects = Objects(packs)
         self._folders = FolderReader(self._objects.read)
 
     @contextmanager
     def hold(self) -> Generator[None]:
-        """Keep the sweep from deleting anything until what is done inside is over."""
         with ExitStack() as held:
-            with translated(self._home):
-                make_private_folder(self._home)
-                held.enter_context(shared(self._home / "lock"))
+            with translated(self._work):
+                held.enter_context(self._leases.shared(Lease.OBJECTS))
             yield
 
     def difference(self, old: Root, new: Root) -> tuple[TreeDifference, ...]:
-        """Where two trees differ, path by path, sorted; folders that are equal are not opened."""
-        with translated(self._home):
+        with translated(self._work):
             self._objects.refresh()
             return differences(address_of(old), address_of(new), self._folders)
 
     def read(self, content: StoredContent) -> bytes:
-        """The bytes of a stored file."""
-        with translated(self._home):
+        with translated(self._work):
             return b"".join(pieces(file_of(content), self._objects.read))
 
     def head(self, content: StoredContent, length: int) -> bytes:
-        """The first bytes of a stored file."""
-        with translated(self._home):
+        with translated(self._work):
             return next(pieces(file_of(content), self._objects.read))[:length]

@@ -1,8 +1,9 @@
-"""The snapshot store on a local disk: the SnapshotStore port over packs, trees and the stat cache."""
+"""The SnapshotStore port over packs, trees and the stat cache."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -11,7 +12,6 @@ from mulligan.adapters.snapshots.cache.stat_cache import StatCache
 from mulligan.adapters.snapshots.capture.file_contents import store_bytes
 from mulligan.adapters.snapshots.capture.full_capture import unheld_in
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
-from mulligan.adapters.snapshots.durability import make_private_folder
 from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import EntryKind
 from mulligan.adapters.snapshots.os_errors import translated
@@ -20,7 +20,6 @@ from mulligan.adapters.snapshots.packs.objects import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
 from mulligan.adapters.snapshots.packs.repack import join_small_packs
 from mulligan.adapters.snapshots.packs.store_level import Level
-from mulligan.adapters.snapshots.packs.store_locks import alone, alone_if_free
 from mulligan.adapters.snapshots.packs.sweep import Sweep
 from mulligan.adapters.snapshots.packs.verification import Verification
 from mulligan.adapters.snapshots.restore.asides import Asides
@@ -33,7 +32,6 @@ from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.directory_handles import Folders
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Nobody, Scan, exclusions_of, until_steady
-from mulligan.adapters.snapshots.tempdirs import Rooms
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look, Watch
 from mulligan.boundaries import act
@@ -41,20 +39,35 @@ from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, Snaps
 from mulligan.domain.checkpoints.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
 from mulligan.domain.trees.tree_difference import StoredContent, TreeEntry
 from mulligan.errors import SystemFailed
-from mulligan.ports import Observer, Replacement, Unobserved, WorkingTree
+from mulligan.osfiles.tempdirs import Rooms
+from mulligan.ports import (
+    Lease,
+    Leases,
+    Observer,
+    PackStorage,
+    Replacement,
+    Unobserved,
+    WorkingTree,
+)
 
 
 class PackedSnapshotStore(PackedTrees):
-    """Keeps snapshots in a folder of its own: packs, stat caches, rooms for work in progress, a lock file."""
+    """Keeps snapshots in packs, and in a local folder all that is about this machine.
 
-    def __init__(self, *, home: Path, now_ns: Callable[[], int], boot_id: str) -> None:
-        """`now_ns` is the wall clock that stamps files; `boot_id` tells boots of the machine apart."""
-        super().__init__(home=home)
+    In `work` are the stat caches, rooms for work in progress, asides of restores, and the size after the last sweep.
+    It is on the filesystem of private sandboxes where possible: a restore renames files out of it.
+    """
+
+    def __init__(
+        self, *, packs: PackStorage, leases: Leases, work: Path, now_ns: Callable[[], int], boot_id: str
+    ) -> None:
+        """`now_ns` is the wall clock that stamps files; `boot_id` distinguishes boots of the machine."""
+        super().__init__(packs=packs, leases=leases, work=work)
         self._now_ns = now_ns
-        self._rooms = Rooms(home / "rooms")
-        self._asides = Asides(home / "asides")
-        self._cache = StatCache(home, self._rooms, boot_id)
-        self._level = Level(home, self._rooms)
+        self._rooms = Rooms(work / "rooms")
+        self._asides = Asides(work / "asides")
+        self._cache = StatCache(work, self._rooms, boot_id)
+        self._level = Level(work, self._rooms)
         self._watches: dict[str, Watch] = {}  # by the cache key of the tree
         self._open_watches: list[Watch] = []  # also those that another one of their tree replaces for a while
         self._last_look = Look(watched=False, reason=UNWATCHED)
@@ -66,7 +79,6 @@ class PackedSnapshotStore(PackedTrees):
 
     @contextmanager
     def watch(self, tree: WorkingTree, *, others_at_work: bool) -> Generator[None]:
-        """While this is open, looking at the tree costs what changed; in any doubt it is scanned."""
         watch, outer = Watch(tree, others_at_work=others_at_work), self._watches.get(tree.cache_key)
         self._watches[tree.cache_key] = watch
         self._open_watches.append(watch)
@@ -87,7 +99,6 @@ class PackedSnapshotStore(PackedTrees):
             watch.lost(OTHER_NAME)
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
-        """Count what a capture would hold."""
         with translated(tree.path), Folders(tree.path) as folders:
             scans: list[Scan] = []
 
@@ -101,11 +112,10 @@ class PackedSnapshotStore(PackedTrees):
         return Survey(files=files, size_bytes=scans[-1].size_bytes)
 
     def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
-        """Store the tree durably: when this returns, a power cut loses nothing of it."""
-        writer = PackWriter(self._objects, self._rooms)
+        writer = PackWriter(self._objects)
         watch = self._watch_of(tree)
         try:
-            with translated(tree.path, written=self._home), self._all_or_forgotten(tree):
+            with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
                 looking = self._looking(tree, writer, observer)
                 top = looking.run(self._now_ns)
                 self._last_look = looking.look
@@ -133,23 +143,21 @@ class PackedSnapshotStore(PackedTrees):
         return capture
 
     def put(self, contents: Iterable[bytes]) -> tuple[StoredContent, ...]:
-        """Store contents that no tree has, durably, in their order."""
         with self._writing() as writer:
             return tuple(
                 StoredContent(ObjectId(store_bytes(data, writer).hex()), len(data)) for data in contents
             )
 
     def graft(self, root: Root, edits: Mapping[str, TreeEntry | None], at_ns: int) -> Root:
-        """Store, durably, a tree that is another one but for these paths."""
         with self._writing() as writer:
             return grafted(root, edits, at_ns, self._objects.read, writer)
 
     @contextmanager
     def _writing(self) -> Generator[Sink]:
         """A sink whose objects are durable once it is closed."""
-        writer = PackWriter(self._objects, self._rooms)
+        writer = PackWriter(self._objects)
         try:
-            with translated(self._home):
+            with translated(self._work):
                 self._objects.refresh()
                 yield writer
                 writer.finish()
@@ -159,7 +167,6 @@ class PackedSnapshotStore(PackedTrees):
             writer.abandon()
 
     def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
-        """What a restore would do to the tree, to the path, sorted; touches nothing."""
         with translated(tree.path), self._all_or_forgotten(tree):
             looking = self._looking(tree, HashingSink(), Unobserved())
             difference = self._difference(looking, snapshot, tree)
@@ -173,10 +180,9 @@ class PackedSnapshotStore(PackedTrees):
     def restore(
         self, snapshot: Snapshot, tree: WorkingTree, observer: Observer, known: Snapshot | None = None
     ) -> tuple[PathChange, ...]:
-        """Make the tree exactly what the snapshot holds, and say what was touched, sorted."""
         watch = self._watch_of(tree)
         self.recover(tree)
-        with translated(tree.path, written=self._home), self._all_or_forgotten(tree):
+        with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
             difference = self._difference(self._looking(tree, HashingSink(), observer), snapshot, tree)
             restoring = Restoring(
                 tree,
@@ -202,12 +208,10 @@ class PackedSnapshotStore(PackedTrees):
         return difference.changes()
 
     def replace_files(self, folder: Path, replacements: Sequence[Replacement]) -> None:
-        """Replace single files of a user's folder; nothing of others is taken with them."""
         with translated(folder):
             replace_files(self._asides, folder, replacements)
 
     def recover(self, tree: WorkingTree) -> tuple[str, ...]:
-        """Put back what a killed restore had taken out of a real tree and was not its own."""
         if not tree.real:
             return ()
         with translated(tree.path):
@@ -216,34 +220,29 @@ class PackedSnapshotStore(PackedTrees):
     def verify(
         self, snapshots: Iterable[Snapshot], *, quick: bool, observer: Observer
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
-        """Give what is wrong with each damaged snapshot; `quick` looks at presence and structure only."""
-        with translated(self._home):
+        with translated(self._work):
             self._objects.refresh()
             return Verification(self._objects, observer, quick=quick).run(snapshots)
 
     def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
-        """Delete what no live snapshot stands on."""
-        with translated(self._home):
-            make_private_folder(self._home)
-            with alone(self._home / "upkeep"):
-                self._objects.refresh()
-                sweep = Sweep(self._objects, self._rooms, lambda: alone(self._home / "lock"), live, observer)
-                if dry_run:
-                    return sweep.preview()
-                swept = sweep.run()
-                self._level.write(self._objects.size_bytes())
-                return swept
+        with translated(self._work), self._leases.exclusive(Lease.UPKEEP):
+            self._objects.refresh()
+            alone = partial(self._leases.exclusive, Lease.OBJECTS)
+            sweep = Sweep(self._objects, alone, live, observer)
+            if dry_run:
+                return sweep.preview()
+            swept = sweep.run()
+            self._level.write(self._objects.size_bytes())
+            return swept
 
     def has_grown(self, factor: float, at_least: int) -> bool:
-        """Tell whether the store has become so much larger since the last sweep that another may pay."""
-        with translated(self._home):
+        with translated(self._work):
             self._objects.refresh()
             size, before = self._objects.size_bytes(), self._level.read()
             return size >= before * factor and size >= before + at_least
 
     def clear_leftovers(self, trees: Iterable[WorkingTree], *, dry_run: bool) -> Leftovers:
-        """Remove what killed processes left behind, and what is remembered of other trees than these."""
-        with translated(self._home):
+        with translated(self._work):
             rooms, size = self._rooms.abandoned(clear=not dry_run)
             rooms += self._asides.clear_abandoned(holds, dry_run=dry_run)
             caches = self._cache.orphans(tree.cache_key for tree in trees)
@@ -256,16 +255,15 @@ class PackedSnapshotStore(PackedTrees):
         return Leftovers(work_folders=rooms, stat_caches=len(caches), size_bytes=size)
 
     def forget_tree(self, tree: WorkingTree) -> None:
-        """Drop what is remembered of a tree that is no more."""
-        with translated(self._home):
+        with translated(self._work):
             self._cache.forget(tree.cache_key)
 
     def _join_small_packs(self) -> None:
         """Keep the number of packs small; where someone else is at it, or the disk is full, it can wait."""
-        with alone_if_free(self._home / "upkeep") as free:
+        with self._leases.exclusive_if_free(Lease.UPKEEP) as free:
             if free:
                 with suppress(OSError):  # the capture stands without it, and the next one tries again
-                    join_small_packs(self._objects, self._rooms)
+                    join_small_packs(self._objects)
 
     def _watch_of(self, tree: WorkingTree) -> Watch | None:
         watch = self._watches.get(tree.cache_key)

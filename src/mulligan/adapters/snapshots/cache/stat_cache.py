@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from mulligan.adapters.snapshots.cache.cache_presence import forget_missing
 from mulligan.adapters.snapshots.cache.tree_archive import Archive, pack
-from mulligan.adapters.snapshots.durability import make_private_folder
 from mulligan.adapters.snapshots.format.pack_format import hash_of
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.tempdirs import Rooms
 from mulligan.boundaries import act
+from mulligan.osfiles.folders import make_private_folder
+from mulligan.osfiles.tempdirs import Rooms
 
 _MAGIC = b"mulligan stat cache 4\n"
 _WORTH_SAVING_FILES = (
@@ -47,8 +47,8 @@ class Recalled(Struct, frozen=True, kw_only=True):
 class StatCache:
     """Remembers trees by key: in memory, and on disk for the next process."""
 
-    def __init__(self, home: Path, rooms: Rooms, boot_id: str) -> None:
-        self._folder = home / "caches"
+    def __init__(self, work: Path, rooms: Rooms, boot_id: str) -> None:
+        self._folder = work / "caches"
         self._rooms = rooms
         version = ".".join(map(str, sys.version_info[:3]))
         self._head = _MAGIC + hash_of(f"{version} {boot_id}".encode())

@@ -6,22 +6,25 @@
     trailer   offset and count of the index, checksum over header, index and these two numbers, end mark
 
 Every byte is covered: records by the ids (BLAKE3 of the raw bytes), all else by the checksum. A pack has no
-name until it is written and fsynced, so one that can be seen is complete.
+name until it is written and durable, so one that can be seen is complete.
 """
 
-import os
+from __future__ import annotations
+
 import struct
 from bisect import bisect_left
 from enum import IntEnum
 from functools import cached_property
 from itertools import repeat
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import zstandard
 from blake3 import blake3
 
 from mulligan.errors import SnapshotDamaged
+
+if TYPE_CHECKING:
+    from mulligan.ports import PackStorage
 
 ID_LENGTH = 32
 HEADER = b"MLGNPACK" + struct.pack("<I", 1)
@@ -72,29 +75,32 @@ def trailer_of(offset: int, count: int, index: bytes) -> bytes:
 
 
 class Pack:
-    """A finished pack, its index in memory."""
+    """A finished pack in its storage, the index in memory."""
 
-    def __init__(self, path: Path) -> None:
-        """Read and check the index; SnapshotDamaged where it is not what was written."""
-        self.name = path.name
-        self.path = path
-        with path.open("rb", buffering=0) as file:
-            self.size = size = os.fstat(file.fileno()).st_size
-            header = file.read(len(HEADER))
-            file.seek(max(0, size - _TRAILER.size))
-            trailer = file.read(_TRAILER.size)
-            if header != HEADER or len(trailer) != _TRAILER.size or trailer[-len(_END) :] != _END:
-                raise self._damaged("it is cut off or not a pack")
-            offset, count, _, _ = _TRAILER.unpack(trailer)
-            if offset + count * (ID_LENGTH + ROW.size) + _TRAILER.size != size:
-                raise self._damaged("its length is not what its trailer says")
-            file.seek(offset)
-            index = file.read(size - offset - _TRAILER.size)
-        if trailer_of(offset, count, index) != trailer:
-            raise self._damaged("its index is not what was written")
+    def __init__(self, storage: PackStorage, name: str, size: int, index: bytes) -> None:
+        """`index` is the pack's own, as it was written or checked."""
+        self._storage = storage
+        self.name = name
+        self.size = size
+        self._count = count = len(index) // (ID_LENGTH + ROW.size)
         self._ids = index[: ID_LENGTH * count]
         self._rows = index[ID_LENGTH * count :]
-        self._count = count
+
+    @classmethod
+    def open(cls, storage: PackStorage, name: str) -> Pack:
+        """Read and check the index; SnapshotDamaged where it is not what was written."""
+        size = storage.size(name)
+        header = storage.read(name, 0, len(HEADER))
+        trailer = storage.read(name, max(0, size - _TRAILER.size), _TRAILER.size)
+        if header != HEADER or len(trailer) != _TRAILER.size or trailer[-len(_END) :] != _END:
+            raise SnapshotDamaged(object=name, reason="it is cut off or not a pack")
+        offset, count, _, _ = _TRAILER.unpack(trailer)
+        if offset + count * (ID_LENGTH + ROW.size) + _TRAILER.size != size:
+            raise SnapshotDamaged(object=name, reason="its length is not what its trailer says")
+        index = storage.read(name, offset, size - offset - _TRAILER.size)
+        if trailer_of(offset, count, index) != trailer:
+            raise SnapshotDamaged(object=name, reason="its index is not what was written")
+        return cls(storage, name, size, index)
 
     @cached_property
     def ids(self) -> tuple[bytes, ...]:
@@ -108,19 +114,19 @@ class Pack:
         """Where an object of this pack stands."""
         return Row(*ROW.unpack_from(self._rows, self._position(object_id) * ROW.size))
 
-    def places(self) -> dict[bytes, "Pack"]:
+    def places(self) -> dict[bytes, Pack]:
         """Every id of the pack, with the pack."""
         return dict(zip(self.ids, repeat(self)))
 
-    def read(self, fd: int, object_id: bytes) -> bytes:
+    def read(self, object_id: bytes) -> bytes:
         """An object's raw bytes, proved by their hash."""
         row = self.row(object_id)
-        return self._proved(object_id, row, os.pread(fd, row.stored, row.offset))
+        return self._proved(object_id, row, self._storage.read(self.name, row.offset, row.stored))
 
-    def stored(self, fd: int, object_id: bytes) -> tuple[Row, bytes]:
+    def stored(self, object_id: bytes) -> tuple[Row, bytes]:
         """An object's bytes as they stand here, proved as well, to be taken over by another pack."""
         row = self.row(object_id)
-        stored = os.pread(fd, row.stored, row.offset)
+        stored = self._storage.read(self.name, row.offset, row.stored)
         self._proved(object_id, row, stored)
         return row, stored
 
@@ -137,9 +143,6 @@ class Pack:
                 object=object_id.hex(), reason=f"its bytes in pack {self.name} are not what was stored"
             )
         return data
-
-    def _damaged(self, reason: str) -> SnapshotDamaged:
-        return SnapshotDamaged(object=self.name, reason=reason)
 
 
 def _expand(stored: bytes, raw: int) -> bytes | None:

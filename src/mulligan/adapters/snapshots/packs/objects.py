@@ -1,22 +1,17 @@
 """Objects: bytes under the hash of what they are, kept in packs."""
 
 import os
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
-from weakref import finalize
 
-from mulligan.adapters.snapshots.durability import sync_folder
 from mulligan.adapters.snapshots.format.pack_format import Kind, Pack, hash_of
-from mulligan.boundaries import act
 from mulligan.errors import SnapshotDamaged
 
 if TYPE_CHECKING:
     from mulligan.adapters.snapshots.packs.pack_file import PackFile
+    from mulligan.ports import PackStorage
 
-_OPEN_PACKS = 32
 _FEW_SEARCHES = 512  # searching packs takes microseconds, a table of all their objects a tenth of a second
 _LOOKS = (
     5  # at a folder that another process is changing: a listing made meanwhile may miss an object that moves
@@ -42,8 +37,8 @@ class HashingSink:
 class Objects:
     """All packs of a store as one set of objects. Safe for threads; other processes may add packs."""
 
-    def __init__(self, home: Path) -> None:
-        self.folder = home / "packs"
+    def __init__(self, storage: "PackStorage") -> None:
+        self.storage = storage
         self._lock = Lock()
         self._packs: dict[str, Pack] = {}
         self._damaged: dict[str, str] = {}  # pack name -> what is wrong with it
@@ -51,12 +46,10 @@ class Objects:
             None  # None: so few were asked for that the packs are searched
         )
         self._searches = 0
-        self._files: OrderedDict[str, int] = OrderedDict()
-        finalize(self, _close, self._files)  # a program may open and drop any number of projects
         self._settled = True
 
     def refresh(self) -> None:
-        """Look at the folder again: packs that came and packs that went."""
+        """List the packs again: some came and some went. Of those that are known nothing is read."""
         with self._lock:
             self._refresh()
 
@@ -91,13 +84,13 @@ class Objects:
         for _ in range(_LOOKS):
             pack = self._find(object_id)
             try:
-                return self._read(pack, object_id)
+                return pack.read(object_id)
             except FileNotFoundError:
                 self.refresh()  # its objects were moved into another pack, or it is lost: look again
             except SnapshotDamaged:
                 for other in self._others(pack, object_id):
                     if self.is_sound(other, object_id):
-                        return self._read(other, object_id)
+                        return other.read(object_id)
                 raise
             except OSError as exc:
                 reason = f"pack {pack.name}: {exc.strerror}"
@@ -107,7 +100,7 @@ class Objects:
     def is_sound(self, pack: Pack, object_id: bytes) -> bool:
         """Tell whether this pack's copy of an object is what was stored."""
         try:
-            self._read(pack, object_id)
+            pack.read(object_id)
         except (SnapshotDamaged, OSError):
             return False
         return True
@@ -115,13 +108,12 @@ class Objects:
     def settle(self) -> None:
         """Make sure that packs which another process added survive a power cut, before we build on them."""
         if not self._settled:
-            sync_folder(self.folder)
+            self.storage.settle()
             self._settled = True
 
     def adopt(self, written: "PackFile") -> Pack:
-        """Take over a finished pack: from here on it is seen, by us and by others."""
-        pack = written.place(self.folder / f"{os.urandom(16).hex()}.pack")
-        sync_folder(self.folder)
+        """Finish a pack and take it over: from here on it is seen, by us and by others."""
+        pack = written.finish(f"{os.urandom(16).hex()}.pack")
         with self._lock:
             self._take(pack)
         return pack
@@ -131,8 +123,7 @@ class Objects:
         with self._lock:
             names = {pack.name for pack in packs}
             for name in names:
-                with act("pack.remove"):
-                    (self.folder / name).unlink(missing_ok=True)
+                self.storage.remove(name)
             self._drop(names)
 
     def _find(self, object_id: bytes) -> Pack:
@@ -157,40 +148,30 @@ class Objects:
                 self._where = where
         return where.get(object_id)
 
-    def _read(self, pack: Pack, object_id: bytes) -> bytes:
-        with self._lock:  # held over the read: another thread must not close the file under it
-            return pack.read(self._file(pack), object_id)
-
     def _others(self, pack: Pack, object_id: bytes) -> list[Pack]:
         """Further packs that hold an object: captures at the same time may both have stored it."""
         return [other for other in self.packs() if other is not pack and object_id in other]
 
     def _refresh(self) -> None:
         for _ in range(_LOOKS):
-            names = self._listed()
+            names = set(self.storage.list())
             self._damaged = {name: why for name, why in self._damaged.items() if name in names}
             new = sorted(names - self._packs.keys() - self._damaged.keys())
-            gone = [name for name in new if not self._load(self.folder / name)]
+            gone = [name for name in new if not self._load(name)]
             self._drop(self._packs.keys() - names)  # after loading: what moved is found in its new place
             if not gone:
                 return
 
-    def _listed(self) -> set[str]:
-        try:
-            return {name for name in os.listdir(self.folder) if name.endswith(".pack")}
-        except FileNotFoundError:
-            return set()
-
-    def _load(self, path: Path) -> bool:
+    def _load(self, name: str) -> bool:
         """Take in a pack that was listed; False where it is gone already."""
         try:
-            pack = Pack(path)
+            pack = Pack.open(self.storage, name)
         except FileNotFoundError:
             return False
         except SnapshotDamaged as exc:
-            self._damaged[path.name] = str(exc.facts["reason"])
+            self._damaged[name] = str(exc.facts["reason"])
         except OSError as exc:
-            self._damaged[path.name] = exc.strerror or str(exc)
+            self._damaged[name] = exc.strerror or str(exc)
         else:
             self._take(pack)
             self._settled = False
@@ -207,9 +188,6 @@ class Objects:
             pack = self._packs.pop(name, None)
             if pack is None:
                 continue
-            fd = self._files.pop(name, None)
-            if fd is not None:
-                os.close(fd)
             if where is not None:
                 homeless.update(object_id for object_id in pack.ids if where[object_id] is pack)
         if where is None:
@@ -221,21 +199,6 @@ class Objects:
             for object_id in homeless.intersection(other.ids):
                 where[object_id] = other
 
-    def _file(self, pack: Pack) -> int:
-        fd = self._files.get(pack.name)
-        if fd is None:
-            fd = os.open(pack.path, os.O_RDONLY | os.O_CLOEXEC)
-            self._files[pack.name] = fd
-            if len(self._files) > _OPEN_PACKS:
-                os.close(self._files.popitem(last=False)[1])
-        self._files.move_to_end(pack.name)
-        return fd
-
     def _why_missing(self) -> str:
         hurt = ", ".join(f"pack {name}: {why}" for name, why in sorted(self._damaged.items()))
         return f"it is missing ({hurt})" if hurt else "it is missing"
-
-
-def _close(files: Mapping[str, int]) -> None:
-    for fd in files.values():
-        os.close(fd)

@@ -1,12 +1,11 @@
 """Packs on their way: objects go in, and it is seen when all of it is durable."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 import zstandard
 
 from mulligan.adapters.snapshots.format.pack_format import HEADER, ROW, Coding, Kind, Pack, Row, trailer_of
-from mulligan.adapters.snapshots.packs.new_file import NewFile
+from mulligan.ports import PackStorage
 
 _PAYS_BELOW = 0.95  # compressed to more than this, an object is stored as it is: reading it back is then free
 _LEVEL = 1  # measured on source text: 280 MB/s to 32 %; level 3: 220 MB/s to 31 %; level -5: 410 MB/s to 49 %
@@ -23,9 +22,10 @@ class NewObject(NamedTuple):
 class PackFile:
     """A pack that is being written."""
 
-    def __init__(self, new: NewFile) -> None:
-        self._new = new
-        self._file = new.file
+    def __init__(self, storage: PackStorage) -> None:
+        self._storage = storage
+        self._draft = storage.draft()
+        self._file = self._draft.file
         self._file.write(HEADER)
         self._offset = len(HEADER)
         self._rows: dict[
@@ -58,23 +58,17 @@ class PackFile:
         self._rows[object_id] = ROW.pack(self._offset, len(stored), row.raw, row.coding, row.kind)
         self._offset += len(stored)
 
-    def finish(self) -> int:
-        """Write the index and make the bytes durable; gives the size of the pack."""
+    def finish(self, name: str) -> Pack:
+        """Write the index and put the pack, durable and seen, into the storage."""
         ids = sorted(self._rows)
         index = b"".join([*ids, *(self._rows[object_id] for object_id in ids)])
         self._file.write(index)
         self._file.write(trailer_of(self._offset, len(ids), index))
-        self._new.sync()
-        return self._file.tell()
-
-    def place(self, place: Path) -> Pack:
-        """Let the finished pack be seen in its place."""
-        # Read before it is seen: from then on another process may join it with others at any moment.
-        pack = Pack(self._new.path)
-        self._new.name(place)
-        pack.path, pack.name = place, place.name
-        return pack
+        size = self._file.tell()
+        self._draft.put(name)
+        # Not read back: from now on another process may join it with others at any moment.
+        return Pack(self._storage, name, size, index)
 
     def close(self) -> None:
-        """Be done with it: one that has no place yet is gone."""
-        self._new.close()
+        """Be done with it: one that is not in the storage is gone."""
+        self._draft.close()

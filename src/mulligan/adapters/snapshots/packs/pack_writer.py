@@ -4,10 +4,8 @@ from queue import Queue
 from threading import Thread
 
 from mulligan.adapters.snapshots.format.pack_format import Kind, hash_of
-from mulligan.adapters.snapshots.packs.new_file import NewFile
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.packs.pack_file import NewObject, PackFile
-from mulligan.adapters.snapshots.tempdirs import Rooms
 
 _BATCH_BYTES = (
     1 << 20
@@ -22,9 +20,8 @@ class PackWriter:
     beside the reading and hashing of the caller.
     """
 
-    def __init__(self, objects: Objects, rooms: Rooms) -> None:
+    def __init__(self, objects: Objects) -> None:
         self._objects = objects
-        self._rooms = rooms
         self._taken: set[bytes] = set()
         self._batch: list[NewObject] = []
         self._batch_bytes = 0
@@ -53,10 +50,9 @@ class PackWriter:
         pack = self._open()
         if self._batch:
             pack.append(self._batch)
-        size = pack.finish()
-        self._objects.adopt(pack)
+        finished = self._objects.adopt(pack)
         pack.close()
-        return size
+        return finished.size
 
     def abandon(self) -> None:
         """Leave nothing behind; after `finish` this does nothing."""
@@ -67,7 +63,7 @@ class PackWriter:
 
     def _open(self) -> PackFile:
         if self._pack is None:
-            self._pack = PackFile(NewFile(self._objects.folder, self._rooms))
+            self._pack = PackFile(self._objects.storage)
         return self._pack
 
     def _hand_over(self) -> None:

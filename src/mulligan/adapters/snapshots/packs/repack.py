@@ -4,15 +4,12 @@ Whoever repacks holds the store's upkeep lock: packs are deleted by one process 
 durable and seen before an old one is deleted, so an object that is kept can be read at every instant.
 """
 
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from mulligan.adapters.snapshots.format.pack_format import Pack
-from mulligan.adapters.snapshots.packs.new_file import NewFile
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.packs.pack_file import PackFile
-from mulligan.adapters.snapshots.tempdirs import Rooms
 from mulligan.errors import SnapshotDamaged
 
 LARGEST_JOINED = 64 << 20  # bytes: copying more at once would be felt by whoever waits for the capture
@@ -27,11 +24,11 @@ class Copied(NamedTuple):
     sources: list[Pack]
 
 
-def copy_objects(objects: Objects, rooms: Rooms, wanted: Sequence[tuple[Pack, Sequence[bytes]]]) -> Copied:
+def copy_objects(objects: Objects, wanted: Sequence[tuple[Pack, Sequence[bytes]]]) -> Copied:
     """Copy objects, each proved by its hash, into one new pack."""
     sources: list[Pack] = []
     count = 0
-    file = PackFile(NewFile(objects.folder, rooms))
+    file = PackFile(objects.storage)
     try:
         for pack, ids in wanted:
             try:
@@ -42,26 +39,18 @@ def copy_objects(objects: Objects, rooms: Rooms, wanted: Sequence[tuple[Pack, Se
             count += len(ids)
         if count == 0:
             return Copied(None, sources)
-        file.finish()
         return Copied(objects.adopt(file), sources)
     finally:
         file.close()
 
 
 def _copy(pack: Pack, ids: Sequence[bytes], file: PackFile) -> None:
-    try:
-        fd = os.open(pack.path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as exc:
-        raise SnapshotDamaged(object=pack.name, reason=exc.strerror or str(exc)) from exc
-    try:
-        for object_id in sorted(ids, key=lambda each: pack.row(each).offset):
-            try:
-                row, stored = pack.stored(fd, object_id)
-            except OSError as exc:
-                raise SnapshotDamaged(object=object_id.hex(), reason=exc.strerror or str(exc)) from exc
-            file.take(object_id, row, stored)
-    finally:
-        os.close(fd)
+    for object_id in sorted(ids, key=lambda each: pack.row(each).offset):
+        try:
+            row, stored = pack.stored(object_id)
+        except OSError as exc:
+            raise SnapshotDamaged(object=object_id.hex(), reason=exc.strerror or str(exc)) from exc
+        file.take(object_id, row, stored)
 
 
 def packs_to_join(packs: Sequence[Pack], *, at_least: int) -> list[Pack]:
@@ -90,9 +79,9 @@ def packs_to_join(packs: Sequence[Pack], *, at_least: int) -> list[Pack]:
     return ordered[:split] if split >= at_least else []
 
 
-def join_small_packs(objects: Objects, rooms: Rooms) -> None:
+def join_small_packs(objects: Objects) -> None:
     """Keep the store quick to open, however many captures there are. Nothing is lost, live or not."""
     joined = packs_to_join(objects.packs(), at_least=ENOUGH_TO_JOIN)
     if joined:
-        copied = copy_objects(objects, rooms, [(pack, pack.ids) for pack in joined])
+        copied = copy_objects(objects, [(pack, pack.ids) for pack in joined])
         objects.remove(copied.sources)

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from mulligan.adapters.snapshots.tempdirs import Rooms
 from mulligan.boundaries import act
+from mulligan.osfiles.tempdirs import Rooms
 
 
 class Level:
     """One number in a file. It is a hint, and needs no fsync: where it is lost, a sweep comes early."""
 
-    def __init__(self, home: Path, rooms: Rooms) -> None:
-        self._path = home / "level"
+    def __init__(self, work: Path, rooms: Rooms) -> None:
+        self._path = work / "level"
         self._rooms = rooms
 
     def read(self) -> int:

@@ -14,7 +14,6 @@ from mulligan.adapters.snapshots.format.pack_format import Pack, size_of_pack
 from mulligan.adapters.snapshots.packs.live_objects import Marks
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.packs.repack import LARGEST_JOINED, copy_objects, packs_to_join
-from mulligan.adapters.snapshots.tempdirs import Rooms
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Swept
 from mulligan.ports import Observer
@@ -51,13 +50,11 @@ class Sweep:
     def __init__(
         self,
         objects: Objects,
-        rooms: Rooms,
         nobody_captures: Callable[[], AbstractContextManager[None]],
         live: Callable[[], Collection[Snapshot]],
         observer: Observer,
     ) -> None:
         self._objects = objects
-        self._rooms = rooms
         self._nobody_captures = nobody_captures
         self._live = live
         self._observer = observer
@@ -128,7 +125,7 @@ class Sweep:
 
     def _copy(self, group: Sequence[_Sorted]) -> list[_Sorted]:
         """Copy what is live into a new pack; gives the packs that may go then."""
-        copied = copy_objects(self._objects, self._rooms, [(s.pack, s.live) for s in group])
+        copied = copy_objects(self._objects, [(s.pack, s.live) for s in group])
         if copied.pack is not None:
             self._standing.update(copied.pack.ids)
         sources = {pack.name for pack in copied.sources}

@@ -24,7 +24,7 @@ from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS
 from mulligan.boundaries import act
 from mulligan.domain.resources.placement import kept_name, spare_name
 from mulligan.errors import SystemFailed
-from mulligan.moves import exchange, move_to_free_name
+from mulligan.osfiles.moves import exchange, move_to_free_name
 
 JOURNAL = "journal"
 MOVED = ".out"  # behind a number: what was there, where the filesystem cannot exchange names

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from msgspec import convert
 
-from mulligan.adapters.snapshots.durability import make_private_folder
 from mulligan.adapters.snapshots.format.signatures import signature
 from mulligan.adapters.snapshots.restore.aside import (
     JOURNAL,
@@ -30,6 +29,7 @@ from mulligan.adapters.snapshots.restore.aside import (
 from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS
 from mulligan.boundaries import act
 from mulligan.errors import SystemFailed
+from mulligan.osfiles.folders import make_private_folder
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 

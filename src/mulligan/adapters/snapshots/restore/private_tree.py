@@ -6,14 +6,14 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mulligan.adapters.snapshots.durability import sync_filesystem
 from mulligan.adapters.snapshots.format.tree_format import Attributes, Entry
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
 from mulligan.adapters.snapshots.restore.write_access import open_up
 from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS, Folders, Place
-from mulligan.adapters.snapshots.tempdirs import Rooms
 from mulligan.boundaries import act
 from mulligan.domain.resources.placement import spare_name
+from mulligan.osfiles.folders import sync_filesystem
+from mulligan.osfiles.tempdirs import Rooms
 
 Write = Callable[[int, str, Entry], None]  # write an entry under a name that is free in an open folder
 

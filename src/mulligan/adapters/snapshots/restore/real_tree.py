@@ -15,7 +15,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mulligan.adapters.snapshots.capture.file_contents import store_file
-from mulligan.adapters.snapshots.durability import sync_filesystem
 from mulligan.adapters.snapshots.format.signatures import inode_and_links, signature
 from mulligan.adapters.snapshots.format.tree_format import Attributes, Entry, EntryKind, decode
 from mulligan.adapters.snapshots.packs.objects import HashingSink
@@ -31,6 +30,7 @@ from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Gone
 from mulligan.boundaries import act
 from mulligan.errors import TreeChanged, TreeUnsteady
+from mulligan.osfiles.folders import sync_filesystem
 
 _OPENED = 0o700  # what a folder has while it is worked in
 _NOWHERE = Folder("", None)

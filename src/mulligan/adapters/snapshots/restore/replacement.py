@@ -7,7 +7,6 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from mulligan.adapters.snapshots.durability import sync_filesystem
 from mulligan.adapters.snapshots.format.signatures import signature
 from mulligan.adapters.snapshots.restore.aside import Aside, Foreign, Noted
 from mulligan.adapters.snapshots.restore.asides import Asides
@@ -16,6 +15,7 @@ from mulligan.adapters.snapshots.restore.real_tree import hand_over
 from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS
 from mulligan.boundaries import act
 from mulligan.errors import TreeChanged
+from mulligan.osfiles.folders import sync_filesystem
 from mulligan.ports import Replacement
 
 

@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Lock
 
 from mulligan.adapters.snapshots.capture.file_contents import read_attributes, write_attributes, write_file
-from mulligan.adapters.snapshots.durability import make_private_folder
 from mulligan.adapters.snapshots.format.tree_format import Entry, EntryKind
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.restore.asides import Asides
@@ -26,9 +25,10 @@ from mulligan.adapters.snapshots.restore.restore_plan import Clearing, Differenc
 from mulligan.adapters.snapshots.scan.directory_handles import Folders, Place, path_of
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Witness
-from mulligan.adapters.snapshots.tempdirs import Rooms
 from mulligan.boundaries import act
 from mulligan.errors import RestoreFailed
+from mulligan.osfiles.folders import make_private_folder
+from mulligan.osfiles.tempdirs import Rooms
 from mulligan.ports import Observer, WorkingTree
 
 _PROGRESS_EVERY = 50  # files

@@ -10,7 +10,13 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from mulligan.adapters.sandboxes.git.creation.tracked_files import Judgement, Tracking, can_be_listed
+from mulligan.adapters.sandboxes.git.creation.tracked_files import (
+    RULES,
+    Judgement,
+    Tracking,
+    can_be_listed,
+    plain_blob,
+)
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.repository.git_packs import Objects
 from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf, folders_above
@@ -18,9 +24,6 @@ from mulligan.adapters.sandboxes.git.repository.user_repository import Repositor
 from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeEntry
 from mulligan.ports import StoredTrees
 
-RULES = (b".gitignore", b".gitattributes")
-_LARGE = 8 << 20  # bytes; git reads larger files itself, piece by piece
-_PACKFUL = 32 << 20
 _DURABLE = ("-c", "core.fsync=all", "-c", "core.safecrlf=false")
 
 
@@ -63,7 +66,7 @@ class Cleaning:
         for path, entry in entries.items():
             if entry.type is EntryType.SYMLINK:
                 found[path] = (entry.git_mode, self._blob(entry.target, entry.target, kept=kept))
-            elif (data := self._plain(entry.content, conversions.get(path))) is None:
+            elif (data := plain_blob(self._store, entry.content, conversions.get(path))) is None:
                 by_git.append(path)
             else:
                 found[path] = (entry.git_mode, self._blob(data, entry.content, kept=kept))
@@ -89,16 +92,9 @@ class Cleaning:
         name = self.objects.add("blob", data) if kept else self.objects.name_of("blob", data)
         if source is not None:
             self._sources[name] = source
-        if self.objects.size > _PACKFUL:
+        if self.objects.is_full:
             self.keep()
         return name
-
-    def _plain(self, content: StoredContent | None, conversion: str | None) -> bytes | None:
-        """A file's bytes, which are its blob's; None: git itself must make it."""
-        if content is None or conversion == "always" or content.size > _LARGE:
-            return None
-        data = self._store.read(content)
-        return None if conversion and b"\r\n" in data else data
 
     def _hashed(self, entries: Mapping[bytes, TreeEntry], paths: list[bytes]) -> dict[bytes, bytes]:
         """Let git make blobs of these, each under its own path: that decides about filters."""

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
-from mulligan.adapters.sandboxes.git.repository.git_trees import GITLINK, Leaf
+from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK
+from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 
 _EMPTY = {

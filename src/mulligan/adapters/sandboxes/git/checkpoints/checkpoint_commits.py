@@ -7,22 +7,18 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.git.creation.tracked_files import Tracking
+from mulligan.adapters.sandboxes.git.creation.tracked_files import RULES, Tracking, plain_blob
 from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.position.worktree_entry import Kind, head_of, standing
 from mulligan.adapters.sandboxes.git.repository.bare_repository import CHECKPOINTS, BareRepository
-from mulligan.adapters.sandboxes.git.repository.git_packs import Objects
-from mulligan.adapters.sandboxes.git.repository.git_trees import GITLINK, Leaf, ObjectMissing, Trees
+from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK, Objects
+from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf, ObjectMissing, Trees
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import CheckpointId
-from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeDifference, TreeEntry
+from mulligan.domain.trees.tree_difference import EntryType, TreeDifference, TreeEntry
 from mulligan.ports import SnapshotStore
-
-_LARGE = 8 << 20  # files that git reads itself, piece by piece
-_PACKFUL = 32 << 20
-_RULES = (b".gitignore", b".gitattributes")
 
 
 class Commits:
@@ -116,9 +112,9 @@ class Commits:
         for difference in differences:
             path = os.fsencode(difference.path)
             outer = self._repository_around(path)
-            if path.rpartition(b"/")[2] in _RULES:
+            if path.rpartition(b"/")[2] in RULES:
                 self._tracking.forget()
-                look_again = look_again or path.endswith(_RULES[0])
+                look_again = look_again or path.endswith(RULES[0])
             if outer is not None:
                 inner.add(outer)
             elif b".git" in path.split(b"/"):
@@ -145,22 +141,15 @@ class Commits:
         for path, entry in kept.items():
             if entry.type is EntryType.SYMLINK:
                 leaves[path] = (entry.git_mode, self._objects.add("blob", entry.target))
-            elif (data := self._content(entry.content, conversions.get(path))) is None:
+            elif (data := plain_blob(self._store, entry.content, conversions.get(path))) is None:
                 by_git.append(path)
             else:
                 leaves[path] = (entry.git_mode, self._objects.add("blob", data))
-                if self._objects.size > _PACKFUL:
+                if self._objects.is_full:
                     self._objects.write_to(self._pack_folder)
         names = self._tracking.blobs(by_git)
         self._bare.keep({*names.values()})
         return leaves | {path: (kept[path].git_mode, name) for path, name in names.items()}
-
-    def _content(self, content: StoredContent | None, conversion: str | None) -> bytes | None:
-        """A file's bytes as its blob has them; None: git itself must make it."""
-        if content is None or conversion == "always" or content.size > _LARGE:
-            return None
-        data = self._store.read(content)
-        return None if conversion and b"\r\n" in data else data
 
     def _unchanged(self, tree: bytes, came: set[bytes], went: set[bytes]) -> dict[bytes, Leaf | None]:
         """Leaves for what came to be tracked, or ignored, without having changed itself."""

@@ -8,9 +8,8 @@ from mulligan.adapters.sandboxes.git.creation.tracked_files import Tracking
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
 from mulligan.adapters.sandboxes.git.position.worktree_entry import Kind, head_of, standing
+from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK_MODE
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
-
-_GITLINK = 0o160000
 
 
 class Beginning(Struct, frozen=True):
@@ -34,7 +33,7 @@ def begin(git: Git, repository: Repository, top: Path, index: Path) -> Beginning
     if index.exists():
         known = IndexFile(index.read_bytes(), repository.object_format)
         for entry in known.entries():
-            if entry.mode == _GITLINK:
+            if entry.mode == GITLINK_MODE:
                 links.append(entry.path)
             if entry.announced or entry.stage:
                 loose.add(known.object_of(entry))
@@ -52,7 +51,7 @@ def begin(git: Git, repository: Repository, top: Path, index: Path) -> Beginning
     entries = _present(tracking, top, sorted(paths), null)
     for path in inner:
         if head := head_of(top, path, repository.object_format):
-            entries[path] = (_GITLINK, head)
+            entries[path] = (GITLINK_MODE, head)
             links.append(path)
     _set_entries(there, entries)
     tree = there.run("write-tree", "--missing-ok").decode().strip()

@@ -12,6 +12,7 @@ from mulligan.adapters.sandboxes.git.creation.private_git_dir import PrivateCopi
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
 from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository, Memory
+from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK
 from mulligan.adapters.sandboxes.git.repository.pins import copy_pins, pin
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.domain.checkpoints.store_report import Survey
@@ -151,5 +152,5 @@ def _copy_staged(git: Git, repository: Repository, private: Path) -> None:
     index = private / "index"
     if index.is_file():
         listed = there.on(repository.git_dir, GIT_INDEX_FILE=index).run("ls-files", "-s", "-z").split(b"\0")
-        staged = {line.split(b" ")[1].decode() for line in listed if line and not line.startswith(b"160000")}
+        staged = {line.split(b" ")[1].decode() for line in listed if line and not line.startswith(GITLINK)}
         copy_objects(there, tuple(sorted(staged)), tree_of_head(there), private / "objects")

@@ -12,7 +12,11 @@ from typing import NamedTuple
 from mulligan.adapters.sandboxes.git.git_batch import Asking
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_file import paths_in
+from mulligan.domain.trees.tree_difference import StoredContent
+from mulligan.ports import StoredTrees
 
+RULES = (b".gitignore", b".gitattributes")
+_LARGE = 8 << 20  # bytes; git reads larger files itself, piece by piece
 _ATTRIBUTES = ("text", "eol", "crlf", "filter", "ident", "working-tree-encoding")
 _LINE_ENDS = frozenset({b"text", b"eol", b"crlf"})
 _OFF = frozenset({b"unspecified", b"unset"})
@@ -156,6 +160,14 @@ class Tracking:
 def can_be_listed(path: bytes) -> bool:
     """Return whether a list with one path per line can have it: git takes a leading quote for quoting."""
     return b"\n" not in path and not path.startswith(b'"')
+
+
+def plain_blob(store: StoredTrees, content: StoredContent | None, conversion: str | None) -> bytes | None:
+    """Return the bytes of a stored file where its blob has the same; None where git itself must make the blob."""
+    if content is None or conversion == "always" or content.size > _LARGE:
+        return None
+    data = store.read(content)
+    return None if conversion and b"\r\n" in data else data
 
 
 def _batches(paths: Iterable[bytes]) -> list[list[bytes]]:

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping
 
 from mulligan.adapters.sandboxes.git.position.index_file import listing_of
+from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK_MODE
 from mulligan.adapters.sandboxes.git.repository.reach import described
 from mulligan.domain.trees.tree_difference import StoredContent, TreeEntry
 from mulligan.ports import StoredTrees
 
 _REMEMBERED = 4
 _MODE = 4  # bytes
-_GITLINK = 0o160000.to_bytes(_MODE, "big")
+_GITLINK = GITLINK_MODE.to_bytes(_MODE, "big")
 
 
 class IndexContents:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK_MODE
+
 _HEADER = struct.Struct(">4sII")
 _STAT = struct.Struct(">10I")  # ctime, mtime (seconds, nanoseconds each), dev, ino, mode, uid, gid, size
 _EXTENDED, _NAME = 0x4000, 0x0FFF
 _STAGE = 0x3000
 _INTENT = 0x20
-_GITLINK = 0o160000
 _FULL = 0xFFFFFFFF
 # Remembered of folders and by daemons at the old place; or offsets, which change when these go.
 _DROPPED = frozenset({b"UNTR", b"FSMN", b"EOIE", b"IEOT"})
@@ -84,7 +85,7 @@ class IndexFile:
         """
         old_top, new_top = os.fsencode(old) + b"/", os.fsencode(new) + b"/"
         for entry in entries:
-            if entry.stage or entry.mode == _GITLINK or stat.S_ISDIR(entry.mode):
+            if entry.stage or entry.mode == GITLINK_MODE or stat.S_ISDIR(entry.mode):
                 continue
             try:
                 was, now = os.lstat(old_top + entry.path), os.lstat(new_top + entry.path)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mulligan.boundaries import act
 from mulligan.errors import RestoreFailed
+from mulligan.osfiles.folders import is_named, sync_folder
 
 _DRAFT = "index.mulligan"
 
@@ -46,12 +47,12 @@ def index_locked(index: Path, data: bytes | None, mtime_ns: int | None) -> Gener
                 with act("position.index"):
                     lock.rename(index) if data is not None else index.unlink(missing_ok=True)
             finally:
-                if _is_named(
-                    lock, file.fileno()
-                ):  # else it is the index by now, and a git command may have its own
+                # Else it is the index by now, and a git command may have its own.
+                if is_named(file.fileno(), lock):
                     lock.unlink()
                 draft.unlink()
-        _sync(index.parent)
+        with act("position.keep"):
+            sync_folder(index.parent)
     except FileExistsError as exc:
         clear_abandoned(index)
         raise RestoreFailed(
@@ -74,7 +75,7 @@ def clear_abandoned(index: Path) -> None:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return  # nobody of ours made that
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is_named(lock, fd):
+        if is_named(fd, lock):
             lock.unlink()
         draft.unlink()
     except BlockingIOError:
@@ -90,20 +91,3 @@ def _opened(draft: Path) -> int:
         return os.open(draft, os.O_RDWR | flags)
     except (PermissionError, IsADirectoryError):
         return os.open(draft, os.O_RDONLY | flags)
-
-
-def _is_named(path: Path, fd: int) -> bool:
-    """Return whether that is a name of an open file."""
-    try:
-        return os.path.samestat(path.lstat(), os.fstat(fd))
-    except FileNotFoundError:
-        return False
-
-
-def _sync(path: Path) -> None:
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with act("position.keep"):
-            os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK
 
-_GITLINK = b"160000"
 # Equal objects give equal bytes, in however many ways they are packed in the repository.
 _PACK = ("pack-objects", "-q", "--window=0", "--no-reuse-delta", "--no-reuse-object")
 
@@ -30,7 +30,7 @@ def _staged(there: Git, head: str | None) -> set[bytes]:
     words = ("diff-index", "--cached", "--raw", "--no-renames", "--no-abbrev", "-z", head)
     records = there.attempt(*words).stdout.split(b"\0")[:-1:2]  # each is followed by its path
     fields = map(bytes.split, records)  # the old mode, the new one, the old object, the new one, a letter
-    changed = {name for _, mode, _, name, _ in fields if mode != _GITLINK}
+    changed = {name for _, mode, _, name, _ in fields if mode != GITLINK}
     unmerged = _objects(there.attempt("ls-files", "-u", "-z").stdout)
     return {name for name in changed | unmerged if name.strip(b"0")}
 
@@ -38,4 +38,4 @@ def _staged(there: Git, head: str | None) -> set[bytes]:
 def _objects(listed: bytes) -> set[bytes]:
     """Those that a list of entries names: mode, object, and the rest."""
     entries = (record.split(b" ", 2) for record in listed.split(b"\0") if record)
-    return {name for mode, name, _ in entries if mode != _GITLINK}
+    return {name for mode, name, _ in entries if mode != GITLINK}

@@ -10,10 +10,14 @@ from pathlib import Path
 
 from mulligan.boundaries import act
 from mulligan.errors import SystemFailed
+from mulligan.osfiles.folders import sync_folder
 
+FOLDER, GITLINK = b"40000", b"160000"  # modes, as trees have them
+GITLINK_MODE = int(GITLINK, 8)
 _TYPES = {"commit": 1, "tree": 2, "blob": 3}
 OURS = "pack-mulligan-"  # in these every object is complete: none is a delta to another
 _DRAFTS = "drafts"
+_FULL = 32 << 20  # bytes
 _QUICK = 1  # level of compression: these objects are many and short-lived
 
 
@@ -30,6 +34,11 @@ class Objects:
     def id_size(self) -> int:
         """The number of bytes of a name."""
         return self._hash().digest_size
+
+    @property
+    def is_full(self) -> bool:
+        """Whether what waits should be written now."""
+        return self.size > _FULL
 
     def name_of(self, kind: str, data: bytes) -> bytes:
         """The name that an object has, or would have."""
@@ -146,7 +155,8 @@ def write_durably(repository: Path, files: Sequence[tuple[Path, bytes]]) -> None
                 draft.replace(path)
         place.rmdir()  # the repository may be the user's
         for folder in dict.fromkeys(path.parent for path, _ in files):
-            _sync(folder)
+            with act("git.keep"):
+                sync_folder(folder)
     except OSError as exc:
         raise SystemFailed(path=str(files[0][0].parent), reason=exc.strerror or str(exc)) from exc
 
@@ -170,7 +180,7 @@ def tree_entries(data: bytes, id_size: int) -> dict[bytes, tuple[bytes, bytes]]:
 def tree_data(entries: Iterable[tuple[bytes, tuple[bytes, bytes]]]) -> bytes:
     """A tree object; git sorts folders as if their names ended in a slash."""
     ordered = sorted(
-        (name + b"/" if mode == b"40000" else name, name, mode, id) for name, (mode, id) in entries
+        (name + b"/" if mode == FOLDER else name, name, mode, id) for name, (mode, id) in entries
     )
     return b"".join(b"%s %s\0%s" % (mode, name, id) for _, name, mode, id in ordered)
 
@@ -183,12 +193,3 @@ def _entry_header(kind: int, size: int) -> bytes:
         first, size = size & 0x7F, size >> 7
     header.append(first)
     return bytes(header)
-
-
-def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        with act("git.keep"):
-            os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping
 
 from mulligan.adapters.sandboxes.git.git_batch import Asking
 from mulligan.adapters.sandboxes.git.git_command import Git
-from mulligan.adapters.sandboxes.git.repository.git_packs import Objects, tree_data, tree_entries
+from mulligan.adapters.sandboxes.git.repository.git_packs import FOLDER, Objects, tree_data, tree_entries
 
 Leaf = tuple[bytes, bytes]  # mode and object, as trees have them
-FOLDER, GITLINK = b"40000", b"160000"
 _REMEMBERED = 4096  # trees: those of the last commits are needed again and again
 _AT_ONCE = 64  # questions: less than any pipe holds
 

@@ -12,8 +12,8 @@ from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
 from mulligan.adapters.sandboxes.git.position.worktree_entry import head_in
 from mulligan.adapters.sandboxes.git.repository.bare_repository import Memory
-from mulligan.adapters.sandboxes.git.repository.git_packs import Objects
-from mulligan.adapters.sandboxes.git.repository.git_trees import FOLDER, GITLINK, Leaf, ObjectMissing, Trees
+from mulligan.adapters.sandboxes.git.repository.git_packs import FOLDER, GITLINK, GITLINK_MODE, Objects
+from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf, ObjectMissing, Trees
 from mulligan.adapters.sandboxes.git.repository.named_objects import ids_in
 from mulligan.adapters.sandboxes.git.repository.own_objects import not_own
 from mulligan.adapters.sandboxes.git.repository.user_repository import quoted_always, with_alternates
@@ -133,7 +133,7 @@ class Reach:
                 entries = list(known.entries())
             except (IndexError, ValueError):
                 continue  # broken: git cannot read it either
-            found |= {known.object_of(e).encode(): e.path for e in entries if e.mode != int(GITLINK, 8)}
+            found |= {known.object_of(e).encode(): e.path for e in entries if e.mode != GITLINK_MODE}
         return described(found)
 
     def _of_few(self, tips: Collection[bytes]) -> dict[bytes, str] | None:

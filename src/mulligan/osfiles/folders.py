@@ -1,7 +1,8 @@
-"""Making things last: owner-only folders, and the calls after which a power cut loses nothing."""
+"""Folders on a local disk: private to their owner, durable, and measured."""
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from mulligan.boundaries import act
@@ -24,16 +25,16 @@ def make_private_folder(path: Path) -> None:
             path.mkdir(mode=_NOT_DURABLE, exist_ok=True)
         mode = _NOT_DURABLE
     if mode == _NOT_DURABLE:
-        sync_folder(path.parent)
+        with act("folder.sync"):
+            sync_folder(path.parent)
         path.chmod(_PRIVATE)
 
 
 def sync_folder(path: Path) -> None:
-    """Make the entries of a folder durable."""
+    """Make the entries of a folder durable; the caller names the act."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with act("folder.sync"):
-            os.fsync(fd)
+        os.fsync(fd)
     finally:
         os.close(fd)
 
@@ -48,3 +49,25 @@ def sync_filesystem(fd: int) -> None:
     elif syncfs(fd) != 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
+
+
+def size_of_folder(folder: Path) -> int:
+    """Add up what its files hold, as far as it can be looked into: the number is for people."""
+    size = 0
+    pending = [str(folder)]
+    while pending:
+        with suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                else:
+                    size += entry.stat(follow_symlinks=False).st_size
+    return size
+
+
+def is_named(fd: int, path: Path) -> bool:
+    """Return whether an open file is the one of that name; on NFS its link count proves nothing."""
+    try:
+        return os.path.samestat(os.fstat(fd), path.lstat())
+    except FileNotFoundError:
+        return False

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots.tempdirs import Rooms
 from mulligan.errors import LockImpossible
+from mulligan.osfiles.tempdirs import Rooms
 
 
 @pytest.fixture

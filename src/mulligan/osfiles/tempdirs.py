@@ -11,10 +11,9 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mulligan.adapters.snapshots.durability import make_private_folder
-from mulligan.adapters.snapshots.packs.store_locks import is_named
 from mulligan.boundaries import act
 from mulligan.errors import LockImpossible
+from mulligan.osfiles.folders import is_named, make_private_folder, size_of_folder
 
 _LOCK = ".lock"
 _TRIES = 20  # each is lost only to a process that clears leftovers in the instant between two calls
@@ -69,7 +68,7 @@ class Rooms:
             lock = _lock_of_dead(path)
             if lock is not None:
                 count += 1
-                size += _size_of(path)
+                size += size_of_folder(path)
                 if clear:
                     _remove(path)
                 os.close(lock)
@@ -93,20 +92,6 @@ def _remove(room: Path) -> None:
         shutil.rmtree(room, ignore_errors=True)
     with suppress(OSError):  # the next process finds it unlocked
         _lock_file(room).unlink()
-
-
-def _size_of(folder: Path) -> int:
-    """Add up what its files hold, as far as it can be looked into: the number is for people."""
-    size = 0
-    pending = [str(folder)]
-    while pending:
-        with suppress(OSError), os.scandir(pending.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append(entry.path)
-                else:
-                    size += entry.stat(follow_symlinks=False).st_size
-    return size
 
 
 def _lock_file(room: Path) -> Path:

@@ -1,0 +1,41 @@
+"""The storages of packs that the contract runs against: a new one is a line here."""
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mulligan.adapters.local_packs.pack_folder import PackFolder
+from mulligan.osfiles.tempdirs import Rooms
+from mulligan.ports import PackStorage
+from tests.support.nameless_files import refuse_nameless_files
+
+
+def pack_folder(home: Path, _: pytest.MonkeyPatch) -> PackStorage:
+    return PackFolder(home / "packs", Rooms(home / "rooms"))
+
+
+def pack_folder_with_named_drafts(home: Path, monkeypatch: pytest.MonkeyPatch) -> PackStorage:
+    """On a filesystem such as NFS."""
+    refuse_nameless_files(monkeypatch, errno.EOPNOTSUPP)
+    return PackFolder(home / "packs", Rooms(home / "rooms"))
+
+
+STORAGES: dict[str, Callable[[Path, pytest.MonkeyPatch], PackStorage]] = {
+    "local folder": pack_folder,
+    "local folder, named drafts": pack_folder_with_named_drafts,
+}
+
+
+@pytest.fixture(params=STORAGES)
+def open_storage(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], PackStorage]:
+    """Open the same storage again, as another process does."""
+    return lambda: STORAGES[request.param](tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def storage(open_storage: Callable[[], PackStorage]) -> PackStorage:
+    return open_storage()
