@@ -283,6 +283,10 @@ class SandboxKind(Protocol):
         """Tell whether two of its snapshots are the same to whoever uses them: a database by what SQLite reads."""
         ...
 
+    def why_not_taken(self, ours: Root, theirs: Root) -> str:
+        """Return why a real thing that holds `ours` cannot become `theirs` as a whole; empty: it can."""
+        ...
+
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
     ) -> Sequence[str]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mulligan.adapters import project_home as home
 from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.adapters.plan_locks import FilePlanLocks
-from mulligan.domain.resources.resource import Resource, ResourceType
+from mulligan.domain.resources.resource import Resource, type_of_folder
 from mulligan.errors import DatabaseUnusable
 from mulligan.wiring.database_place import SQLITE, database_in
 from mulligan.wiring.layered_settings import LayeredSettings
@@ -85,10 +85,9 @@ class Foundation:
     @property
     def default_resource(self) -> Resource:
         """What a plan without `resources:` works on: the project folder."""
-        is_git = (self.folder / ".git").exists()
         return Resource(
             name="workspace",
-            type=ResourceType.GIT_CHECKOUT if is_git else ResourceType.FS_DIRECTORY,
+            type=type_of_folder(lambda name: (self.folder / name).exists()),
             location=".",
             strategy=None,
             from_revision=None,

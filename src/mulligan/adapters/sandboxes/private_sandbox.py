@@ -42,6 +42,10 @@ class Private:
         """Nothing: there are no others."""
         return ()
 
+    def why_not_taken(self, ours: Root, theirs: Root) -> str:
+        """Return nothing: files can become any other files."""
+        return ""
+
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
     ) -> tuple[str, ...]:

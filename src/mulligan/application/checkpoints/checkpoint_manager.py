@@ -11,8 +11,8 @@ from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange
-from mulligan.domain.resources.placement import lie_together, sidecars
-from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.resources.placement import lie_together
+from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import SandboxMissing
 from mulligan.ports import SandboxKinds, SnapshotStore
@@ -71,7 +71,7 @@ class CheckpointManager:
         self.require(run.sandboxes)
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
         leaving: set[str] = set()
-        in_order = sorted(run.sandboxes, key=lambda s: s.type is not ResourceType.SQLITE)
+        in_order = sorted(run.sandboxes, key=lambda s: not s.type.traits.is_file)
         for sandbox in one_by_one(in_order, "resources compared", run.observer):
             snapshot = group.snapshot_of(sandbox.resource)
             inside = frozenset(
@@ -79,8 +79,8 @@ class CheckpointManager:
             )
             found = self._kinds.of(sandbox).compare(sandbox, snapshot, inside)
             changes[sandbox.resource] = found
-            if sandbox.type is ResourceType.SQLITE and _goes(found):
-                leaving |= {sandbox.path, *sidecars(sandbox.path)}
+            if sandbox.type.traits.is_file and _goes(found):
+                leaving.update(sandbox.type.traits.files_of(sandbox.path))
         return changes
 
     def restore(self, run: Run, group: Stored, known: Stored) -> Changes:
@@ -98,20 +98,19 @@ class CheckpointManager:
         return changes
 
     def _in_order(self, sandboxes: Sequence[Sandbox], group: Stored) -> list[Sandbox]:
-        """Databases that go, then folders, then the other databases.
+        """Sort them: files that go, then all that is not a file, then the other files.
 
-        A folder cannot go while a database of another resource stands in it, and a database cannot come
-        before the folder around it.
+        A folder cannot go while a file of another resource is in it, and a file cannot come before the folder
+        around it.
         """
-        databases = [s for s in sandboxes if s.type is ResourceType.SQLITE]
-        folders = [s for s in sandboxes if s.type is not ResourceType.SQLITE]
-        nested = any(s.excluded for s in folders)
-        going = [s for s in databases if nested and self._goes(s, group)]
-        return [*going, *folders, *(s for s in databases if s not in going)]
+        files = [s for s in sandboxes if s.type.traits.is_file]
+        others = [s for s in sandboxes if not s.type.traits.is_file]
+        nested = any(s.excluded for s in others)
+        going = [s for s in files if nested and self._goes(s, group)]
+        return [*going, *others, *(s for s in files if s not in going)]
 
-    def _goes(self, database: Sandbox, group: Stored) -> bool:
-        snapshot = group.snapshot_of(database.resource)
-        return _goes(self._kinds.of(database).compare(database, snapshot))
+    def _goes(self, file: Sandbox, group: Stored) -> bool:
+        return _goes(self._kinds.of(file).compare(file, group.snapshot_of(file.resource)))
 
     def changed_since(self, run: Run, before: tuple[Capture, ...]) -> tuple[str, ...]:
         """The paths in which the sandboxes differ from what they held before."""
@@ -144,5 +143,5 @@ class CheckpointManager:
 
 
 def _goes(changes: Sequence[PathChange]) -> bool:
-    """Whether a database is removed, and nothing put in its place."""
+    """Return whether a file is removed, and nothing put in its place."""
     return bool(changes) and all(change.action is ChangeAction.REMOVED for change in changes)

@@ -18,13 +18,13 @@ from mulligan.adapters.sandboxes.composition import compose_files
 from mulligan.adapters.sandboxes.export import export_files
 from mulligan.adapters.sandboxes.private_sandbox import Private
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.adapters.sandboxes.sqlite.database_contents import same_contents
+from mulligan.adapters.sandboxes.sqlite.database_contents import same_contents, why_not_taken
 from mulligan.adapters.sandboxes.sqlite.database_copy import MAGIC, DatabaseCopies, NoDatabase, problem_in
-from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, Stamps, is_settled
+from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, Stamps, is_settled, sidecars
 from mulligan.adapters.sandboxes.sqlite.known_state import KnownState
-from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
-from mulligan.domain.resources.placement import folder_name, sidecars
+from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ResourceUnsuitable, RestoreFailed, SandboxMissing, SystemFailed
@@ -165,6 +165,10 @@ class SqliteSandboxes(Private):
                 self._store.restore(snapshot, tree, Unobserved())
                 self._store.forget_tree(tree)
             return same_contents(*(next(tree.path.iterdir(), None) for tree in trees))
+
+    def why_not_taken(self, ours: Root, theirs: Root) -> str:
+        """Refuse what is not a database, and other pages than those of the real one."""
+        return why_not_taken(self._store, ours, theirs)
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """None: what is remembered of a database lies beside its sandbox."""
