@@ -11,9 +11,9 @@ from mulligan.adapters.db.database import SqlTransaction
 from mulligan.api.project import Project
 from mulligan.cli.answers.answer import Line
 from mulligan.cli.answers.status_answer import status_answer
-from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import State
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import Interrupted, RollbackDisabled
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in

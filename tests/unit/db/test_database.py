@@ -8,19 +8,16 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.adapters.db.database import SqliteDatabase
-from mulligan.domain.checkpoints.checkpoint import EMPTY_STATE, CheckpointType, PlanState
+from mulligan.domain.checkpoints.checkpoint import EMPTY_STATE, PlanState
 from mulligan.domain.history.lines import Line, live_segments
-from mulligan.domain.plans.decision import Choice, Decision, DecisionType
-from mulligan.domain.plans.event import Event, EventType
-from mulligan.domain.plans.intent import Intent, IntentKind
 from mulligan.domain.plans.plan import Phase, PlanFailure, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
-from mulligan.domain.plans.tool import CallStatus, ToolCall, Undo
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
-from mulligan.domain.text.ids import CallId, DecisionId, GroupId, IntentId, PlanId
+from mulligan.domain.text.ids import GroupId, PlanId
 from mulligan.errors import Ambiguous, CheckpointNotFound, DatabaseUnusable, PlanNotFound, PlanTakenOver
 from mulligan.ports import Claim
-from tests.unit.examples import NOON, a_group, a_plan, a_snapshot
+from tests.unit.examples import a_group, a_plan, a_snapshot
 
 PLAN = PlanId("01K00000000000000000000001")
 OTHER = PlanId("01K00000000000000000000002")
@@ -158,91 +155,6 @@ def test_plans_are_listed_in_order_and_by_state(database: SqliteDatabase) -> Non
     with database.reading() as db:
         assert [p.plan_id for p in db.plans.list(None)] == [PLAN, OTHER]
         assert [p.plan_id for p in db.plans.list(State.QUEUED)] == [OTHER]
-
-
-def test_steps_tool_calls_decisions_events_and_intents_come_back(database: SqliteDatabase) -> None:
-    step = StepRecord(index=0, name="write", status=StepStatus.PENDING, duration_ms=None)
-    call = ToolCall(
-        call_id=CallId("call"),
-        plan_id=PLAN,
-        seq=3,
-        line=1,
-        done_seq=None,
-        step_index=0,
-        step_name="write",
-        tool="shell",
-        resource="workspace",
-        arguments={"command": "true"},
-        status=CallStatus.RUNNING,
-        output=None,
-        detail={},
-        error=None,
-        superseded=False,
-        started_at=NOON,
-        duration_ms=None,
-        undo=Undo.POSSIBLE,
-    )
-    event = Event(plan_id=PLAN, seq=4, type=EventType.LOG, data={"message": "é\udcff"}, created_at=NOON)
-    intent = Intent(
-        intent_id=IntentId("i"), plan_id=PLAN, kind=IntentKind.ROLLBACK, data={"target": "g"}, created_at=NOON
-    )
-    with database.writing() as db:
-        db.steps.add(PLAN, [step])
-        db.steps.save(PLAN, replace(step, status=StepStatus.DONE, duration_ms=5))
-        db.tool_calls.add(call)
-        db.events.add(event)
-        db.intents.add(intent)
-        db.intents.save(replace(intent, data={"target": "h"}))
-    with database.writing() as db:
-        assert db.steps.list(PLAN) == [replace(step, status=StepStatus.DONE, duration_ms=5)]
-        assert db.tool_calls.list(PLAN) == [call]
-        assert db.events.list(PLAN) == [event]
-        assert db.intents.list(PLAN) == [replace(intent, data={"target": "h"})]
-        db.tool_calls.interrupt(PLAN)
-        assert db.tool_calls.list(PLAN)[0].status is CallStatus.INTERRUPTED
-        db.tool_calls.save(replace(call, status=CallStatus.DONE, done_seq=9, output=[1], duration_ms=4))
-        assert db.tool_calls.list(PLAN)[0].done_seq == 9
-        assert db.tool_calls.list_external(PLAN) == db.tool_calls.list(PLAN)
-        db.tool_calls.set_undo(call.call_id, Undo.NOT_NEEDED)
-        assert db.tool_calls.list_external(PLAN) == []
-        db.tool_calls.set_undo(call.call_id, Undo.FAILED)
-        assert db.tool_calls.list(PLAN)[0].undo is Undo.FAILED
-        db.intents.close(intent.intent_id)
-        assert db.intents.list(PLAN) == []
-
-
-def a_decision(decision_id: str, seq: int) -> Decision:
-    return Decision(
-        decision_id=DecisionId(decision_id),
-        plan_id=PLAN,
-        seq=seq,
-        line=1,
-        parent_decision_id=None,
-        type=DecisionType.CHOICE,
-        step_index=0,
-        step_name="choose",
-        choice=Choice(question="Which?", chosen="lark", alternatives=("ply", "hand"), rationale="why"),
-        superseded=False,
-        created_at=NOON,
-    )
-
-
-def test_each_decision_is_a_child_of_the_first_live_one_of_its_step(database: SqliteDatabase) -> None:
-    with database.writing() as db:
-        db.decisions.add(a_decision("one", 1))
-        db.decisions.add(a_decision("two", 2))
-        db.history.make_live(PLAN, live_segments(db.history.lines(PLAN), 1, 1))
-        db.decisions.add(a_decision("three", 3))
-        db.decisions.add(a_decision("four", 4))
-        db.decisions.add(replace(a_decision("later", 5), step_index=1))
-        parents = {d.decision_id: (d.parent_decision_id, d.superseded) for d in db.decisions.list(PLAN)}
-    assert parents == {
-        "one": (None, False),
-        "two": ("one", True),
-        "three": ("one", False),
-        "four": ("one", False),
-        "later": (None, False),
-    }
 
 
 GROUPS = [f"01K000000000000000000000{n}1" for n in range(1, 5)]

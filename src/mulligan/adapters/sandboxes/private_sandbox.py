@@ -1,9 +1,7 @@
 """What sandboxes have in common whose checkpoints only the store knows, and that nobody but the plan works in."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
 
-from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Damage
 from mulligan.domain.resources.resource import Sandbox
@@ -14,16 +12,9 @@ from mulligan.ports import Observer, Publication
 class Private:
     """A kind of sandbox that is the plan's alone, in which nothing is published."""
 
-    def publish(
-        self,
-        sandbox: Sandbox,
-        checkpoint_id: CheckpointId,
-        snapshot: Snapshot,
-        after: Checkpoint | None,
-        at: datetime,
-    ) -> str:
-        """Nobody else reads the store: the snapshot's own id is its name."""
-        return snapshot.id
+    def publish(self, sandbox: Sandbox, publication: Publication) -> str:
+        """Return the snapshot's own id: nobody else reads the store."""
+        return publication.checkpoint.snapshot.id
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
         """Nothing was published."""

@@ -22,11 +22,12 @@ from mulligan.application.rollback.way_back import remedy_of
 from mulligan.application.runs.run import Entry, Run
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.config import Cleanup
-from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import Intent, IntentKind
 from mulligan.domain.plans.plan import Conflict, Phase, Plan, State
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject

@@ -3,8 +3,9 @@
 import posixpath
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from datetime import datetime
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from mulligan.application.queries.progress import one_by_one
 from mulligan.application.runs.run import Run
@@ -13,9 +14,8 @@ from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange
 from mulligan.domain.resources.placement import lie_together
 from mulligan.domain.resources.resource import Sandbox, Strategy
-from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import SandboxMissing
-from mulligan.ports import SandboxKinds, SnapshotStore
+from mulligan.ports import Publication, SandboxKinds, SnapshotStore
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
 
@@ -55,16 +55,10 @@ class CheckpointManager:
             run.still = tuple(self._kinds.of(s).capture(s, run.observer) for s in sandboxes)
         return run.still
 
-    def publish(
-        self,
-        sandbox: Sandbox,
-        checkpoint_id: CheckpointId,
-        snapshot: Snapshot,
-        after: Checkpoint | None,
-        at: datetime,
-    ) -> str:
-        """Give a checkpoint the name that other programs know it by."""
-        return self._kinds.of(sandbox).publish(sandbox, checkpoint_id, snapshot, after, at)
+    def publish(self, sandbox: Sandbox, publication: Publication) -> Checkpoint:
+        """Return a checkpoint with the name that other programs know it by."""
+        ref = self._kinds.of(sandbox).publish(sandbox, publication)
+        return replace(publication.checkpoint, sandbox_ref=ref)
 
     def compare(self, run: Run, group: Stored) -> Changes:
         """What a restore would do to each sandbox; everything it needs is read and verified, nothing touched."""

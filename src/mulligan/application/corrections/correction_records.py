@@ -7,11 +7,12 @@ from msgspec.structs import replace
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, at_group, reason_for
 from mulligan.application.runs.recorder import Recorder
 from mulligan.application.runs.run import Entry, Run
-from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, CheckpointType
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.history.correction import Correction
 from mulligan.domain.plans.decision import Decision
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import Plan
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.ports import Transaction
 
 

@@ -8,10 +8,10 @@ from mulligan.application.runs.recorder import Recorder
 from mulligan.application.runs.run import Entry, Run, at_work
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.boundaries import act
-from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, PlanFailure, ResumedFrom, State
 from mulligan.domain.plans.step import StepStatus
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.ports import Clock, Database
 
 

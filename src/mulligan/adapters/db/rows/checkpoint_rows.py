@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, cast
 from mulligan.adapters.db.columns import ALL, is_text, json_object, json_text, time_text, time_value
 from mulligan.adapters.db.rows.retention_rows import expendable, summaries
 from mulligan.adapters.db.state_document import state_from_text, state_to_text
-from mulligan.domain.checkpoints.checkpoint import (
-    Checkpoint,
-    CheckpointGroup,
-    CheckpointType,
-    GroupOutline,
-    Reason,
-)
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, GroupOutline, Reason
 from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.text.names import nearest_word
 from mulligan.errors import Ambiguous, CheckpointNotFound

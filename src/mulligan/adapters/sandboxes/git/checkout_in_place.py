@@ -7,7 +7,6 @@ plan makes stay when it goes back.
 
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -24,7 +23,7 @@ from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
 from mulligan.adapters.sandboxes.git.creation.checkpoint_start import commit_start, make_anew
 from mulligan.adapters.sandboxes.git.creation.missing_filters import missing_filter
 from mulligan.adapters.sandboxes.git.creation.sandbox_creation import Making
-from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.git_context import GitContext, unsuitable
 from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.position.position import (
     BRANCHES,
@@ -36,12 +35,10 @@ from mulligan.adapters.sandboxes.git.position.position import (
     standing_in,
 )
 from mulligan.adapters.sandboxes.git.position.position_diff import Standings, commits_lacking
-from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
-from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories, pins_of
+from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import pins_of
 from mulligan.adapters.sandboxes.git.repository.pins import pin_head, pinned_trees
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, Unsuited, open_repository
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, Damage, PathChange, Survey
 from mulligan.domain.resources.placement import folder_name
@@ -55,7 +52,6 @@ from mulligan.ports import (
     Observer,
     Publication,
     SandboxOrder,
-    SnapshotStore,
     Unobserved,
     WorkingTree,
 )
@@ -69,29 +65,22 @@ class InPlaceCheckouts(InPlaceFolders):
     type = ResourceType.GIT_CHECKOUT
     strategy = Strategy.IN_PLACE
 
-    def __init__(
-        self,
-        *,
-        store: SnapshotStore,
-        home: Path,
-        git_home: Path,
-        project_home: Path,
-        user_home: Path,
-        environment: Mapping[str, str],
-    ) -> None:
-        """`git_home` is the folder for the repositories of checkpoints."""
-        super().__init__(store=store, home=home, project_home=project_home, user_home=user_home)
-        self._git = Git.within(environment, project_home)
-        self._repositories = CheckpointRepositories(git=self._git, home=git_home)
+    def __init__(self, context: GitContext) -> None:
+        super().__init__(
+            store=context.store,
+            home=context.home,
+            project_home=context.project_home,
+            user_home=context.user_home,
+        )
+        self._context = context
+        self._git = context.git
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what is no git checkout, or one that no plan may work on."""
         super().check(resource, location)
-        repository = self._opened(resource.name, location.resolve())
-        if (why := missing_filter(self._git, repository)) is not None:
-            raise ResourceUnsuitable(
-                resource=resource.name, path=str(location), reason=why.reason, hint=why.hint
-            )
+        repository = self._context.opened(resource.name, location.resolve())
+        if (unsuited := missing_filter(self._git, repository)) is not None:
+            raise unsuitable(resource.name, location, unsuited)
 
     def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
         """Count what a checkpoint would hold."""
@@ -99,8 +88,8 @@ class InPlaceCheckouts(InPlaceFolders):
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
         """Keep what the checkout is now, and make the repository of its checkpoints; nothing is copied."""
-        repository = self._opened(order.resource.name, order.path)
-        bare = self._repositories.of(order.plan_id, order.resource.name)
+        repository = self._context.opened(order.resource.name, order.path)
+        bare = self._context.repositories.of(order.plan_id, order.resource.name)
         making = Making(self._git, bare, "", repository, order)
         sandbox = replace(
             sandbox_of(order, Snapshot(()), Strategy.IN_PLACE),
@@ -126,10 +115,9 @@ class InPlaceCheckouts(InPlaceFolders):
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working tree and where it stands, durably."""
         files = super().capture(sandbox, observer)
-        if self._bare(
-            sandbox
-        ).is_there:  # else no checkpoint stands on it, and nobody would take the pin away
-            # No prune takes what is named here.
+        # A pin keeps what it names from any prune. Without the repository no checkpoint needs it, and nobody
+        # would remove it.
+        if self._context.bare_of(sandbox).is_there:
             pins = pins_of(sandbox.plan_id, sandbox.resource)
             pin_head(self._git, self._repository_of(sandbox), pins)
         with self._position(sandbox) as (staged, _):
@@ -140,20 +128,13 @@ class InPlaceCheckouts(InPlaceFolders):
             size_bytes=files.size_bytes + standing.size_bytes,
         )
 
-    def publish(
-        self,
-        sandbox: Sandbox,
-        checkpoint_id: CheckpointId,
-        snapshot: Snapshot,
-        after: Checkpoint | None,
-        at: datetime,
-    ) -> str:
+    def publish(self, sandbox: Sandbox, publication: Publication) -> str:
         """Commit the checkpoint's files in a repository of the plan's own; the commit is its name."""
         repository = self._repository_of(sandbox)
 
         def commit() -> str:
             commits = Commits(
-                self._bare(sandbox),
+                self._context.bare_of(sandbox),
                 sandbox,
                 self._store,
                 IndexContents(self._store),
@@ -161,15 +142,15 @@ class InPlaceCheckouts(InPlaceFolders):
                 rules=_rules(repository),
             )
             try:
-                return commits.publish(checkpoint_id, snapshot, after, at)
+                return commits.publish(publication)
             finally:
                 commits.close()
 
-        return self._publishing(sandbox).mended(commit, lambda: repository)
+        return Publishing(self._context, sandbox).mended(commit, lambda: repository)
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
         """Make all commits anew if one of them is lost."""
-        publishing = self._publishing(sandbox)
+        publishing = Publishing(self._context, sandbox)
         return publishing.republish(publications, lambda: self._repository_of(sandbox), _rules)
 
     def lacking(
@@ -184,7 +165,7 @@ class InPlaceCheckouts(InPlaceFolders):
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Drop the commits of all checkpoints but those kept."""
-        self._repositories.retire(sandbox, kept)
+        self._context.repositories.retire(sandbox, kept)
 
     def compare(
         self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
@@ -294,7 +275,7 @@ class InPlaceCheckouts(InPlaceFolders):
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the repository of the checkpoints and its pins; the checkout is the user's."""
-        self._repositories.release(sandbox)
+        self._context.repositories.release(sandbox)
 
     def _tree(self, sandbox: Sandbox) -> WorkingTree:
         return real_tree(Path(sandbox.path), frozenset({_GIT, *sandbox.excluded}))
@@ -332,12 +313,6 @@ class InPlaceCheckouts(InPlaceFolders):
         path.mkdir(mode=0o700)
         return WorkingTree(path=path, cache_key=f"position {path}", excluded=frozenset(), real=False)
 
-    def _opened(self, resource: str, top: Path) -> Repository:
-        found = open_repository(self._git, top)
-        if isinstance(found, Unsuited):
-            raise ResourceUnsuitable(resource=resource, path=str(top), reason=found.reason, hint=found.hint)
-        return found
-
     def _repository_of(self, sandbox: Sandbox) -> Repository:
         """The user's repository. What a plan does to it is the plan's: there is no way back for one that is gone."""
         found = open_repository(self._git, Path(sandbox.path))
@@ -350,13 +325,7 @@ class InPlaceCheckouts(InPlaceFolders):
                 hint="put the git directory back, from a backup or a clone, then try again"
                 f"{head if sandbox.branch else ''}; {FILES_ALONE}",
             )
-        return self._opened(sandbox.resource, Path(sandbox.path))
-
-    def _publishing(self, sandbox: Sandbox) -> Publishing:
-        return Publishing(self._git, self._store, self._bare(sandbox), sandbox, self._home)
-
-    def _bare(self, sandbox: Sandbox) -> BareRepository:
-        return self._repositories.of(sandbox.plan_id, sandbox.resource)
+        return self._context.opened(sandbox.resource, Path(sandbox.path))
 
 
 def _rules(repository: Repository) -> Path:
