@@ -2,7 +2,6 @@
 
 import os
 import socket
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -281,43 +280,6 @@ def test_a_forgotten_tree_is_read_anew(store: SnapshotStore, tree: Path) -> None
     store.forget_tree(tree_at(tree))
     store.forget_tree(tree_at(tree))
     assert _capture(store, tree) == snapshot
-
-
-def _in_a_thread(act: Callable[[], object]) -> threading.Thread:
-    thread = threading.Thread(target=act, daemon=True)  # one that waits for ever fails its test, and no more
-    thread.start()
-    return thread
-
-
-def test_holding_is_shared(make_store: Callable[[], SnapshotStore]) -> None:
-    held = threading.Event()
-
-    def hold() -> None:
-        with make_store().hold():
-            held.set()
-
-    with make_store().hold():
-        another = _in_a_thread(hold)
-        assert held.wait(30), "the second one waits for the first"
-    another.join(30)
-
-
-def test_a_sweep_deletes_nothing_while_the_store_is_held(
-    make_store: Callable[[], SnapshotStore], tree: Path
-) -> None:
-    snapshot = _capture(make_store(), tree)
-
-    def is_whole() -> bool:
-        return not make_store().verify([snapshot], quick=False, observer=Watcher())
-
-    with make_store().hold():
-        sweep = _in_a_thread(lambda: make_store().sweep(list, dry_run=False, observer=Watcher()))
-        sweep.join(0.5)
-        assert sweep.is_alive()
-        assert is_whole()
-    sweep.join(30)
-    assert not sweep.is_alive()
-    assert not is_whole()
 
 
 def test_the_paths_in_which_two_snapshots_differ_are_named(store: SnapshotStore, tree: Path) -> None:
