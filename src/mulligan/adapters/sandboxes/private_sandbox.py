@@ -1,16 +1,38 @@
-"""What sandboxes have in common whose checkpoints only the store knows, and that nobody but the plan works in."""
+"""What sandboxes have in common: answers for those whose files are all there is, and that only the plan works in."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Damage
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import CheckpointId
-from mulligan.ports import Observer, Publication
+from mulligan.errors import TargetExists
+from mulligan.ports import ApplyOrder, Composed, Observer, Publication, SnapshotStore, WorkingTree
 
 
 class Private:
     """A kind of sandbox that is the plan's alone, in which nothing is published."""
+
+    _store: SnapshotStore
+
+    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
+        """Refuse nothing: any files can take changes."""
+
+    def compose(self, order: ApplyOrder) -> Composed:
+        """Return the merged files; other roots stay what they are."""
+        snapshot = Snapshot((order.files, *order.ours.roots[1:]))
+        return Composed(snapshot=snapshot, commit=None, uncommitted=(), notes=())
+
+    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
+        """Write the files; refuse a target that exists already, if only as a dangling symlink."""
+        if target.exists() or target.is_symlink():
+            raise TargetExists(path=str(target))
+        tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset(), real=False)
+        try:
+            self._store.restore(Snapshot(snapshot.roots[:1]), tree, observer)
+        finally:
+            self._store.forget_tree(tree)
 
     def publish(self, sandbox: Sandbox, publication: Publication) -> str:
         """Return the snapshot's own id: nobody else reads the store."""

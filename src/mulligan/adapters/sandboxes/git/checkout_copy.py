@@ -7,7 +7,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.export import export_files
 from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes, real_tree
 from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import Commits
 from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
@@ -206,10 +205,6 @@ class GitSandboxes(DirectorySandboxes):
         """The working copy's trees, and the real checkout's."""
         real = real_tree(Path(sandbox.location), frozenset({_GIT, *sandbox.excluded}))
         return (_files(sandbox), _git_directory(sandbox), real)
-
-    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
-        """Write the snapshot's files into a new folder, without the git directory."""
-        export_files(self._store, _only(snapshot, 0), target, observer)
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy, its commits, and the pins in the user's repository; what is gone is fine."""

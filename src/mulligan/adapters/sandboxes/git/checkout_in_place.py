@@ -11,8 +11,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.composition import compose_files
-from mulligan.adapters.sandboxes.export import export_files
 from mulligan.adapters.sandboxes.folder.folder_copy import real_tree, sandbox_of
 from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.git.apply.checkout_apply import Applying, refuse_included
@@ -248,7 +246,7 @@ class InPlaceCheckouts(InPlaceFolders):
         there = self._git.on(repository.git_dir, GIT_DIR=repository.git_dir)
         notes = left_behind(self._store, order, there)
         if order.message is None:
-            return replace(compose_files(order), notes=notes)
+            return replace(super().compose(order), notes=notes)
         with self._stage(order.real) as shop:
             position = self._folder(shop / "position")
             self._store.restore(Snapshot(order.ours.roots[1:]), position, Unobserved())
@@ -268,10 +266,6 @@ class InPlaceCheckouts(InPlaceFolders):
             uncommitted=applied.uncommitted,
             notes=notes,
         )
-
-    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
-        """Write the snapshot's files into a new folder, without the git directory."""
-        export_files(self._store, Snapshot(snapshot.roots[:1]), target, observer)
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the repository of the checkpoints and its pins; the checkout is the user's."""

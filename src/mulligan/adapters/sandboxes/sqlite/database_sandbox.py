@@ -14,8 +14,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.composition import compose_files
-from mulligan.adapters.sandboxes.export import export_files
 from mulligan.adapters.sandboxes.private_sandbox import Private
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.adapters.sandboxes.sqlite.database_contents import same_contents, why_not_taken
@@ -29,8 +27,6 @@ from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, 
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ResourceUnsuitable, RestoreFailed, SandboxMissing, SystemFailed
 from mulligan.ports import (
-    ApplyOrder,
-    Composed,
     Observer,
     SandboxOrder,
     SnapshotStore,
@@ -173,17 +169,6 @@ class SqliteSandboxes(Private):
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """None: what is remembered of a database lies beside its sandbox."""
         return ()
-
-    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
-        """Any database can take changes."""
-
-    def compose(self, order: ApplyOrder) -> Composed:
-        """The chosen content is all there is to it."""
-        return compose_files(order)
-
-    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
-        """Write the database into a new folder."""
-        export_files(self._store, snapshot, target, observer)
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy; one that is gone already is fine."""
