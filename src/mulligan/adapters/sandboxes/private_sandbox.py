@@ -5,16 +5,41 @@ from pathlib import Path
 
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Damage
-from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import TargetExists
-from mulligan.ports import ApplyOrder, Composed, Observer, Publication, SnapshotStore, WorkingTree
+from mulligan.ports import (
+    ApplyOrder,
+    Composed,
+    Observer,
+    Publication,
+    SandboxOrder,
+    SnapshotStore,
+    WorkingTree,
+)
 
 
 class Private:
     """A kind of sandbox that is the plan's alone, in which nothing is published."""
 
+    type: ResourceType
+    strategy: Strategy
     _store: SnapshotStore
+
+    def _sandbox(self, order: SandboxOrder, base: Snapshot) -> Sandbox:
+        """Return the sandbox of an order, without what only some kinds have."""
+        return Sandbox(
+            plan_id=order.plan_id,
+            resource=order.resource.name,
+            type=self.type,
+            strategy=self.strategy,
+            location=str(order.location),
+            path=str(order.path),
+            base=base,
+            excluded=tuple(sorted(order.excluded)),
+            branch=None,
+            git_dir=None,
+        )
 
     def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
         """Refuse nothing: any files can take changes."""

@@ -99,29 +99,15 @@ class DirectorySandboxes(Private):
         return _copy(sandbox)
 
     def _make(self, order: SandboxOrder, base: Snapshot, observer: Observer) -> Sandbox:
-        sandbox = sandbox_of(order, base, Strategy.FILESYSTEM_COPY)
+        sandbox = replace(
+            self._sandbox(order, base), strategy=Strategy.FILESYSTEM_COPY
+        )  # of one in place too
         self._store.restore(base, _copy(sandbox), observer)
         return sandbox
 
     def _must_exist(self, sandbox: Sandbox) -> None:
         if not self.exists(sandbox):
             raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
-
-
-def sandbox_of(order: SandboxOrder, base: Snapshot, strategy: Strategy) -> Sandbox:
-    """The sandbox of a folder."""
-    return Sandbox(
-        plan_id=order.plan_id,
-        resource=order.resource.name,
-        type=ResourceType.FS_DIRECTORY,
-        strategy=strategy,
-        location=str(order.location),
-        path=str(order.path),
-        base=base,
-        excluded=tuple(sorted(order.excluded)),
-        branch=None,
-        git_dir=None,
-    )
 
 
 def _copy(sandbox: Sandbox) -> WorkingTree:

@@ -70,9 +70,14 @@ class GitSandboxes(DirectorySandboxes):
         """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
         repository = self._repository(order.resource, order.location)
         making = self._making(order, repository)
-        sandbox = self._sandbox(order, making, repository)
-        remove_tree(order.path / _GIT, self._home) if order.path.is_dir() else None
         revision = order.resource.from_revision
+        sandbox = replace(
+            self._sandbox(order, Snapshot(())),
+            excluded=tuple(sorted(making.left_out())),
+            branch=repository.branch if revision is None else making.branch_named(revision),
+            git_dir=str(self._context.repositories.of(order.plan_id, order.resource.name).path),
+        )
+        remove_tree(order.path / _GIT, self._home) if order.path.is_dir() else None
         found: Capture | None = None
         if revision is None:
             found = self._store.capture(
@@ -223,21 +228,6 @@ class GitSandboxes(DirectorySandboxes):
             with _time_kept(Path(sandbox.path)):
                 changes += _inside(self._store.restore(_only(snapshot, 1), _git_directory(sandbox), observer))
         return _sorted(changes)
-
-    def _sandbox(self, order: SandboxOrder, making: Making, repository: Repository) -> Sandbox:
-        revision = order.resource.from_revision
-        return Sandbox(
-            plan_id=order.plan_id,
-            resource=order.resource.name,
-            type=self.type,
-            strategy=self.strategy,
-            location=str(order.location),
-            path=str(order.path),
-            base=Snapshot(()),
-            excluded=tuple(sorted(making.left_out())),
-            branch=repository.branch if revision is None else making.branch_named(revision),
-            git_dir=str(self._context.repositories.of(order.plan_id, order.resource.name).path),
-        )
 
     def _making(self, order: SandboxOrder, repository: Repository) -> Making:
         bare = self._context.repositories.of(order.plan_id, order.resource.name)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.folder.folder_copy import real_tree, sandbox_of
+from mulligan.adapters.sandboxes.folder.folder_copy import real_tree
 from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.git.apply.checkout_apply import Applying, refuse_included
 from mulligan.adapters.sandboxes.git.apply.not_carried import left_behind
@@ -90,8 +90,7 @@ class InPlaceCheckouts(InPlaceFolders):
         bare = self._context.repositories.of(order.plan_id, order.resource.name)
         making = Making(self._git, bare, "", repository, order)
         sandbox = replace(
-            sandbox_of(order, Snapshot(()), Strategy.IN_PLACE),
-            type=ResourceType.GIT_CHECKOUT,
+            self._sandbox(order, Snapshot(())),
             excluded=tuple(sorted(making.left_out())),
             branch=repository.branch,
             git_dir=str(bare.path),

@@ -42,7 +42,6 @@ class InPlaceDatabases(SqliteSandboxes):
     _others_at_work = True  # what stands beside the database is theirs, and they may write at once
 
     def __init__(self, around: Workplace) -> None:
-        """Work there."""
         super().__init__(around)
         self._seen: dict[Path, Version] = {}  # what databases were when they were captured last
         self._kept: dict[Path, Snapshot] = {}  # what may be replaced, while a restore goes on

@@ -65,7 +65,6 @@ class SqliteSandboxes(Private):
     _others_at_work = False  # between two steps nobody writes to a sandbox
 
     def __init__(self, around: Workplace) -> None:
-        """Work there."""
         self._store = around.store
         self._home = around.home
         self._project_home = around.project_home
@@ -185,20 +184,6 @@ class SqliteSandboxes(Private):
         _make_private(self._files(sandbox).root)
         self.restore(sandbox, base, observer)
         return sandbox
-
-    def _sandbox(self, order: SandboxOrder, base: Snapshot) -> Sandbox:
-        return Sandbox(
-            plan_id=order.plan_id,
-            resource=order.resource.name,
-            type=self.type,
-            strategy=self.strategy,
-            location=str(order.location),
-            path=str(order.path),
-            base=base,
-            excluded=(),
-            branch=None,
-            git_dir=None,
-        )
 
     def _changes(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
         """What differs from the snapshot; where something does, all of the snapshot is read and verified."""
