@@ -122,6 +122,7 @@ Feature: Executing a plan
       | unknown tool     | 5    | steps[1].tool     | write_file |                                               | {name: x, tool: write_fil, args: {path: a, content: b}} |
       | leaves sandbox   | 5    | steps[1].args.path | None      |                                               | {name: x, tool: delete_file, args: {path: ../a}} |
       | leaves project   | 2    | resources.a.location | None    | resources: {a: {type: fs-directory, location: ../b}} | {name: x, checkpoint: label} |
+      | unfit strategy   | 2    | resources.a.strategy | None    | resources: {a: {type: git-checkout, location: ., strategy: filesystem_copy}} | {name: x, checkpoint: label} |
       | unknown trigger  | 2    | config.sandbox.checkpoint.auto-create-on[0] | before_step | config: {sandbox.checkpoint.auto-create-on: [before_stap]} | {name: x, checkpoint: label} |
       | unknown variable | 5    | steps[1].args.content | None   |                                               | {name: x, tool: write_file, args: {path: a, content: "${{ nobody }}"}} |
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.domain.resources.resource import ResourceType
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "mulligan"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -38,6 +40,14 @@ PRINTS = {
     "__main__.py": "tells what went wrong before cli could be imported",
     "adapters/tools/launcher/launcher.py": "a program of its own: its streams are how it answers",
     "adapters/tools/worker/worker.py": "likewise",
+}
+# Who may ask for one type of resource; all others ask for its traits.
+NAMES_TYPES = {
+    "domain/resources/resource.py": "the table of traits",
+    "adapters/sandboxes/": "the adapters of each type",
+    "adapters/tools/sql/sql_tool.py": "the tool for SQLite databases",
+    "wiring/sandbox_kinds.py": "chooses the adapter of each type",
+    "api/resource_factories.py": "a function per type, for programs",
 }
 
 SURROUNDINGS = {
@@ -145,6 +155,12 @@ def test_only_the_wiring_reads_environment_and_clock():
         use for file in MODULES if not allowed(file, READS_SURROUNDINGS) for use in uses(file, SURROUNDINGS)
     ]
     assert found == []
+
+
+def test_only_adapters_ask_for_a_type_of_resource():
+    types = {f"ResourceType.{type.name}" for type in ResourceType}
+    found = [use for file in MODULES if not allowed(file, NAMES_TYPES) for use in uses(file, types)]
+    assert not found, "ask for a trait instead: " + ", ".join(found)
 
 
 def test_no_module_imports_the_public_api():

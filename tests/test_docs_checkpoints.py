@@ -6,9 +6,8 @@ import pytest
 
 from mulligan.application.queries.checkpoint_queries import CheckpointView
 from mulligan.config.registry import SETTINGS
-from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention
-from mulligan.domain.plans.trigger import trigger_words
+from mulligan.domain.plans.trigger import TRIGGERS, CheckpointType, trigger_words
 from mulligan.domain.text.ids import GroupId
 from tests.reference_pages import kinds, made_errors
 from tests.support.page_examples import REFERENCE, ROOT
@@ -42,6 +41,12 @@ def test_every_trigger_and_every_type_has_its_row() -> None:
     told = _section("When one is taken")
     assert _first_cells(told) - {"checkpoint_type"} == {type.value for type in CheckpointType}
     assert {word for word in trigger_words() if f"`{word}`" not in told} == set()
+
+
+@pytest.mark.parametrize("trigger", TRIGGERS)
+def test_every_trigger_has_a_row_that_says_when_it_fires(trigger: CheckpointType) -> None:
+    told = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", _section("When one is taken").partition("always taken")[0])
+    assert re.search(rf"^\| `{trigger.value}` \| {re.escape(trigger.fires)}(;[^|]*)? \|", told, re.MULTILINE)
 
 
 def test_every_field_of_a_checkpoint_is_told() -> None:

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from mulligan.application.queries.progress_queries import NewCheckpoint, PlanProgress
 from mulligan.cli.main import run
 from mulligan.cli.terminal.watch_screen import frame
-from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from tests.commands.program import answer_of, ask, data_of, start
 from tests.support.terminal import Terminal, on_a_terminal

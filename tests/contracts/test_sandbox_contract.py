@@ -125,17 +125,17 @@ def test_checkpoints_are_published_and_taken_back(world: World) -> None:
     sandbox, _ = world.kind.create(world.order(), Watcher())
     checkpoint_id = CheckpointId("01JZZZZZZZZZZZZZZZZZZZZZZC")
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    ref = world.kind.publish(sandbox, checkpoint_id, sandbox.base, None, at)
-    checkpoint = Checkpoint(
+    unpublished = Checkpoint(
         checkpoint_id=checkpoint_id,
         resource=sandbox.resource,
         snapshot=sandbox.base,
-        sandbox_ref=ref,
+        sandbox_ref="",
         filesystem_path=sandbox.path,
         size_bytes=0,
         modified=True,
     )
-    wanted = [Publication(checkpoint=checkpoint, after=None, at=at)]
+    ref = world.kind.publish(sandbox, Publication(checkpoint=unpublished, after=None, at=at))
+    wanted = [Publication(checkpoint=replace(unpublished, sandbox_ref=ref), after=None, at=at)]
     assert world.kind.republish(sandbox, wanted) == {}
     if sandbox.git_dir is not None:
         shutil.rmtree(sandbox.git_dir)

@@ -282,11 +282,6 @@ def test_a_forgotten_tree_is_read_anew(store: SnapshotStore, tree: Path) -> None
     assert _capture(store, tree) == snapshot
 
 
-def test_holding_is_shared(make_store: Callable[[], SnapshotStore]) -> None:
-    with make_store().hold(), make_store().hold():
-        pass
-
-
 def test_the_paths_in_which_two_snapshots_differ_are_named(store: SnapshotStore, tree: Path) -> None:
     before = _capture(store, tree)
     (tree / "README").write_text("changed\n")

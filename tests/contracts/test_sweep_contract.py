@@ -1,6 +1,7 @@
 """What every snapshot store promises of its sweep."""
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -99,3 +100,36 @@ def test_a_store_has_grown_when_it_is_larger_than_the_last_sweep_left_it(
     assert make_store().has_grown(1.2, 1000)
     make_store().sweep(lambda: taken, dry_run=False, observer=Watcher())
     assert not make_store().has_grown(1.2, 1000)
+
+
+def _in_a_thread(act: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=act, daemon=True)  # one that waits for ever fails its test, and no more
+    thread.start()
+    return thread
+
+
+def test_holding_is_shared(make_store: Callable[[], SnapshotStore]) -> None:
+    held = threading.Event()
+
+    def hold() -> None:
+        with make_store().hold():
+            held.set()
+
+    with make_store().hold():
+        another = _in_a_thread(hold)
+        assert held.wait(30), "the second one waits for the first"
+    another.join(30)
+
+
+def test_a_sweep_deletes_nothing_while_the_store_is_held(
+    make_store: Callable[[], SnapshotStore], tree: Path
+) -> None:
+    taken = _versions(make_store(), tree)
+    with make_store().hold():
+        sweep = _in_a_thread(lambda: make_store().sweep(list, dry_run=False, observer=Watcher()))
+        sweep.join(0.5)
+        assert sweep.is_alive()
+        assert _damaged(make_store(), taken) == [False] * 4
+    sweep.join(30)
+    assert not sweep.is_alive()
+    assert _damaged(make_store(), taken) == [True] * 4

@@ -10,9 +10,9 @@ from mulligan.adapters.db.connection import SqliteConnection
 from mulligan.api.project import Project
 from mulligan.cli.answers.answer import Line
 from mulligan.cli.answers.status_answer import status_answer
-from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import State
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import Interrupted, RollbackDisabled
 from mulligan.rows.transaction import Transaction

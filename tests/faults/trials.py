@@ -22,9 +22,9 @@ from typing import Any, cast
 
 from mulligan.api.project import Project
 from mulligan.application.queries.checkpoint_queries import CheckpointView
-from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.plan import State
 from mulligan.domain.plans.step import StepStatus
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.wiring.services import Services
 from tests.faults.processes import processes_with
 from tests.faults.projects import Watching, nothing, services_of

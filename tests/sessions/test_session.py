@@ -1,6 +1,7 @@
 """A program's own loop as a plan: steps, state, decisions, checkpoints, the way back, and what an end leaves."""
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,7 @@ def test_what_a_session_refuses(tmp_path: Path) -> None:
                 session.rollback("first")
             with pytest.raises(errors.StepUnderWay, match="another step"), session.step("two"):
                 pass
+        before = (types(project, session.plan_id), session.steps, dict(session.state), [*project.plans()])
         with pytest.raises(errors.StepNameTaken), session.step("one"):
             pass
         with pytest.raises(errors.UsageWrong, match="is empty"), session.step(" "):
@@ -243,6 +245,8 @@ def test_what_a_session_refuses(tmp_path: Path) -> None:
             project.cancel(session.plan_id)
         with pytest.raises(errors.PlanBusy), project.session(resume=session.plan_id, take_over=True):
             pass
+        after = (types(project, session.plan_id), session.steps, dict(session.state), [*project.plans()])
+        assert after == before, "nothing that was refused left a trace"
     for call in (lambda: session.checkpoint("late"), lambda: session.log("late")):
         with pytest.raises(errors.SessionClosed, match="it has ended"):
             call()
@@ -254,29 +258,51 @@ def test_what_a_session_refuses(tmp_path: Path) -> None:
     project.create(tmp_path / "plan.yaml")
     with pytest.raises(errors.NotASession), project.session(resume="file"):
         pass
-    for wrong in (
-        project.session,
-        lambda: project.session("s", resume="s"),
-        lambda: project.session(resume="s", description="x"),
-        lambda: project.session("latest"),
-        lambda: project.session("s", on_failure="never"),
-        lambda: project.session("s", resources={}),
-        lambda: project.session("s", resources={"a/b": mulligan.directory()}),
-        lambda: project.session("s", resources={"a": mulligan.directory("..")}),
-        lambda: project.session("s", resources={"a": mulligan.directory("a\0")}),
-        lambda: project.session("s", resources={"a": mulligan.directory(), "b": mulligan.directory()}),
-        lambda: project.session("s", config={"core.format": "json"}),
-        lambda: project.session("s", config={"no.such": 1}),
-        lambda: mulligan.git(from_revision="-x"),
-        lambda: mulligan.git(from_revision="HEAD", in_place=True),
-    ):
-        with pytest.raises(errors.Misused):
-            wrong()
     with (
         pytest.raises(errors.ConfinementImpossible),
         project.session("s", config={"sandbox.isolate": "required"}),
     ):
         pass
+
+
+def _opened(**arguments: Any) -> Callable[[mulligan.Project], object]:
+    return lambda project: project.session(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "about"),
+    [
+        (_opened(), "a name"),
+        (_opened(name="s", resume="s"), "a name"),
+        (_opened(resume="s", description="x"), "resume"),
+        (_opened(name="latest"), "'latest'"),
+        (_opened(name="s", on_failure="never"), "on_failure='never'"),
+        (_opened(name="s", resources={}), "needs a resource"),
+        (_opened(name="s", resources={"a/b": mulligan.directory()}), "'a/b'"),
+        (_opened(name="s", resources={"a": mulligan.directory("..")}), "'..'"),
+        (_opened(name="s", resources={"a": mulligan.directory("a\0")}), "resource 'a'"),
+        (_opened(name="s", resources={"a": mulligan.directory(), "b": mulligan.directory()}), "'b'"),
+        (_opened(name="s", config={"core.format": "json"}), "core.format"),
+        (_opened(name="s", config={"no.such": 1}), "'no.such'"),
+        (lambda _: mulligan.git(from_revision="-x"), "from_revision='-x'"),
+        (lambda _: mulligan.git(from_revision="HEAD", in_place=True), "from_revision='HEAD'"),
+    ],
+)
+def test_a_session_that_is_asked_for_in_the_wrong_way_changes_nothing(
+    tmp_path: Path, wrong: Callable[[mulligan.Project], object], about: str
+) -> None:
+    project = project_at(tmp_path)
+    with project.session("s", resources={"app": mulligan.directory("app")}):
+        pass
+
+    def picture() -> list[object]:
+        return [*project.plans(), *project.log("s"), *sorted(tmp_path.rglob("*"))]
+
+    before = picture()
+    with pytest.raises(errors.Misused) as refused:
+        wrong(project)
+    assert about in refused.value.text
+    assert picture() == before
 
 
 def test_a_state_that_json_cannot_hold_fails_its_step(tmp_path: Path) -> None:

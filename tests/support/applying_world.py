@@ -14,7 +14,7 @@ from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.ports import ApplyOrder, Composed
 from tests.support.git_world import AT, GIT_ENVIRONMENT, GitProject, run_git
-from tests.support.snapshot_world import Watcher, new_store, take
+from tests.support.snapshot_world import Watcher, take
 
 Files = Mapping[str, str | bytes | None]  # None: not there
 
@@ -75,16 +75,9 @@ class Checkout(GitProject):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        home = self.base / ".mulligan"
-        self.store = new_store(home / "store")
-        self.in_place = InPlaceCheckouts(
-            store=self.store,
-            home=home / "sandboxes",
-            git_home=home / "git",
-            project_home=home,
-            user_home=Path("/nonexistent/me"),
-            environment=self.environment,
-        )
+        context = self.context()
+        self.store = context.store
+        self.in_place = InPlaceCheckouts(context)
 
     @staticmethod
     def made(base: Path, files: Files, **environment: str) -> "Checkout":

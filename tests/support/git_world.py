@@ -11,13 +11,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
+from mulligan.adapters.sandboxes.git.git_context import GitContext
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
 from mulligan.domain.text.ids import CheckpointId, PlanId
-from mulligan.ports import SandboxOrder
+from mulligan.ports import Publication, SandboxOrder
 from tests.support.snapshot_world import Watcher, new_store, picture
 
 PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
@@ -97,7 +100,12 @@ class GitProject:
         home = self.base / ".mulligan"
         home.mkdir()
         (home / ".gitignore").write_text("*\n")
-        self.kind = GitSandboxes(
+        self.kind = GitSandboxes(self.context())
+
+    def context(self) -> GitContext:
+        """Return what kinds of sandboxes need in this project."""
+        home = self.base / ".mulligan"
+        return GitContext(
             store=new_store(home / "store"),
             home=home / "sandboxes",
             git_home=home / "git",
@@ -133,9 +141,9 @@ class GitProject:
     def publish(self, sandbox: Sandbox, number: int, after: Checkpoint | None) -> Checkpoint:
         """Take a checkpoint of the sandbox as it is."""
         snapshot = self.kind.capture(sandbox, Watcher()).snapshot
-        checkpoint_id = CheckpointId(f"01JZZZZZZZZZZZZZZZZZZZZ{number:03}")
-        commit = self.kind.publish(sandbox, checkpoint_id, snapshot, after, AT)
-        return self.checkpoint(sandbox, checkpoint_id, snapshot, commit)
+        new = self.checkpoint(sandbox, CheckpointId(f"01JZZZZZZZZZZZZZZZZZZZZ{number:03}"), snapshot)
+        commit = self.kind.publish(sandbox, Publication(checkpoint=new, after=after, at=AT))
+        return replace(new, sandbox_ref=commit)
 
     def pin_folders(self) -> Iterator[Path]:
         """What is left of pins anywhere."""
@@ -212,12 +220,12 @@ class GitProject:
             run_git(copy, "-c", "core.fsmonitor=false", "add", "-A", "--sparse")
             return run_git(copy, "ls-tree", "-r", run_git(copy, "write-tree").strip())
 
-    def checkpoint(self, sandbox: Sandbox, id: CheckpointId, snapshot: Snapshot, commit: str) -> Checkpoint:
+    def checkpoint(self, sandbox: Sandbox, id: CheckpointId, snapshot: Snapshot) -> Checkpoint:
         return Checkpoint(
             checkpoint_id=id,
             resource=sandbox.resource,
             snapshot=snapshot,
-            sandbox_ref=commit,
+            sandbox_ref="",
             filesystem_path=sandbox.path,
             size_bytes=0,
             modified=True,

@@ -15,6 +15,7 @@ from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
 from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
+from mulligan.adapters.sandboxes.git.git_context import GitContext
 from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
 from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes, Workplace
 from mulligan.domain.checkpoints.store_report import PathChange
@@ -202,12 +203,14 @@ def _git_world(tmp_path: Path, *, in_place: bool = False) -> World:
     home.mkdir()
     copies, real = (
         kind(
-            store=new_store(home / "store"),
-            home=home / "sandboxes",
-            git_home=home / "git",
-            project_home=home,
-            user_home=tmp_path / "users" / "me",
-            environment=GIT_ENVIRONMENT,
+            GitContext(
+                store=new_store(home / "store"),
+                home=home / "sandboxes",
+                git_home=home / "git",
+                project_home=home,
+                user_home=tmp_path / "users" / "me",
+                environment=GIT_ENVIRONMENT,
+            )
         )
         for kind in (GitSandboxes, InPlaceCheckouts)
     )

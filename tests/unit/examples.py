@@ -2,14 +2,7 @@
 
 from datetime import UTC, datetime
 
-from mulligan.domain.checkpoints.checkpoint import (
-    EMPTY_STATE,
-    Checkpoint,
-    CheckpointGroup,
-    CheckpointType,
-    PlanState,
-    Reason,
-)
+from mulligan.domain.checkpoints.checkpoint import EMPTY_STATE, Checkpoint, CheckpointGroup, PlanState, Reason
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.domain.plans.decision import Choice
 from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, RollbackPolicy, State
@@ -22,6 +15,7 @@ from mulligan.domain.plans.step import (
     Subplans,
     ToolUse,
 )
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Resource, ResourceType
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 

@@ -91,8 +91,14 @@ def test_a_process_can_be_asked_to_stop(tmp_path: Path) -> None:
 
 
 def test_plans_do_not_wait_for_each_other(tmp_path: Path) -> None:
-    with locks(tmp_path).hold(PLAN), locks(tmp_path).hold(PlanId("another")):
-        pass
+    process = another_process_that_holds(tmp_path)
+    another = PlanId("another")
+    with locks(tmp_path).hold(another):
+        holders = [locks(tmp_path).holder(plan) for plan in (PLAN, another)]
+        assert [holder and holder.pid for holder in holders] == [process.pid, os.getpid()]
+    assert locks(tmp_path).holder(another) is None
+    process.kill()
+    process.communicate()
 
 
 def test_a_lock_file_full_of_nonsense_does_not_hide_the_holder(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.suitability import unsuitable_place
 from mulligan.domain.resources.placement import PROJECT_HOME
-from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
+from mulligan.domain.resources.resource import Resource, Strategy, type_of_folder
 from mulligan.errors import ProjectNotFound, ResourceUnsuitable
 from mulligan.wiring.surroundings import Surroundings, locate
 
@@ -42,12 +42,11 @@ def command_place(
             reason=reason,
             hint=_another_place(where),
         )
-    is_git = (folder / ".git").exists()
     return CommandPlace(
         project=where,
         resource=Resource(
             name=_NAME,
-            type=ResourceType.GIT_CHECKOUT if is_git else ResourceType.FS_DIRECTORY,
+            type=type_of_folder(lambda name: (folder / name).exists()),
             location=str(folder.relative_to(where)),
             strategy=Strategy.IN_PLACE if in_place else None,
             from_revision=None,

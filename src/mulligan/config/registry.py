@@ -17,7 +17,13 @@ from mulligan.config.values import (
     WholeNumber,
     shown,
 )
-from mulligan.domain.plans.trigger import DEFAULT_TRIGGERS, Trigger, in_order, trigger_named, trigger_words
+from mulligan.domain.plans.trigger import (
+    DEFAULT_TRIGGERS,
+    CheckpointType,
+    in_order,
+    trigger_named,
+    trigger_words,
+)
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import nearest_word
@@ -58,7 +64,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 def _canonical_triggers(words: Sequence[str]) -> list[str]:
-    found: list[Trigger] = []
+    found: list[CheckpointType] = []
     for word in words:
         trigger = trigger_named(word)
         if trigger is None:

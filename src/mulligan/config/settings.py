@@ -7,7 +7,7 @@ from typing import cast
 from msgspec import Struct
 
 from mulligan.config.registry import SETTINGS, Cleanup, Isolation, check_value, parse_value, setting_named
-from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import nearest_word
@@ -106,10 +106,10 @@ class Settings(Struct, frozen=True):
         return next(entry for entry in self.entries if entry.key == canonical)
 
     @property
-    def triggers(self) -> tuple[Trigger, ...]:
+    def triggers(self) -> tuple[CheckpointType, ...]:
         """The triggers that take checkpoints automatically, in the order in which they fire."""
         words = cast("list[str]", self.entry("sandbox.checkpoint.auto-create-on").value)
-        return tuple(Trigger(word) for word in words)
+        return tuple(CheckpointType(word) for word in words)
 
     @property
     def max_checkpoints(self) -> int:

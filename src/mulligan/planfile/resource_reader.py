@@ -10,13 +10,6 @@ from mulligan.planfile.yaml_document import shorten
 
 _MOST_RESOURCES = 100  # each is compared with each other one
 
-# What a resource of each type cannot be worked on with.
-_UNSUITED = {
-    ResourceType.GIT_CHECKOUT: (),
-    ResourceType.FS_DIRECTORY: (Strategy.GIT_WORKTREE,),
-    ResourceType.SQLITE: (Strategy.GIT_WORKTREE, Strategy.IN_PLACE),
-}
-
 
 def read_resources(value: Value, project: Path) -> tuple[Resource, ...]:
     """The plan's resources in the order of the file; none may be in another's way."""
@@ -46,9 +39,10 @@ def _read_resource(key: Value, value: Value, project: Path) -> Resource:
     found = value.keys(_KEYS, required=("type", "location"))
     kind = found["type"].word(ResourceType)
     strategy = found["strategy"].word(Strategy) if "strategy" in found else None
-    if strategy in _UNSUITED[kind]:
+    traits = kind.traits
+    if strategy is not None and strategy not in (Strategy.AUTO, *traits.selectable):
         raise found["strategy"].wrong(f"{strategy} does not work for a resource of type {kind}")
-    if "create" in found and kind is not ResourceType.SQLITE:
+    if "create" in found and not traits.may_be_missing:
         raise found["create"].wrong(f"`create` is for databases; {name!r} is of type {kind}")
     return Resource(
         name=name,
@@ -69,7 +63,7 @@ def _location(value: Value, project: Path) -> str:
 
 
 def _revision(value: Value, kind: ResourceType, strategy: Strategy | None) -> str:
-    if kind is not ResourceType.GIT_CHECKOUT or strategy is Strategy.IN_PLACE:
+    if not kind.traits.has_commits or strategy is Strategy.IN_PLACE:
         raise value.wrong("`from` is for a git-checkout that is not worked on in place")
     text = value.text()
     # git would take a leading dash for an option.

@@ -54,8 +54,8 @@ class Replacement(Struct, frozen=True, kw_only=True):
 class Publication(Struct, frozen=True, kw_only=True):
     """A checkpoint of one sandbox that other programs are to find, and when it was taken."""
 
-    checkpoint: Checkpoint
-    after: CheckpointId | None  # the checkpoint that it follows
+    checkpoint: Checkpoint  # without a `sandbox_ref`, where it was never published
+    after: Checkpoint | None  # the checkpoint that it follows
     at: datetime
 
 
@@ -228,18 +228,8 @@ class SandboxKind(Protocol):
         """Store the working copy durably."""
         ...
 
-    def publish(
-        self,
-        sandbox: Sandbox,
-        checkpoint_id: CheckpointId,
-        snapshot: Snapshot,
-        after: Checkpoint | None,
-        at: datetime,
-    ) -> str:
-        """Give a checkpoint the name that other programs know it by, its `sandbox_ref`, before a row has it.
-
-        `after` is the checkpoint of this sandbox that it follows.
-        """
+    def publish(self, sandbox: Sandbox, publication: Publication) -> str:
+        """Return the name that other programs know a checkpoint by, its `sandbox_ref`, before a row has it."""
         ...
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
@@ -281,6 +271,10 @@ class SandboxKind(Protocol):
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
         """Tell whether two of its snapshots are the same to whoever uses them: a database by what SQLite reads."""
+        ...
+
+    def why_not_taken(self, ours: Root, theirs: Root) -> str:
+        """Return why a real thing that holds `ours` cannot become `theirs` as a whole; empty: it can."""
         ...
 
     def changed_by_others(

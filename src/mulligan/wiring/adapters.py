@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mulligan.adapters import project_home as home
 from mulligan.adapters.plan_locks import FilePlanLocks
-from mulligan.domain.resources.resource import Resource, ResourceType
+from mulligan.domain.resources.resource import Resource, type_of_folder
 from mulligan.errors import DatabaseUnusable
 from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of
 from mulligan.wiring.layered_settings import LayeredSettings
@@ -94,10 +94,9 @@ class Adapters:
     @property
     def default_resource(self) -> Resource:
         """What a plan without `resources:` works on: the project folder."""
-        is_git = (self.project / ".git").exists()
         return Resource(
             name="workspace",
-            type=ResourceType.GIT_CHECKOUT if is_git else ResourceType.FS_DIRECTORY,
+            type=type_of_folder(lambda name: (self.project / name).exists()),
             location=".",
             strategy=None,
             from_revision=None,

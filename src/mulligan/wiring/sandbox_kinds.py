@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
     from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
     from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
+    from mulligan.adapters.sandboxes.git.git_context import GitContext
     from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
     from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
     from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes, Workplace
@@ -30,7 +31,6 @@ class ProjectSandboxes:
         self._store = store
         self._project_home = project_home
         self._home = project_home / "sandboxes"
-        self._git_home = project_home / "git"
         self._user_home = Path.home()
         self._around = around
 
@@ -52,37 +52,32 @@ class ProjectSandboxes:
     @property
     def repositories(self) -> CheckpointRepositories:
         """Where checkpoints of git checkouts are commits."""
-        from mulligan.adapters.sandboxes.git.git_command import Git
-        from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
+        return self._git.repositories
 
-        git = Git.within(self._around.environ, self._project_home)
-        return CheckpointRepositories(git=git, home=self._git_home)
+    @cached_property
+    def _git(self) -> GitContext:
+        from mulligan.adapters.sandboxes.git.git_context import GitContext
+
+        return GitContext(
+            store=self._store,
+            home=self._home,
+            git_home=self._project_home / "git",
+            project_home=self._project_home,
+            user_home=self._user_home,
+            environment=self._around.environ,
+        )
 
     @cached_property
     def _checkouts(self) -> GitSandboxes:
         from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
 
-        return GitSandboxes(
-            store=self._store,
-            home=self._home,
-            git_home=self._git_home,
-            project_home=self._project_home,
-            user_home=self._user_home,
-            environment=self._around.environ,
-        )
+        return GitSandboxes(self._git)
 
     @cached_property
     def _checkouts_in_place(self) -> InPlaceCheckouts:
         from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
 
-        return InPlaceCheckouts(
-            store=self._store,
-            home=self._home,
-            git_home=self._git_home,
-            project_home=self._project_home,
-            user_home=self._user_home,
-            environment=self._around.environ,
-        )
+        return InPlaceCheckouts(self._git)
 
     @cached_property
     def _folders(self) -> DirectorySandboxes:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.api.project import Project
 from mulligan.domain.plans.event import EventType
-from tests.faults.projects import project_in
+from tests.faults.projects import Watching, nothing, project_in, services_in
 
 TOOLS = """\
 import mulligan
@@ -45,10 +46,33 @@ def rolled_back(folder: Path, asks: str) -> tuple[str, ...]:
     return project.rollback("p", "first").messages
 
 
+class _Listening(Watching):
+    """An observer that keeps what tools print."""
+
+    def __init__(self) -> None:
+        super().__init__(nothing)
+        self.printed = b""
+
+    def output(self, plan_id: str, data: bytes) -> None:
+        self.printed += data
+
+
 def test_an_undo_may_log_and_print_and_leaves_the_memory_alone(folder: Path) -> None:
-    assert rolled_back(folder, "nothing") == ()
-    logged = [e.data["message"] for e in project_in(folder).log("p") if e.type is EventType.LOG]
+    (folder / "plan.yaml").write_text(
+        "name: p\nsteps: [{name: a, tool: publish, args: {asks: nothing}}, {name: keep, checkpoint: kept},"
+        " {name: b, tool: publish, args: {asks: nothing}}]\n"
+    )
+    services, observer = services_in(folder), _Listening()
+    project = Project(services=services, observer=observer)
+    project.execute(folder / "plan.yaml")
+    assert observer.printed == b""
+    assert project.rollback("p", "kept").messages == ()
+    logged = [e.data["message"] for e in project.log("p") if e.type is EventType.LOG]
     assert logged == ["undone"]
+    assert observer.printed == b"shown\n"
+    with services.database.reading() as db:
+        (plan,) = db.plans.list(None)
+    assert plan.progress.memory == {"published": True}, "that of the checkpoint, without what the undo wrote"
 
 
 @pytest.mark.parametrize(

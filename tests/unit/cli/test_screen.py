@@ -95,10 +95,15 @@ def test_colours_are_left_out_where_they_are_not_wanted(
     assert Screen(stream, terminal=True).size == (80, 24), "of something that has none"
 
 
-def test_nobody_who_looks_any_more_stops_nothing(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_stream_that_can_no_longer_be_written_to_stops_nothing() -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
-        Screen(full, terminal=False).update(b"words", ())
-        Screen(full, terminal=False).update(b"more", ())
+        with pytest.raises(OSError, match="No space"):
+            os.write(full.fileno(), b"the fault is there")
+        screen = Screen(full, terminal=False)
+        screen.update(b"words", ())
+        assert os.write(full.fileno(), b"from now on it leads nowhere") == 28
+        screen.update(b"more\n", ())
+        assert screen.at_line_start
 
 
 @pytest.mark.parametrize(

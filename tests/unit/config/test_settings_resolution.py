@@ -15,7 +15,7 @@ from mulligan.config import (
     layer_of_values,
     resolve,
 )
-from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Strategy
 from mulligan.errors import SettingInvalid, SettingUnknown
 
@@ -37,7 +37,11 @@ ORIGINS = [
 
 def test_without_any_layer_all_settings_have_their_defaults() -> None:
     settings = resolve([])
-    assert settings.triggers == (Trigger.BEFORE_STEP, Trigger.AFTER_SUBPLAN, Trigger.ON_ERROR)
+    assert settings.triggers == (
+        CheckpointType.BEFORE_STEP,
+        CheckpointType.AFTER_SUBPLAN,
+        CheckpointType.ON_ERROR,
+    )
     assert settings.max_checkpoints == 50
     assert settings.strategy is Strategy.AUTO
     assert settings.cleanup is Cleanup.ON_APPLY
@@ -70,7 +74,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
             )
         ]
     )
-    assert settings.triggers == (Trigger.AFTER_STEP,)
+    assert settings.triggers == (CheckpointType.AFTER_STEP,)
     assert settings.max_checkpoints == 3
     assert settings.strategy is Strategy.FILESYSTEM_COPY
     assert settings.cleanup is Cleanup.MANUAL

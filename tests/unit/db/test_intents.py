@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from msgspec import ValidationError
-from mulligan.adapters.db.database import SqliteDatabase
 
+from mulligan.adapters.db.database_file import sqlite_database
 from mulligan.domain.plans.intent import (
     ApplyWork,
     CorrectionWork,
@@ -23,6 +23,7 @@ from mulligan.domain.plans.intent import (
 )
 from mulligan.domain.plans.plan import PlanFailure, State
 from mulligan.domain.text.ids import GroupId, IntentId, PlanId
+from mulligan.rows.database import Database
 from tests.unit.domain.test_correction import CORRECTION
 from tests.unit.examples import NOON, a_plan
 
@@ -105,8 +106,8 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def database(file: Path) -> Iterator[SqliteDatabase]:
-    database = SqliteDatabase(file)
+def database(file: Path) -> Iterator[Database]:
+    database = sqlite_database(file)
     with database.writing() as db:
         db.plans.add(a_plan())
     yield database
@@ -118,7 +119,7 @@ def test_there_is_a_row_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize("kind", WORKS)
-def test_the_text_of_a_row_stays_what_it_was(database: SqliteDatabase, file: Path, kind: str) -> None:
+def test_the_text_of_a_row_stays_what_it_was(database: Database, file: Path, kind: str) -> None:
     work, document = WORKS[kind]
     intent = Intent(intent_id=IntentId("i"), plan_id=PLAN, work=work, created_at=NOON)
     with database.writing() as db:
@@ -132,7 +133,7 @@ def test_the_text_of_a_row_stays_what_it_was(database: SqliteDatabase, file: Pat
         assert intent.target == document.get("target")
 
 
-def test_a_return_of_a_version_that_knew_no_children_is_read(database: SqliteDatabase, file: Path) -> None:
+def test_a_return_of_a_version_that_knew_no_children_is_read(database: Database, file: Path) -> None:
     newer = ("ends_children", "spared_children", "correction")
     text = json.dumps({key: value for key, value in RETURN.items() if key not in newer})
     with closing(sqlite3.connect(file)) as plain, plain:
@@ -152,9 +153,7 @@ def test_a_return_of_a_version_that_knew_no_children_is_read(database: SqliteDat
 
 
 @pytest.mark.parametrize(("kind", "text"), [("apply", "{}"), ("rollback", '{"target": 1}'), ("other", "{}")])
-def test_a_row_that_makes_no_sense_is_refused(
-    database: SqliteDatabase, file: Path, kind: str, text: str
-) -> None:
+def test_a_row_that_makes_no_sense_is_refused(database: Database, file: Path, kind: str, text: str) -> None:
     with closing(sqlite3.connect(file)) as plain, plain:
         plain.execute(
             "INSERT INTO intents (intent_id, plan_id, seq, kind, data_json, created_at) VALUES (?, ?, 1, ?, ?, ?)",

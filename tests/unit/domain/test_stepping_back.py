@@ -2,9 +2,10 @@
 
 from msgspec.structs import replace
 
-from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType, PlanState
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, PlanState
 from mulligan.domain.history.last_step import step_back
 from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import GroupId
 from tests.unit.examples import a_group, a_plan
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mulligan.domain.checkpoints.checkpoint import PlanState, state_hash
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
-from mulligan.domain.plans.trigger import Trigger, in_order, trigger_named, trigger_words
+from mulligan.domain.plans.trigger import CheckpointType, in_order, trigger_named, trigger_words
 from mulligan.domain.text.ids import as_id_prefix
 from tests.unit.examples import a_snapshot
 
@@ -27,26 +27,22 @@ def test_a_word_that_cannot_be_an_id(word: str) -> None:
     assert as_id_prefix(word) is None
 
 
-def test_triggers_have_the_names_users_know() -> None:
-    assert [t.value for t in Trigger] == [
-        "before_step",
-        "after_step",
-        "on_tool_write",
-        "on_tool_write_complete",
-        "on_subplan_spawn",
-        "after_subplan",
-        "on_error",
-    ]
-    assert trigger_named("before_tool_execute") is Trigger.ON_TOOL_WRITE
-    assert trigger_named("after_tool_execute") is Trigger.ON_TOOL_WRITE_COMPLETE
-    assert trigger_named("on_error") is Trigger.ON_ERROR
+@pytest.mark.parametrize("type", CheckpointType)
+def test_a_word_names_a_trigger_only_where_a_setting_can_turn_it_on(type: CheckpointType) -> None:
+    assert trigger_named(type.value) is (type if type.is_trigger else None)
+    assert (type.value in trigger_words()) == type.is_trigger
+
+
+def test_triggers_have_the_names_that_other_tools_use() -> None:
+    assert trigger_named("before_tool_execute") is CheckpointType.ON_TOOL_WRITE
+    assert trigger_named("after_tool_execute") is CheckpointType.ON_TOOL_WRITE_COMPLETE
     assert trigger_named("on_errors") is None
-    assert "before_tool_execute" in trigger_words()
+    assert {"before_tool_execute", "after_tool_execute"} <= {*trigger_words()}
 
 
 def test_triggers_stand_once_and_in_order() -> None:
-    wanted = [Trigger.ON_ERROR, Trigger.BEFORE_STEP, Trigger.ON_ERROR]
-    assert in_order(wanted) == (Trigger.BEFORE_STEP, Trigger.ON_ERROR)
+    wanted = [CheckpointType.ON_ERROR, CheckpointType.BEFORE_STEP, CheckpointType.ON_ERROR]
+    assert in_order(wanted) == (CheckpointType.BEFORE_STEP, CheckpointType.ON_ERROR)
 
 
 def test_a_snapshot_survives_its_column() -> None:

@@ -148,9 +148,17 @@ def test_a_long_text_cannot_be_repeated_without_bound(document: Reading) -> None
     assert reason == "more than 16777216 characters, counted as often as aliases repeat them"
 
 
-def test_forty_levels_and_fifty_aliases_are_fine(document: Reading) -> None:
-    document("- " * 39 + "[]")
-    document("a: &x 1\nb: [" + "*x, " * 100 + "]")
+def test_forty_levels_and_a_hundred_aliases_are_read(document: Reading) -> None:
+    node, depth = document("- " * 39 + "[]"), 0
+    while isinstance(node, Items):
+        depth += 1
+        node = node.nodes[0] if node.nodes else None
+    assert (node, depth) == (None, 40)
+    read_twice = document("a: &x 1\nb: [" + "*x, " * 100 + "]")
+    assert isinstance(read_twice, Entries)
+    (_, one), (_, many) = read_twice.pairs
+    assert isinstance(many, Items)
+    assert many.nodes == (one,) * 100
 
 
 def test_half_a_character_is_refused(document: Reading) -> None:

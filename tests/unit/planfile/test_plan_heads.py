@@ -179,6 +179,11 @@ resources:
             "git_worktree does not work for a resource of type fs-directory",
         ),
         (
+            "{a: {type: git-checkout, location: x, strategy: filesystem_copy}}",
+            (1, 60, "resources.a.strategy"),
+            "filesystem_copy does not work for a resource of type git-checkout",
+        ),
+        (
             "{a: {type: sqlite, location: x, strategy: in_place}}",
             (1, 54, "resources.a.strategy"),
             "in_place does not work for a resource of type sqlite",

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.text.ids import CheckpointId
+from mulligan.ports import Publication
 from tests.support.git_checkouts import CHECKOUTS, Checkout
 from tests.support.git_world import GitProject, looks, repository_picture, run_git, unlike
 from tests.support.snapshot_world import Watcher
@@ -88,12 +90,13 @@ def test_a_checkpoint_is_the_commit_that_git_would_make(project: GitProject, tmp
             change(there)
         snapshot = project.kind.capture(sandbox, Watcher()).snapshot
         checkpoint_id = CheckpointId(f"01JZZZZZZZZZZZZZZZZZZZZZZ{number}")
-        commit = project.kind.publish(sandbox, checkpoint_id, snapshot, after, AT)
+        new = project.checkpoint(sandbox, checkpoint_id, snapshot)
+        commit = project.kind.publish(sandbox, Publication(checkpoint=new, after=after, at=AT))
         assert run_git(bare, "rev-parse", f"refs/checkpoints/{checkpoint_id}").strip() == commit
         parents = run_git(bare, "log", "-1", "--format=%P", commit).split()
         assert parents == ([after.sandbox_ref] if after else [])
         assert run_git(bare, "ls-tree", "-r", commit) == project.what_git_would_commit(there)
-        after = project.checkpoint(sandbox, checkpoint_id, snapshot, commit)
+        after = replace(new, sandbox_ref=commit)
     assert "missing" not in run_git(bare, "fsck", check=False)
 
 

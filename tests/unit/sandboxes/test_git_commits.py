@@ -40,7 +40,7 @@ def test_a_repository_of_checkpoints_that_is_lost_is_made_anew(project: GitProje
     third = project.publish(sandbox, 3, second)
     before = [run_git(bare, "ls-tree", "-r", each.sandbox_ref) for each in (first, second, third)]
     wanted = [
-        Publication(checkpoint=each, after=after and after.checkpoint_id, at=AT)
+        Publication(checkpoint=each, after=after, at=AT)
         for each, after in ((first, None), (second, first), (third, second))
     ]
     assert project.kind.republish(sandbox, wanted) == {}

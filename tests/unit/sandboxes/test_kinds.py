@@ -4,8 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
 from mulligan.errors import ResourceUnsuitable
+from mulligan.wiring.sandbox_kinds import ProjectSandboxes
+from mulligan.wiring.surroundings import surroundings
 from tests.faults.projects import project_in
+from tests.support.snapshot_world import new_store
 
 
 def test_a_strategy_that_a_type_cannot_have_is_refused_before_anything_runs(tmp_path: Path) -> None:
@@ -15,3 +19,19 @@ def test_a_strategy_that_a_type_cannot_have_is_refused_before_anything_runs(tmp_
         project_in(tmp_path).execute(plan)
     assert "filesystem_copy, in_place" in refused.value.next_step
     assert list(project_in(tmp_path).plans()) == []
+
+
+@pytest.mark.parametrize(
+    ("type", "strategy"), [(type, strategy) for type in ResourceType for strategy in type.traits.strategies]
+)
+def test_every_strategy_of_a_type_has_its_kind(
+    type: ResourceType, strategy: Strategy, tmp_path: Path
+) -> None:
+    kinds = ProjectSandboxes(
+        store=new_store(tmp_path / "store"), project_home=tmp_path, around=surroundings({})
+    ).kinds
+    resource = Resource(
+        name="app", type=type, location="app", strategy=strategy, from_revision=None, create=False
+    )
+    kind = kinds.choose(resource, Strategy.AUTO)
+    assert (kind.type, kind.strategy) == (type, strategy)

@@ -8,6 +8,7 @@ import pytest
 
 import mulligan
 from mulligan.adapters.tools.user_tools.tool_decorator import ATTRIBUTE, declared_by
+from mulligan.domain.resources.resource import ResourceType
 
 
 def facts(function):
@@ -29,7 +30,7 @@ def test_a_function_stays_itself_and_takes_its_name_and_summary():
         "summary": "Say hello.",
         "doc": "Say hello.\n\nAnd more.",
         "arguments": [{"name": "who", "type": "text", "required": True}],
-        "resource_types": ["fs-directory", "git-checkout", "sqlite"],
+        "resource_types": sorted(ResourceType),
         "writes": True,
         "read_only": False,
         "checkpointable": True,

@@ -7,13 +7,6 @@ from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, 
 from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import SandboxKind
 
-# What `auto` means, and what else a resource of each type may have.
-_BY_TYPE = {
-    ResourceType.GIT_CHECKOUT: (Strategy.GIT_WORKTREE, Strategy.IN_PLACE),
-    ResourceType.FS_DIRECTORY: (Strategy.FILESYSTEM_COPY, Strategy.IN_PLACE),
-    ResourceType.SQLITE: (Strategy.FILESYSTEM_COPY, Strategy.IN_PLACE),  # in place inside such a folder
-}
-
 
 class LocalSandboxKinds:
     """The kinds of sandboxes this version can make."""
@@ -28,15 +21,15 @@ class LocalSandboxKinds:
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource: its own strategy wins over the setting, `auto` goes by its type."""
-        possible = _BY_TYPE[resource.type]
-        # The setting is about folders: databases outside of them are always copied.
-        wanted = resource.strategy or (Strategy.AUTO if resource.type is ResourceType.SQLITE else strategy)
-        chosen = possible[0] if wanted is Strategy.AUTO else wanted
-        if chosen not in possible:
+        traits = resource.type.traits
+        # The setting is about folders: a file that lies alone is always copied.
+        wanted = resource.strategy or (strategy if traits.is_folder else Strategy.AUTO)
+        chosen = traits.copying if wanted is Strategy.AUTO else wanted
+        if chosen not in traits.strategies:
             raise ResourceUnsuitable(
                 resource=resource.name,
                 path=resource.location,
                 reason=f"a {resource.type.value} cannot have the strategy {chosen.value}",
-                hint=f"use one of: {', '.join(s.value for s in possible)}",
+                hint=f"use one of: {', '.join(s.value for s in traits.strategies)}",
             )
         return with_edge(self._kinds[(resource.type, chosen)]())

@@ -1,18 +1,17 @@
 """Computes what the real resources are to become, and stores it: not a byte of them is touched."""
 
-import posixpath
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.application.apply.snapshot_merge import Merged, MergeRules, MergeService, OnOverlap
+from mulligan.application.apply.snapshot_merge import Merged, MergeRules, MergeService, OnOverlap, Sides
 from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
 from mulligan.application.runs.run import Run
-from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.intent import IntentKind
 from mulligan.domain.plans.plan import Conflict
-from mulligan.domain.resources.resource import ResourceType, Sandbox
+from mulligan.domain.resources.resource import MergeUnit, ResourceType, Sandbox
 from mulligan.domain.text.ids import GroupId, PlanId
 from mulligan.domain.trees.diff import FileDiff, FolderDiff
 from mulligan.domain.trees.line_diff import LARGEST_TEXT
@@ -138,16 +137,12 @@ class ApplyPreparing:
         )
 
     def _merge(self, wanted: Wanted) -> Merged:
+        if wanted.real.type.traits.merged_by is MergeUnit.WHOLE:
+            sides = Sides(base=wanted.base, ours=wanted.ours, theirs=wanted.theirs)
+            return self._merges.take_whole(self._kinds.of(wanted.real), wanted.real, sides)
         base, ours, theirs = (s.roots[0] for s in (wanted.base, wanted.ours, wanted.theirs))
-        if wanted.real.type is not ResourceType.SQLITE:
-            rules = MergeRules(names=wanted.names, on_overlap=OnOverlap.STOP, included=wanted.included)
-            return self._merges.merge(base, ours, theirs, rules)
-        kind = self._kinds.of(wanted.real)
-
-        def same(one: Root, other: Root) -> bool:
-            return kind.same(wanted.real, Snapshot((one,)), Snapshot((other,)))
-
-        return self._merges.choose(base, ours, theirs, posixpath.basename(wanted.real.path), same)
+        rules = MergeRules(names=wanted.names, on_overlap=OnOverlap.STOP, included=wanted.included)
+        return self._merges.merge(base, ours, theirs, rules)
 
     def _compose(self, wanted: Wanted, merged: Merged) -> Composed:
         order = ApplyOrder(
@@ -190,7 +185,7 @@ def application_of(run: Run, prepared: Prepared, *, dry_run: bool, cleanup: str,
 
 def _refuse_unmatched(wanted: Sequence[Wanted], merged: Sequence[Merged]) -> None:
     """Refuse an --include that names nothing: it would be taken for done."""
-    if any(each.real.type is ResourceType.GIT_CHECKOUT for each in wanted):
+    if any(each.real.type.traits.has_commits for each in wanted):
         return  # its own git directory is not among the files
     changed = [difference.path for result in merged for difference in result.changed]
     for path in sorted({path for each in wanted for path in each.included or ()}):

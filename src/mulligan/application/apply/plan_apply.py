@@ -22,12 +22,13 @@ from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.config import Cleanup
-from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import ApplyWork, Intent, IntentKind
 from mulligan.domain.plans.plan import Conflict, Phase, Plan, State
-from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.plans.trigger import CheckpointType
+from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.trees.real_change import RealChange
@@ -141,7 +142,7 @@ class PlanApplyService:
             self._kinds.of(real).refuse_apply(real, commit=wishes.commit)
             self._sandboxes.refuse_neighbours(Path(real.path))
             reals.append(real)
-        if wishes.message is not None and not any(r.type is ResourceType.GIT_CHECKOUT for r in reals):
+        if wishes.message is not None and not any(r.type.traits.has_commits for r in reals):
             raise UsageWrong(
                 reason="--message is for a commit, and no resource of the plan is a git checkout that gets one",
                 hint="leave it out",

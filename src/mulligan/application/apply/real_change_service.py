@@ -19,7 +19,6 @@ from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import ApplyWork, Intent, UnapplyWork
 from mulligan.domain.plans.plan import Phase, State
-from mulligan.domain.resources.resource import ResourceType
 from mulligan.domain.text.ids import IntentId
 from mulligan.domain.trees.real_change import RealChange, Snapshots
 from mulligan.errors import (
@@ -145,8 +144,8 @@ class RealChangeService:
         """Where a real resource is not what it was when it was kept."""
         kind = self._kinds.of(change.real)
         present = kind.capture(change.real, run.observer).snapshot
-        is_file = change.real.type is ResourceType.SQLITE
-        folder = posixpath.dirname(change.real.path) if is_file else change.real.path
+        path = change.real.path
+        folder = posixpath.dirname(path) if change.real.type.traits.is_file else path
         files = self._store.difference(change.before.roots[0], present.roots[0])
         moved = kind.moved(change.real, change.before, present)
         return [*(posixpath.join(folder, d.path) for d in files), *moved]

@@ -1,13 +1,14 @@
 """Merges what two sides made of one snapshot, and stores the result: no tree of files is touched."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.domain.checkpoints.snapshot import Root
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.trees.line_diff import LARGEST_TEXT, is_binary
 from mulligan.domain.trees.renames import find_renames
 from mulligan.domain.trees.text_merge import Labels, merge_texts
@@ -20,11 +21,7 @@ from mulligan.domain.trees.tree_merge import (
     merge_trees,
     withheld,
 )
-from mulligan.ports import Clock, SnapshotStore
-
-_MAGIC = b"SQLite format 3\0"
-_HEADER = 100  # bytes at the beginning of a SQLite database
-_PAGE_SIZE = slice(16, 18)  # in it
+from mulligan.ports import Clock, SandboxKind, SnapshotStore
 
 
 class OnOverlap(StrEnum):
@@ -50,6 +47,22 @@ class Merged(Struct, frozen=True, kw_only=True):
     changed: tuple[TreeDifference, ...]  # base to theirs
     conflicts: tuple[PathConflict, ...]
     withheld: tuple[str, ...]  # changes of git directories, which are not taken
+
+
+class Sides(Struct, frozen=True, kw_only=True):
+    """What two sides made of one snapshot of a resource."""
+
+    base: Snapshot
+    ours: Snapshot
+    theirs: Snapshot
+
+
+class Whole(StrEnum):
+    """The side from which a resource that is merged as a whole is taken."""
+
+    OURS = "ours"
+    THEIRS = "theirs"
+    NEITHER = "neither"  # both changed it, differently
 
 
 class MergeService:
@@ -146,52 +159,49 @@ class MergeService:
         data = self._store.read(content)
         return None if is_binary(data) else data
 
-    def choose(
-        self, base: Root, ours: Root, theirs: Root, name: str, same: Callable[[Root, Root], bool]
-    ) -> Merged:
-        """Take a database as they have it, whole, where ours did not change meanwhile; `name` is what ours is called.
+    def take_whole(self, kind: SandboxKind, real: Sandbox, sides: Sides) -> Merged:
+        """Take a resource as they have it, as a whole, where ours did not change meanwhile."""
+        base, ours, theirs = (side.roots[0] for side in (sides.base, sides.ours, sides.theirs))
+        name, files, reason = real.path.rpartition("/")[2], ours, ""
+        match side_to_take(kind, real, sides):
+            case Whole.OURS:
+                pass
+            case Whole.NEITHER:
+                reason = f"both sides changed the {real.type.traits.noun}"
+            case Whole.THEIRS:
+                reason = kind.why_not_taken(ours, theirs)
+                if not reason:
+                    files = self._store.graft(ours, {name: self._taken(base, ours, theirs)}, self._now_ns())
+        return Merged(
+            files=files,
+            changed=self._store.difference(base, theirs),
+            conflicts=(PathConflict(path=name, reason=reason, theirs=None),) if reason else (),
+            withheld=(),
+        )
 
-        `same` tells whether two are the same as SQLite reads them.
-        """
-        changed = self._store.difference(base, theirs)
-        files, reason = ours, ""
-        if changed and not same(base, theirs):
-            if same(base, ours):
-                edits, reason = self._taken(changed, ours, theirs, name)
-                files = ours if reason else self._store.graft(ours, edits, self._now_ns())
-            elif not same(ours, theirs):
-                reason = "both sides changed the database"
-        conflicts = (PathConflict(path=name, reason=reason, theirs=None),) if reason else ()
-        return Merged(files=files, changed=changed, conflicts=conflicts, withheld=())
-
-    def _taken(
-        self, changed: Sequence[TreeDifference], ours: Root, theirs: Root, name: str
-    ) -> tuple[dict[str, TreeEntry | None], str]:
-        """What makes our database theirs; or why it cannot be."""
+    def _taken(self, base: Root, ours: Root, theirs: Root) -> TreeEntry | None:
+        """Return their file, with the mode of ours where they did not change it; None: they have none."""
         sides = self._store.difference(ours, theirs)
-        come = [d.new for d in sides if d.new is not None and d.new.content is not None]
-        gone = [d.old for d in sides if d.old is not None and d.old.content is not None]
-        if not come:
-            return {name: None}, ""
-        heads = [self._store.head(e.content, _HEADER) for e in (come[0], *gone[:1]) if e.content is not None]
-        if len(come) > 1 or not (not heads[0] or heads[0].startswith(_MAGIC)):
-            return {}, "what the sandbox holds is no database any more"
-        sizes = [_page_size(head) for head in heads]
-        if all(sizes) and len({*sizes}) > 1:
-            return {}, f"its pages of {sizes[1]} bytes became pages of {sizes[0]}"
-        same_mode = gone and all(d.old is None or d.new is None or d.old.mode == d.new.mode for d in changed)
-        mode = gone[0].mode if same_mode else come[0].mode
-        return {name: replace(come[0], mode=mode)}, ""
+        come = next((d.new for d in sides if d.new is not None and d.new.content is not None), None)
+        gone = next((d.old for d in sides if d.old is not None and d.old.content is not None), None)
+        if come is None or gone is None:
+            return come
+        changed = self._store.difference(base, theirs)
+        same_mode = all(d.old is None or d.new is None or d.old.mode == d.new.mode for d in changed)
+        return replace(come, mode=gone.mode) if same_mode else come
 
     def _now_ns(self) -> int:
         return int(self._clock.now().timestamp() * 1_000_000) * 1000
 
 
+def side_to_take(kind: SandboxKind, sandbox: Sandbox, sides: Sides) -> Whole:
+    """Return the side that changed a resource; equal changes of both are ours."""
+    if kind.same(sandbox, sides.base, sides.theirs):
+        return Whole.OURS
+    if kind.same(sandbox, sides.base, sides.ours):
+        return Whole.THEIRS
+    return Whole.OURS if kind.same(sandbox, sides.ours, sides.theirs) else Whole.NEITHER
+
+
 def _stamped(entry: TreeEntry, at_ns: int) -> TreeEntry:
     return replace(entry, beside=replace(entry.beside, mtime_ns=at_ns))
-
-
-def _page_size(head: bytes) -> int:
-    """The page size that a database's header tells; 0: it has none yet."""
-    told = int.from_bytes(head[_PAGE_SIZE], "big")
-    return 65536 if told == 1 else told

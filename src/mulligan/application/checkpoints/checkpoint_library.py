@@ -11,16 +11,12 @@ from mulligan.application.checkpoints.checkpoint_service import CheckpointServic
 from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.run import Run
-from mulligan.domain.checkpoints.checkpoint import (
-    Checkpoint,
-    CheckpointGroup,
-    CheckpointType,
-    FoundCheckpoint,
-)
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, FoundCheckpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Damage
 from mulligan.domain.plans.plan import State
 from mulligan.domain.plans.tool import CallStatus
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.domain.text.names import label_problem

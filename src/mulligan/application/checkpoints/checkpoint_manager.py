@@ -3,19 +3,19 @@
 import posixpath
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from datetime import datetime
 from typing import Protocol
 from weakref import WeakKeyDictionary, WeakSet
+
+from msgspec.structs import replace
 
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange
-from mulligan.domain.resources.placement import lie_together, sidecars
-from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
-from mulligan.domain.text.ids import CheckpointId
+from mulligan.domain.resources.placement import lie_together
+from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.errors import SandboxMissing
-from mulligan.ports import SandboxKinds, SnapshotStore
+from mulligan.ports import Publication, SandboxKinds, SnapshotStore
 from mulligan.ports.world import one_by_one
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
@@ -76,23 +76,17 @@ class CheckpointManager:
         finally:
             self._busy.discard(run)
 
-    def publish(
-        self,
-        sandbox: Sandbox,
-        checkpoint_id: CheckpointId,
-        snapshot: Snapshot,
-        after: Checkpoint | None,
-        at: datetime,
-    ) -> str:
-        """Give a checkpoint the name that other programs know it by."""
-        return self._kinds.of(sandbox).publish(sandbox, checkpoint_id, snapshot, after, at)
+    def publish(self, sandbox: Sandbox, publication: Publication) -> Checkpoint:
+        """Return a checkpoint with the name that other programs know it by."""
+        ref = self._kinds.of(sandbox).publish(sandbox, publication)
+        return replace(publication.checkpoint, sandbox_ref=ref)
 
     def compare(self, run: Run, group: Stored) -> Changes:
         """What a restore would do to each sandbox; everything it needs is read and verified, nothing touched."""
         self.require(run.sandboxes)
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
         leaving: set[str] = set()
-        in_order = sorted(run.sandboxes, key=lambda s: s.type is not ResourceType.SQLITE)
+        in_order = sorted(run.sandboxes, key=lambda s: not s.type.traits.is_file)
         for sandbox in one_by_one(in_order, "resources compared", run.observer):
             snapshot = group.snapshot_of(sandbox.resource)
             inside = frozenset(
@@ -100,8 +94,8 @@ class CheckpointManager:
             )
             found = self._kinds.of(sandbox).compare(sandbox, snapshot, inside)
             changes[sandbox.resource] = found
-            if sandbox.type is ResourceType.SQLITE and _goes(found):
-                leaving |= {sandbox.path, *sidecars(sandbox.path)}
+            if sandbox.type.traits.is_file and _goes(found):
+                leaving.update(sandbox.type.traits.files_of(sandbox.path))
         return changes
 
     def restore(self, run: Run, group: Stored, known: Stored) -> Changes:
@@ -119,20 +113,19 @@ class CheckpointManager:
         return changes
 
     def _in_order(self, sandboxes: Sequence[Sandbox], group: Stored) -> list[Sandbox]:
-        """Databases that go, then folders, then the other databases.
+        """Sort them: files that go, then all that is not a file, then the other files.
 
-        A folder cannot go while a database of another resource stands in it, and a database cannot come
-        before the folder around it.
+        A folder cannot go while a file of another resource is in it, and a file cannot come before the folder
+        around it.
         """
-        databases = [s for s in sandboxes if s.type is ResourceType.SQLITE]
-        folders = [s for s in sandboxes if s.type is not ResourceType.SQLITE]
-        nested = any(s.excluded for s in folders)
-        going = [s for s in databases if nested and self._goes(s, group)]
-        return [*going, *folders, *(s for s in databases if s not in going)]
+        files = [s for s in sandboxes if s.type.traits.is_file]
+        others = [s for s in sandboxes if not s.type.traits.is_file]
+        nested = any(s.excluded for s in others)
+        going = [s for s in files if nested and self._goes(s, group)]
+        return [*going, *others, *(s for s in files if s not in going)]
 
-    def _goes(self, database: Sandbox, group: Stored) -> bool:
-        snapshot = group.snapshot_of(database.resource)
-        return _goes(self._kinds.of(database).compare(database, snapshot))
+    def _goes(self, file: Sandbox, group: Stored) -> bool:
+        return _goes(self._kinds.of(file).compare(file, group.snapshot_of(file.resource)))
 
     def changed_since(self, run: Run, before: tuple[Capture, ...]) -> tuple[str, ...]:
         """The paths in which the sandboxes differ from what they held before."""
@@ -165,5 +158,5 @@ class CheckpointManager:
 
 
 def _goes(changes: Sequence[PathChange]) -> bool:
-    """Whether a database is removed, and nothing put in its place."""
+    """Return whether a file is removed, and nothing put in its place."""
     return bool(changes) and all(change.action is ChangeAction.REMOVED for change in changes)

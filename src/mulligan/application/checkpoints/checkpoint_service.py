@@ -7,23 +7,17 @@ from msgspec.structs import replace
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.runs.commit import Commit, Entry, Record
 from mulligan.application.runs.run import Run
-from mulligan.domain.checkpoints.checkpoint import (
-    Checkpoint,
-    CheckpointGroup,
-    CheckpointType,
-    Reason,
-    state_hash,
-)
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, Reason, state_hash
 from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Plan
-from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import CheckpointFailed, MulliganError, PlanTakenOver
-from mulligan.ports import Clock, Ids, SnapshotStore
+from mulligan.ports import Clock, Ids, Publication, SnapshotStore
 from mulligan.ports.world import one_by_one
 from mulligan.rows.transaction import Transaction
 
@@ -78,7 +72,7 @@ class CheckpointService:
     def auto_create_if_configured(
         self,
         run: Run,
-        trigger: Trigger,
+        trigger: CheckpointType,
         metadata: JsonObject,
         *,
         between_steps: bool,
@@ -86,9 +80,7 @@ class CheckpointService:
         """Take the trigger's group where the plan's settings ask for it; None where they do not."""
         if not run.plan.definition.rollback_policy.enabled or trigger not in run.settings.triggers:
             return None
-        return self.create_checkpoint(
-            run, reason_for(CheckpointType(trigger), metadata, between_steps=between_steps)
-        )
+        return self.create_checkpoint(run, reason_for(trigger, metadata, between_steps=between_steps))
 
     def add_group(
         self, commit: Commit, run: Run, reason: Reason, checkpoints: Sequence[Checkpoint]
@@ -127,33 +119,36 @@ class CheckpointService:
         return [self._again(sandbox, group.checkpoint_of(sandbox.resource)) for sandbox in run.sandboxes]
 
     def _again(self, sandbox: Sandbox, checkpoint: Checkpoint) -> Checkpoint:
-        new, now = CheckpointId(self._ids.new()), self._clock.now()
-        return replace(
+        new = replace(
             checkpoint,
-            checkpoint_id=new,
-            sandbox_ref=self._manager.publish(sandbox, new, checkpoint.snapshot, checkpoint, now),
+            checkpoint_id=CheckpointId(self._ids.new()),
+            sandbox_ref="",
             size_bytes=0,
             modified=False,
         )
+        return self._published(sandbox, new, checkpoint)
 
     def _checkpoints(self, run: Run, captures: Sequence[Capture]) -> list[Checkpoint]:
         pairs = list(zip(run.sandboxes, captures, strict=True))
         return [self._checkpoint(run, s, c) for s, c in one_by_one(pairs, "checkpoints made", run.observer)]
 
     def _checkpoint(self, run: Run, sandbox: Sandbox, capture: Capture) -> Checkpoint:
-        checkpoint_id, before = CheckpointId(self._ids.new()), run.latest.get(sandbox.resource)
+        before = run.latest.get(sandbox.resource)
         modified = before is None or not capture.snapshot.same_as(before.snapshot)
-        return Checkpoint(
-            checkpoint_id=checkpoint_id,
+        new = Checkpoint(
+            checkpoint_id=CheckpointId(self._ids.new()),
             resource=sandbox.resource,
             snapshot=capture.snapshot,
-            sandbox_ref=self._manager.publish(
-                sandbox, checkpoint_id, capture.snapshot, before, self._clock.now()
-            ),
+            sandbox_ref="",
             filesystem_path=sandbox.path,
             size_bytes=capture.size_bytes + run.added_bytes.get(sandbox.resource, 0) if modified else 0,
             modified=modified,
         )
+        return self._published(sandbox, new, before)
+
+    def _published(self, sandbox: Sandbox, new: Checkpoint, after: Checkpoint | None) -> Checkpoint:
+        publication = Publication(checkpoint=new, after=after, at=self._clock.now())
+        return self._manager.publish(sandbox, publication)
 
     def _retain(self, db: Transaction, run: Run) -> Sequence[GroupId]:
         """Remove the groups that are too many; return them."""

@@ -7,10 +7,11 @@ from msgspec.structs import replace
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.run import Run
-from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointType
+from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.history.correction import Correction
 from mulligan.domain.plans.decision import Decision
 from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.trigger import CheckpointType
 
 
 class CorrectionRecords:

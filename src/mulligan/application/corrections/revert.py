@@ -31,7 +31,7 @@ from mulligan.application.rollback.return_service import Returned, ReturnService
 from mulligan.application.runs.plan_executor import Execution, PlanExecutor
 from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_plans import ChildPlans, children_left_behind, lineage
-from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.history.correction import Correction, CorrectionMode, choosing, with_step
 from mulligan.domain.history.lines import NEVER
 from mulligan.domain.history.undo import Undoing
@@ -40,6 +40,7 @@ from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import CorrectionWork, RollbackWork
 from mulligan.domain.plans.plan import Plan, PlanDefinition, State
 from mulligan.domain.plans.subplan import Child, built_on, newest_without, with_steps_of_child
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, CorrectionId, DecisionId, PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import DecisionOutOfReach, DecisionSuperseded, NothingToChoose, PlanFileDiffers

@@ -10,11 +10,12 @@ from mulligan.application.plans.guards import refuse_conflicts, refuse_ended, re
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.rollback.return_service import ReturnService
 from mulligan.application.runs.run import Run
-from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.plans.intent import RollbackWork
 from mulligan.domain.plans.plan import ResumedFrom, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.plans.tool import CallStatus
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.plural import counted
 from mulligan.errors import PlanAlreadyComplete, RollbackDisabled

@@ -13,7 +13,8 @@ from msgspec import Struct
 from mulligan.application.queries.listing import Listing
 
 if TYPE_CHECKING:
-    from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType, FoundCheckpoint
+    from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, FoundCheckpoint
+    from mulligan.domain.plans.trigger import CheckpointType
     from mulligan.domain.text.ids import CheckpointId, DecisionId, GroupId, PlanId
     from mulligan.domain.text.json_value import JsonObject
     from mulligan.rows.database import Database

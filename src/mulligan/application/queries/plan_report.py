@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from mulligan.application.queries.plan_queries import Queries
 from mulligan.application.queries.report_changes import PageRoom, ReportChanges
-from mulligan.domain.checkpoints.checkpoint import CheckpointType, GroupOutline
+from mulligan.domain.checkpoints.checkpoint import GroupOutline
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.plans.tool import ToolCall
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import GroupId, PlanId
 from mulligan.domain.text.inert_text import without_escapes
 from mulligan.domain.text.json_value import Json

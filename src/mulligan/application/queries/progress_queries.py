@@ -4,10 +4,10 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.ports import PlanLocks
 from mulligan.rows.database import Database

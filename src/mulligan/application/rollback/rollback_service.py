@@ -12,11 +12,12 @@ from mulligan.application.rollback.outside_effects import UndoService
 from mulligan.application.rollback.return_service import ReturnService
 from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_plans import ChildPlans, children_left_behind
-from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.history.lines import Direction, direction_to, is_live, live_segments
 from mulligan.domain.history.undo import Undoing
 from mulligan.domain.plans.intent import RollbackWork
 from mulligan.domain.plans.plan import Phase, State
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.errors import CheckpointForeign, CheckpointNotATarget
 from mulligan.ports import Observer

@@ -12,7 +12,7 @@ from msgspec import Struct
 from mulligan.application.checkpoints.checkpoint_manager import Changes, CheckpointManager, Stored
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
-from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.resources.resource import MergeUnit, Sandbox, Strategy
 from mulligan.domain.trees.real_change import Snapshots, left_halfway
 from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import (
@@ -136,7 +136,7 @@ class WayBackService:
     def _target(self, way: Way, present: Snapshot) -> tuple[Snapshot, tuple[str, ...]]:
         sandbox = way.sandbox
         kind = self._kinds.of(sandbox)
-        if sandbox.type is ResourceType.SQLITE:
+        if sandbox.type.traits.merged_by is MergeUnit.WHOLE:
             known = (way.before, way.written)
             # Bytes first: to compare contents copies are needed, for which a full disk has no room.
             if any(map(present.same_as, known)) or any(kind.same(sandbox, present, s) for s in known):

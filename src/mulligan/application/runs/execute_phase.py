@@ -13,7 +13,7 @@ from mulligan.application.runs.run import Run
 from mulligan.application.runs.step_failure import FailureService
 from mulligan.application.runs.tool_calls import CALL_FAILURES, ToolCallService
 from mulligan.application.subplans.subplan_service import SubplanService
-from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType, Reason
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, Reason
 from mulligan.domain.plans.decision import Choice, Decision, DecisionType
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import PlanDefinition
@@ -27,7 +27,7 @@ from mulligan.domain.plans.step import (
     milliseconds,
 )
 from mulligan.domain.plans.tool import Undo
-from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import DecisionId, GroupId
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.domain.text.names import label_problem
@@ -96,7 +96,7 @@ class ExecutePhase:
         if step.label is not None:
             self.take_labelled(run, step, step.label, {}, between_steps=True)
         self._checkpoints.auto_create_if_configured(
-            run, Trigger.AFTER_STEP, {"step": step.name}, between_steps=True
+            run, CheckpointType.AFTER_STEP, {"step": step.name}, between_steps=True
         )
         if not run.plan.definition.rollback_policy.enabled:
             run.record(run.progressed())
@@ -104,7 +104,7 @@ class ExecutePhase:
     def _use_tool(self, run: Run, step: Step, use: ToolUse, due: Sequence[Reason], begun: datetime) -> None:
         writes = self._calls.declaration(use).writes
         metadata: JsonObject = {"step": step.name, "tool": use.tool}
-        on_write = writes and self._fires(run, Trigger.ON_TOOL_WRITE)
+        on_write = writes and self._fires(run, CheckpointType.ON_TOOL_WRITE)
         before_call = (
             [reason_for(CheckpointType.ON_TOOL_WRITE, metadata, between_steps=False)] if on_write else []
         )
@@ -115,7 +115,7 @@ class ExecutePhase:
             run.record(run.plan)  # what it did outside no later restore takes back
         self._complete(run, step, output, begun)
         if writes:
-            trigger = Trigger.ON_TOOL_WRITE_COMPLETE
+            trigger = CheckpointType.ON_TOOL_WRITE_COMPLETE
             self._checkpoints.auto_create_if_configured(run, trigger, metadata, between_steps=True)
 
     def _start(self, run: Run, step: Step, due: Sequence[Reason], records: Sequence[Record]) -> None:
@@ -150,9 +150,9 @@ class ExecutePhase:
 
     def _before_step_is_due(self, run: Run, step: Step) -> bool:
         enabled = run.plan.definition.rollback_policy.enabled
-        return enabled and (step.retries > 0 or Trigger.BEFORE_STEP in run.settings.triggers)
+        return enabled and (step.retries > 0 or CheckpointType.BEFORE_STEP in run.settings.triggers)
 
-    def _fires(self, run: Run, trigger: Trigger) -> bool:
+    def _fires(self, run: Run, trigger: CheckpointType) -> bool:
         return run.plan.definition.rollback_policy.enabled and trigger in run.settings.triggers
 
     # --- steps that a program runs itself, in a session ------------------------------------------------------
@@ -172,7 +172,7 @@ class ExecutePhase:
         """
         self._complete(run, step, None, begun)
         run.steps.append(step.name)
-        if self._fires(run, Trigger.AFTER_STEP) or self._fires(run, Trigger.BEFORE_STEP):
+        if self._fires(run, CheckpointType.AFTER_STEP) or self._fires(run, CheckpointType.BEFORE_STEP):
             after = reason_for(CheckpointType.AFTER_STEP, {"step": step.name}, between_steps=True)
             self._checkpoints.create_checkpoint(run, after)
 

@@ -7,10 +7,10 @@ from mulligan.application.plans.plan_resume import PlanResumeService
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run, at_work
 from mulligan.application.sandboxes.sandbox_service import SandboxService
-from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, PlanFailure, ResumedFrom, State
 from mulligan.domain.plans.step import StepStatus
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.ports import Clock
 
 

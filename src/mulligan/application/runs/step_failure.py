@@ -6,12 +6,12 @@ from mulligan.application.checkpoints.checkpoint_service import CheckpointServic
 from mulligan.application.rollback.return_service import ReturnService
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
-from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, CheckpointType
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import StepReturnWork
 from mulligan.domain.plans.plan import OnFailure, Phase, Plan, PlanFailure, State
 from mulligan.domain.plans.step import Step, StepRecord, StepStatus, ToolUse
-from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import MulliganError, RollbackDisabled, StepFailed, ToolFailed
 from mulligan.ports import Clock
@@ -97,7 +97,7 @@ class FailureService:
             reason = reason_for(CheckpointType.ON_ERROR, metadata, between_steps=False)
             return self._checkpoints.create_checkpoint(run, reason)
         return self._checkpoints.auto_create_if_configured(
-            run, Trigger.ON_ERROR, metadata, between_steps=False
+            run, CheckpointType.ON_ERROR, metadata, between_steps=False
         )
 
     def _note(self, run: Run, step: Step, error: MulliganError) -> None:

@@ -8,7 +8,6 @@ from mulligan.domain.history.correction import guidance_of
 from mulligan.domain.plans.interpolation import RunValues, run_environment
 from mulligan.domain.plans.tool import ToolCall
 from mulligan.domain.resources.bounds import Bounds
-from mulligan.domain.resources.resource import ResourceType
 from mulligan.domain.text.json_value import Json
 from mulligan.ports import ToolRequest
 
@@ -27,7 +26,7 @@ def tool_request(
 ) -> ToolRequest:
     """The call, with arguments in which references are replaced, over the run's sandboxes."""
     paths = {s.resource: Path(s.path) for s in run.sandboxes}
-    scripts = next((s.path for s in run.sandboxes if s.type is not ResourceType.SQLITE), None)
+    scripts = next((s.path for s in run.sandboxes if s.type.traits.is_folder), None)
     values = values_of(run)
     handed = run_environment(values, args)
     return ToolRequest(

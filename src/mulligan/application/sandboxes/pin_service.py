@@ -14,7 +14,6 @@ from msgspec import Struct
 from mulligan.application.subplans.child_plans import lineage
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.resources.placement import folder_name
-from mulligan.domain.resources.resource import ResourceType
 from mulligan.errors import PlanBusy
 from mulligan.ports import Clock, LeftLock, Pinned, Pins, PlanFolders, PlanLocks
 from mulligan.rows.database import Database
@@ -105,7 +104,7 @@ class PinService:
     def _checkouts(self, plans: Iterable[Plan]) -> set[Path]:
         """Where plans have found checkouts."""
         resources = {resource for plan in plans for resource in plan.definition.resources}
-        return {self._project / r.location for r in resources if r.type is ResourceType.GIT_CHECKOUT}
+        return {self._project / r.location for r in resources if r.type.traits.has_commits}
 
 
 def _by_hand(pinned: Pinned) -> str:

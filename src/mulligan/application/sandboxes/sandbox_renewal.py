@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
+from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.ports import Observer, PlanFolders, SandboxKinds, SnapshotStore
 
 
@@ -47,7 +47,7 @@ class SandboxRenewal:
             folder: self._folders.make_beside(folder)
             for folder in dict.fromkeys(_folder(s) for s, _ in wanted)
         }
-        for sandbox, snapshot in sorted(wanted, key=lambda pair: pair[0].type is ResourceType.SQLITE):
+        for sandbox, snapshot in sorted(wanted, key=lambda pair: pair[0].type.traits.is_file):
             folder = _folder(sandbox)
             place = copies[folder] / Path(sandbox.path).relative_to(folder)
             copy = replace(sandbox, path=str(place))

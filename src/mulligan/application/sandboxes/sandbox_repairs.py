@@ -91,11 +91,11 @@ class SandboxRepairs:
 
 def _publications(sandbox: Sandbox, groups: Sequence[CheckpointGroup]) -> list[Publication]:
     """The sandbox's checkpoints, oldest first, each with the one that it follows."""
-    ids = {group.group_id: group.checkpoint_of(sandbox.resource).checkpoint_id for group in groups}
+    found = {group.group_id: group.checkpoint_of(sandbox.resource) for group in groups}
     return [
         Publication(
-            checkpoint=group.checkpoint_of(sandbox.resource),
-            after=ids.get(group.parent_group_id) if group.parent_group_id is not None else None,
+            checkpoint=found[group.group_id],
+            after=found.get(group.parent_group_id) if group.parent_group_id is not None else None,
             at=group.created_at,
         )
         for group in groups

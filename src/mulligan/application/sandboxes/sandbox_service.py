@@ -44,7 +44,6 @@ from mulligan.ports import (
 from mulligan.ports.world import one_by_one
 from mulligan.rows.database import Database
 
-_UNFORKED = (ResourceType.GIT_CHECKOUT, Strategy.IN_PLACE)  # it has no git directory of its own
 _Make: TypeAlias = Callable[[SandboxKind, SandboxOrder], tuple[Sandbox, Capture]]
 
 
@@ -176,9 +175,9 @@ class SandboxService:
     def _make_all(
         self, run: Run, orders: Sequence[SandboxOrder], make: _Make
     ) -> list[tuple[Sandbox, Capture]]:
-        """Make every sandbox, folders before the databases that stand inside them; in the plan's order."""
+        """Make every sandbox, folders before the files inside them; return them in the plan's order."""
         made: dict[str, tuple[Sandbox, Capture]] = {}
-        in_order = sorted(orders, key=lambda o: o.resource.type is ResourceType.SQLITE)
+        in_order = sorted(orders, key=lambda o: o.resource.type.traits.is_file)
         for order in one_by_one(in_order, "sandboxes made", run.observer):
             kind = self._kind(order.resource, run.plan.definition, run.settings)
             try:
@@ -197,7 +196,7 @@ class SandboxService:
             path = self._location(resource).resolve()
         else:
             path = self._home / run.plan.plan_id / folder_name(resource.name)
-            if resource.type is ResourceType.SQLITE:  # the folder is for it and what SQLite puts beside it
+            if resource.type.traits.is_file:  # the folder is for it and its sidecars
                 path /= posixpath.basename(resource.location)
         return SandboxOrder(
             plan_id=run.plan.plan_id,
@@ -269,8 +268,8 @@ class SandboxService:
 
 
 def _refuse_unforked(type: ResourceType, strategy: Strategy) -> None:
-    if (type, strategy) == _UNFORKED:
+    if strategy in type.traits.unforkable:
         raise NotBuiltYet(
-            feature="child plans of a plan that works in place on a git checkout",
-            hint="use `strategy: git_worktree`",
+            feature=f"child plans of a plan that works in place on a {type.traits.noun}",
+            hint=f"use `strategy: {type.traits.copying}`",
         )

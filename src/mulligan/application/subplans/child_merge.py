@@ -4,14 +4,21 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from mulligan.application.apply.snapshot_merge import MergeRules, MergeService, OnOverlap
+from mulligan.application.apply.snapshot_merge import (
+    MergeRules,
+    MergeService,
+    OnOverlap,
+    Sides,
+    Whole,
+    side_to_take,
+)
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.plans.plan import Conflict
 from mulligan.domain.plans.step import MergeStrategy
 from mulligan.domain.plans.subplan import Child
-from mulligan.domain.resources.resource import ResourceType, Sandbox
+from mulligan.domain.resources.resource import MergeUnit, Sandbox
 from mulligan.domain.trees.real_change import Snapshots
 from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import ChangedMeanwhile
@@ -53,13 +60,10 @@ class _Results(Struct, frozen=True):
         return self.by_resource[resource].snapshot
 
 
-class _Sides(Struct, frozen=True, kw_only=True):
-    """What both sides made of one resource."""
+class _Sides(Sides, frozen=True, kw_only=True):
+    """What both plans made of one resource."""
 
     sandbox: Sandbox  # the parent's
-    base: Snapshot
-    ours: Snapshot
-    theirs: Snapshot
 
 
 class ChildMerging:
@@ -129,8 +133,8 @@ class ChildMerging:
         return {s.resource: (s.base, self._kinds.of(s).capture(s, run.observer).snapshot) for s in sandboxes}
 
     def _merged(self, sides: _Sides, rules: MergeRules) -> _Result:
-        if sides.sandbox.type is ResourceType.SQLITE:
-            return self._merged_database(sides, rules)
+        if sides.sandbox.type.traits.merged_by is MergeUnit.WHOLE:
+            return self._merged_whole(sides, rules)
         merged = self._merges.merge(sides.base.roots[0], sides.ours.roots[0], sides.theirs.roots[0], rules)
         return _Result(
             snapshot=_with_files(sides.ours, merged.files),
@@ -140,20 +144,21 @@ class ChildMerging:
             ),
         )
 
-    def _merged_database(self, sides: _Sides, rules: MergeRules) -> _Result:
-        """Take a database whole, from the side that changed its tables; of two that did, equal ones go together."""
-        sandbox, ours, theirs = sides.sandbox, sides.ours, sides.theirs
-        kind = self._kinds.of(sandbox)
-        if kind.same(sandbox, sides.base, theirs) or kind.same(sandbox, ours, theirs):
-            return _Result(snapshot=ours, conflicts=())
-        if rules.on_overlap is OnOverlap.TAKE_THEIRS or kind.same(sandbox, sides.base, ours):
-            return _Result(snapshot=theirs, conflicts=())
+    def _merged_whole(self, sides: _Sides, rules: MergeRules) -> _Result:
+        """Take a resource as a whole, from the side that changed it."""
+        sandbox = sides.sandbox
+        side = side_to_take(self._kinds.of(sandbox), sandbox, sides)
+        if side is Whole.NEITHER and rules.on_overlap is OnOverlap.TAKE_THEIRS:
+            side = Whole.THEIRS
+        if side is not Whole.NEITHER:
+            return _Result(snapshot=sides.ours if side is Whole.OURS else sides.theirs, conflicts=())
+        names, noun = rules.names, sandbox.type.traits.noun
         conflict = Conflict(
             resource=sandbox.resource,
             path=sandbox.path.rpartition("/")[2],
-            reason=f"a database that {rules.names.ours} and {rules.names.theirs} changed differently",
+            reason=f"a {noun} that {names.ours} and {names.theirs} changed differently",
         )
-        return _Result(snapshot=ours, conflicts=(conflict,))
+        return _Result(snapshot=sides.ours, conflicts=(conflict,))
 
     def _not_carried_over(self, sides: _Sides) -> list[str]:
         """What a child did with git that its files do not show."""

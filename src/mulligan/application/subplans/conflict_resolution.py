@@ -10,9 +10,9 @@ from mulligan.application.plans.guards import refuse_ended, refuse_without_check
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
-from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Conflict, Phase, State
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.trees.line_diff import LARGEST_TEXT

@@ -27,7 +27,7 @@ from mulligan.domain.plans.subplan import (
     merged_name,
     next_to_merge,
 )
-from mulligan.domain.plans.trigger import Trigger
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import (
@@ -105,7 +105,7 @@ class SubplanService:
         going = self._find(run, step, subplans, number)
         if going.waiting():
             self._checkpoints.auto_create_if_configured(
-                run, Trigger.ON_SUBPLAN_SPAWN, {"step": step.name}, between_steps=False
+                run, CheckpointType.ON_SUBPLAN_SPAWN, {"step": step.name}, between_steps=False
             )
         if subplans.mode is SubplanMode.PARALLEL:
             self._spawn(run, going, going.waiting())
@@ -278,7 +278,7 @@ class SubplanService:
             return
         self._checkpoints.auto_create_if_configured(
             run,
-            Trigger.AFTER_SUBPLAN,
+            CheckpointType.AFTER_SUBPLAN,
             {"step": going.step.name, "child": child.name},
             between_steps=False,
         )

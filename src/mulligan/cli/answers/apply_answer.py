@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import asdict
 
 from mulligan.cli.answers.answer import Answer, Line, Table
-from mulligan.domain.resources.resource import ResourceType
+from mulligan.domain.resources.resource import MergeUnit
 from mulligan.domain.text.plural import counted
 from mulligan.domain.trees.diff import FileStatus
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mulligan.application.queries.plan_queries import PlanStatus
     from mulligan.cli.invocation import Invocation
 
-_OF_DATABASES = {FileStatus.ADDED: "made", FileStatus.DELETED: "removed"}
+_OF_WHOLES = {FileStatus.ADDED: "made", FileStatus.DELETED: "removed"}
 
 
 class Run(Protocol):
@@ -72,8 +72,9 @@ def apply_answer(status: PlanStatus, done: Application, *, done_as: str) -> Answ
 
 
 def _extent(applied: AppliedResource, done: Application) -> str:
-    """How much of a resource changes; lines say nothing of a database."""
-    if applied.type is not ResourceType.SQLITE:
+    """Say how much of a resource changes, in lines where it is merged by lines."""
+    traits = applied.type.traits
+    if traits.merged_by is MergeUnit.LINE:
         return f"{counted(applied.files, 'file')}, +{applied.insertions} -{applied.deletions}"
     states = [file.status for file in done.files if file.resource == applied.resource]
-    return f"database {_OF_DATABASES.get(states[0], 'changed')}" if states else "database unchanged"
+    return f"{traits.noun} {_OF_WHOLES.get(states[0], 'changed') if states else 'unchanged'}"

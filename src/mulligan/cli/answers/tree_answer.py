@@ -5,7 +5,7 @@ from typing import cast
 
 from mulligan.cli.answers.answer import Answer, Drawing, Row, Span
 from mulligan.cli.terminal import glyphs
-from mulligan.domain.checkpoints.checkpoint import CheckpointType
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.views.history_tree import NodeType, TreeNode
 

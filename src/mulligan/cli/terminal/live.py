@@ -18,8 +18,8 @@ from mulligan.cli.answers.answer import Span
 from mulligan.cli.terminal import glyphs
 from mulligan.cli.terminal.screen import Screen
 from mulligan.cli.terminal.times import lasting, running
-from mulligan.domain.checkpoints.checkpoint import CheckpointType
 from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.plural import counted
 
@@ -27,18 +27,14 @@ _PATIENCE = 0.5  # seconds: shorter work needs no area, and what is counted for 
 _PACE = 0.1  # seconds: more often nobody can read what changes
 _LINES = re.compile(rb"[^\n]*\n|[^\n]+")
 _ENOUGH = 1 << 16  # bytes: so much output does not wait for its turn
-# Those that come by themselves while all goes well: each is shown until the next, and the log has them all.
-_USUAL = frozenset(
+# Types that get a line of their own. All others come while all goes well: each is shown until the next, and the
+# log has them all.
+_NOTABLE = frozenset(
     {
-        CheckpointType.BEFORE_STEP.value,
-        CheckpointType.AFTER_STEP.value,
-        CheckpointType.ON_TOOL_WRITE.value,
-        CheckpointType.ON_TOOL_WRITE_COMPLETE.value,
-        CheckpointType.ON_SUBPLAN_SPAWN.value,
-        CheckpointType.AFTER_SUBPLAN.value,
-        CheckpointType.PRE_EXECUTE.value,
-        CheckpointType.POST_EXECUTE.value,
-        CheckpointType.DECISION.value,
+        CheckpointType.ON_ERROR.value,
+        CheckpointType.MANUAL.value,
+        CheckpointType.PRE_ROLLBACK.value,
+        CheckpointType.PRE_APPLY.value,
     }
 )
 
@@ -336,7 +332,7 @@ def _terminal_lines(event: Event) -> Iterator[tuple[Span, ...]]:
             yield Span(f"{glyphs.FAILED} ", "red"), Span(str(data["step"]), "bold"), Span(f": {first}", "red")
             yield from ((Span(line, "red"),) for line in more)
         case EventType.CHECKPOINT:
-            if data["label"] or data["checkpoint_type"] not in _USUAL:
+            if data["label"] or data["checkpoint_type"] in _NOTABLE:
                 yield Span(f"  {glyphs.CHECKPOINT} ", "cyan"), Span(_checkpoint(event), "dim")
         case _:
             yield from _other_lines(event)

@@ -2,31 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from enum import StrEnum
 
 from msgspec import Struct
 
 from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, DecisionId, GroupId, PlanId
 from mulligan.domain.text.json_value import Json, JsonObject, canonical_json
-
-
-class CheckpointType(StrEnum):
-    """Why a group was taken: a trigger, or one of the moments that always take one."""
-
-    BEFORE_STEP = "before_step"
-    AFTER_STEP = "after_step"
-    ON_TOOL_WRITE = "on_tool_write"
-    ON_TOOL_WRITE_COMPLETE = "on_tool_write_complete"
-    ON_SUBPLAN_SPAWN = "on_subplan_spawn"
-    AFTER_SUBPLAN = "after_subplan"
-    ON_ERROR = "on_error"
-    PRE_EXECUTE = "pre_execute"
-    POST_EXECUTE = "post_execute"
-    DECISION = "decision"
-    MANUAL = "manual"
-    PRE_ROLLBACK = "pre_rollback"
-    PRE_APPLY = "pre_apply"
 
 
 class PlanState(Struct, frozen=True, kw_only=True):

@@ -19,15 +19,8 @@ from mulligan.domain.plans.step import (
     SubplanMode,
     Subplans,
 )
-from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.resources.resource import Resource, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
-
-# What stands in for the real thing where a child's parent works on that itself.
-_COPIED = {
-    ResourceType.GIT_CHECKOUT: Strategy.GIT_WORKTREE,
-    ResourceType.FS_DIRECTORY: Strategy.FILESYSTEM_COPY,
-    ResourceType.SQLITE: Strategy.FILESYSTEM_COPY,
-}
 
 
 class Spawn(Struct, frozen=True, kw_only=True):
@@ -156,8 +149,8 @@ def child_definition(
 
 def _copied(resource: Resource, strategies: Mapping[str, Strategy]) -> Resource:
     strategy = strategies[resource.name]
-    if strategy is Strategy.IN_PLACE:
-        strategy = _COPIED[resource.type]
+    if strategy is Strategy.IN_PLACE:  # the child gets a copy of what its parent works on itself
+        strategy = resource.type.traits.copying
     return replace(resource, strategy=strategy, from_revision=None)
 
 

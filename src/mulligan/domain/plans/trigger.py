@@ -1,44 +1,68 @@
-"""The moments at which checkpoints are taken by themselves."""
+"""The types of checkpoint groups, and among them the triggers: when each fires, and the words that name it."""
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Self
 
 
-class Trigger(StrEnum):
-    """A configurable milestone of a running plan."""
+class CheckpointType(StrEnum):
+    """A reason to take a group: a trigger, which settings turn on and off, or a moment that always takes one."""
 
-    BEFORE_STEP = "before_step"
-    AFTER_STEP = "after_step"
-    ON_TOOL_WRITE = "on_tool_write"
-    ON_TOOL_WRITE_COMPLETE = "on_tool_write_complete"
-    ON_SUBPLAN_SPAWN = "on_subplan_spawn"
-    AFTER_SUBPLAN = "after_subplan"
-    ON_ERROR = "on_error"
+    # Triggers, in the order in which they fire, each with the moment at which it does.
+    BEFORE_STEP = "before_step", "before each step"
+    AFTER_STEP = "after_step", "after each step that succeeded"
+    ON_TOOL_WRITE = "on_tool_write", "before each call of a tool that writes"
+    ON_TOOL_WRITE_COMPLETE = "on_tool_write_complete", "after each successful call of a tool that writes"
+    ON_SUBPLAN_SPAWN = "on_subplan_spawn", "before the first child plan of a step starts"
+    AFTER_SUBPLAN = "after_subplan", "after a child plan's result was merged into its parent's sandboxes"
+    ON_ERROR = "on_error", "when a step failed, of what it left behind, before the sandboxes go back"
+    # Not triggers: these groups are always taken.
+    PRE_EXECUTE = "pre_execute"
+    POST_EXECUTE = "post_execute"
+    DECISION = "decision"
+    MANUAL = "manual"
+    PRE_ROLLBACK = "pre_rollback"
+    PRE_APPLY = "pre_apply"
 
+    _value_: str
+    fires: str  # at which moment; empty: it is not a trigger
+
+    def __new__(cls, word: str, fires: str = "") -> Self:
+        """Make a member whose value is the word alone."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.fires = fires
+        return member
+
+    @property
+    def is_trigger(self) -> bool:
+        """Return whether settings turn it on and off."""
+        return bool(self.fires)
+
+
+TRIGGERS = tuple(type for type in CheckpointType if type.is_trigger)
+DEFAULT_TRIGGERS = (CheckpointType.BEFORE_STEP, CheckpointType.AFTER_SUBPLAN, CheckpointType.ON_ERROR)
 
 # Other tools call these two moments so; both names are accepted wherever a trigger is.
 ALIASES = {
-    "before_tool_execute": Trigger.ON_TOOL_WRITE,
-    "after_tool_execute": Trigger.ON_TOOL_WRITE_COMPLETE,
+    "before_tool_execute": CheckpointType.ON_TOOL_WRITE,
+    "after_tool_execute": CheckpointType.ON_TOOL_WRITE_COMPLETE,
 }
 
-DEFAULT_TRIGGERS = (Trigger.BEFORE_STEP, Trigger.AFTER_SUBPLAN, Trigger.ON_ERROR)
+_BY_WORD = {**{trigger.value: trigger for trigger in TRIGGERS}, **ALIASES}
 
 
-_BY_WORD = {**{t.value: t for t in Trigger}, **ALIASES}
-
-
-def trigger_named(word: str) -> Trigger | None:
-    """Give the trigger of that name or accepted second name."""
+def trigger_named(word: str) -> CheckpointType | None:
+    """Return the trigger of that name or accepted second name."""
     return _BY_WORD.get(word)
 
 
 def trigger_words() -> tuple[str, ...]:
-    """All words that name a trigger, for messages."""
-    return (*(t.value for t in Trigger), *ALIASES)
+    """Return all words that name a trigger, for messages."""
+    return tuple(_BY_WORD)
 
 
-def in_order(triggers: Iterable[Trigger]) -> tuple[Trigger, ...]:
-    """Each trigger once, in the order in which they fire."""
+def in_order(triggers: Iterable[CheckpointType]) -> tuple[CheckpointType, ...]:
+    """Return each trigger once, in the order in which they fire."""
     wanted = set(triggers)
-    return tuple(t for t in Trigger if t in wanted)
+    return tuple(trigger for trigger in TRIGGERS if trigger in wanted)

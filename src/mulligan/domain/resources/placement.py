@@ -4,11 +4,10 @@ import posixpath
 import re
 from collections.abc import Iterable
 
-from mulligan.domain.resources.resource import Resource, ResourceType
+from mulligan.domain.resources.resource import Resource
 
 PROJECT_HOME = ".mulligan"
 
-_SIDECARS = ("-wal", "-shm", "-journal")  # files that belong to a SQLite database
 _LONGEST_PART = 48  # of a name that gets an ending: with four bytes a letter both fit into what systems allow
 _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -30,38 +29,33 @@ def location_problem(resource: Resource) -> str | None:
     """Say why no resource may lie there, whatever the others are; None: it may."""
     if resource.location == PROJECT_HOME or resource.location.startswith(PROJECT_HOME + "/"):
         return "is the project home, where mulligan keeps its own files"
-    if resource.type is ResourceType.SQLITE and resource.location == ".":
-        return "is the project folder; a database is a file"
+    if resource.type.traits.is_file and resource.location == ".":
+        return f"is the project folder; a {resource.type.traits.noun} is a file"
     return None
 
 
 def overlap(first: Resource, second: Resource) -> str | None:
     """Say how two resources get in each other's way; None: they do not.
 
-    A database inside a folder is a resource of its own, which the folder leaves out. All else would have two
+    A file inside a folder can be a resource of its own, which the folder leaves out. All else would have two
     sandboxes for one file.
     """
     if first.location == second.location:
         return f"has the same location as {second.name!r}"
     for outer, inner in ((first, second), (second, first)):
-        if outer.type is ResourceType.SQLITE and inner.location in sidecars(outer.location):
-            return f"takes a file that belongs to a database: {outer.name!r} and {inner.name!r} overlap"
-        database_in_folder = inner.type is ResourceType.SQLITE and outer.type is not ResourceType.SQLITE
-        if _holds(outer.location, inner.location) and not database_in_folder:
+        outside, inside = outer.type.traits, inner.type.traits
+        if inner.location in outside.files_of(outer.location):
+            return f"takes a file that belongs to a {outside.noun}: {outer.name!r} and {inner.name!r} overlap"
+        if _holds(outer.location, inner.location) and not (inside.is_file and outside.is_folder):
             return f"overlaps with {second.name!r}: {inner.location} lies inside {outer.location}"
     return None
 
 
-def sidecars(database: str) -> tuple[str, ...]:
-    """The files that SQLite keeps beside a database file while it is in use."""
-    return tuple(database + suffix for suffix in _SIDECARS)
-
-
-def outer_of(database: Resource, resources: Iterable[Resource]) -> Resource | None:
-    """The resource in whose folder a database lies; None: it lies by itself."""
-    if database.type is not ResourceType.SQLITE:
+def outer_of(inner: Resource, resources: Iterable[Resource]) -> Resource | None:
+    """Return the resource in whose folder a file of another lies; None: it lies alone."""
+    if not inner.type.traits.is_file:
         return None
-    return next((r for r in resources if r != database and _holds(r.location, database.location)), None)
+    return next((r for r in resources if r != inner and _holds(r.location, inner.location)), None)
 
 
 def lie_together(one: str, other: str) -> bool:
@@ -75,9 +69,9 @@ def path_inside(outer: Resource, inner: Resource) -> str:
 
 
 def left_out(outer: Resource, resources: Iterable[Resource]) -> frozenset[str]:
-    """What a resource leaves to the databases inside it: their files, relative to it."""
-    databases = [path_inside(outer, r) for r in resources if outer_of(r, [outer]) is outer]
-    return frozenset(path for database in databases for path in (database, *sidecars(database)))
+    """Return the files that a resource leaves to others inside it, relative to it."""
+    inside = [r for r in resources if outer_of(r, [outer]) is outer]
+    return frozenset(path for r in inside for path in r.type.traits.files_of(path_inside(outer, r)))
 
 
 def folder_name(resource: str) -> str:

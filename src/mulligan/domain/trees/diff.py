@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from mulligan.domain.checkpoints.checkpoint import CheckpointType
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 
 

@@ -6,11 +6,12 @@ from sys import maxsize
 
 from msgspec import Struct
 
-from mulligan.domain.checkpoints.checkpoint import CheckpointType, GroupOutline
+from mulligan.domain.checkpoints.checkpoint import GroupOutline
 from mulligan.domain.history.lines import Line, is_live, live_segments
 from mulligan.domain.plans.decision import Decision
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.tool import ToolCall
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CallId, DecisionId, GroupId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.views.excerpt import Excerpt

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast
 from mulligan.domain.checkpoints.checkpoint import (
     Checkpoint,
     CheckpointGroup,
-    CheckpointType,
     FoundCheckpoint,
     GroupOutline,
     Reason,
 )
 from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.text.names import nearest_word
 from mulligan.errors import Ambiguous, CheckpointNotFound

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.composition import compose_files
-from mulligan.adapters.sandboxes.export import export_files
 from mulligan.adapters.sandboxes.private_sandbox import Private
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.adapters.sandboxes.suitability import unsuitable_place
@@ -14,7 +12,7 @@ from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, PathChange, Survey
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.errors import ResourceUnsuitable, SandboxMissing
-from mulligan.ports import ApplyOrder, Composed, Observer, SandboxOrder, SnapshotStore, WorkingTree
+from mulligan.ports import Observer, SandboxOrder, SnapshotStore, WorkingTree
 
 
 class DirectorySandboxes(Private):
@@ -89,17 +87,6 @@ class DirectorySandboxes(Private):
         """The working copy's tree, and the real folder's."""
         return (self._tree(sandbox), real_tree(Path(sandbox.location), frozenset(sandbox.excluded)))
 
-    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
-        """Any folder can take changes."""
-
-    def compose(self, order: ApplyOrder) -> Composed:
-        """The merged files are all there is to it."""
-        return compose_files(order)
-
-    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
-        """Write the snapshot's files into a new folder."""
-        export_files(self._store, snapshot, target, observer)
-
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy; one that is gone already is fine."""
         remove_tree(Path(sandbox.path), self._home)
@@ -112,29 +99,15 @@ class DirectorySandboxes(Private):
         return _copy(sandbox)
 
     def _make(self, order: SandboxOrder, base: Snapshot, observer: Observer) -> Sandbox:
-        sandbox = sandbox_of(order, base, Strategy.FILESYSTEM_COPY)
+        sandbox = replace(
+            self._sandbox(order, base), strategy=Strategy.FILESYSTEM_COPY
+        )  # of one in place too
         self._store.restore(base, _copy(sandbox), observer)
         return sandbox
 
     def _must_exist(self, sandbox: Sandbox) -> None:
         if not self.exists(sandbox):
             raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
-
-
-def sandbox_of(order: SandboxOrder, base: Snapshot, strategy: Strategy) -> Sandbox:
-    """The sandbox of a folder."""
-    return Sandbox(
-        plan_id=order.plan_id,
-        resource=order.resource.name,
-        type=ResourceType.FS_DIRECTORY,
-        strategy=strategy,
-        location=str(order.location),
-        path=str(order.path),
-        base=base,
-        excluded=tuple(sorted(order.excluded)),
-        branch=None,
-        git_dir=None,
-    )
 
 
 def _copy(sandbox: Sandbox) -> WorkingTree:

@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes, real_tree, sandbox_of
+from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes, real_tree
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, PathChange
 from mulligan.domain.resources.resource import Sandbox, Strategy
@@ -20,7 +20,7 @@ class InPlaceFolders(DirectorySandboxes):
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
         """Keep what the folder is now; nothing is copied."""
         capture = self._store.capture(real_tree(order.location, order.excluded), observer)
-        return sandbox_of(order, capture.snapshot, Strategy.IN_PLACE), capture
+        return self._sandbox(order, capture.snapshot), capture
 
     def exists(self, sandbox: Sandbox) -> bool:
         """Return whether the folder exists: the one that was kept, not the target of a later symlink."""

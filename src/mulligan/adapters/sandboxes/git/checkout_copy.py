@@ -3,31 +3,28 @@
 import os
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.export import export_files
 from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes, real_tree
 from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import Commits
 from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
 from mulligan.adapters.sandboxes.git.checkpoints.whole_capture import WholeCaptures
 from mulligan.adapters.sandboxes.git.creation.missing_filters import missing_filter
 from mulligan.adapters.sandboxes.git.creation.sandbox_creation import Making, make_fork
-from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.git_context import GitContext, unsuitable
 from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
-from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories, pins_of
-from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, Unsuited, open_repository
+from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import pins_of
+from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, Damage, PathChange, Survey, Unheld
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import ResourceUnsuitable
-from mulligan.ports import Observer, Publication, SandboxOrder, SnapshotStore, WorkingTree
+from mulligan.ports import Observer, Publication, SandboxOrder, WorkingTree
 
 _GIT = ".git"
 _MADE = "parts of the git directory made"
@@ -39,30 +36,25 @@ class GitSandboxes(DirectorySandboxes):
     type = ResourceType.GIT_CHECKOUT
     strategy = Strategy.GIT_WORKTREE
 
-    def __init__(
-        self,
-        *,
-        store: SnapshotStore,
-        home: Path,
-        git_home: Path,
-        project_home: Path,
-        user_home: Path,
-        environment: Mapping[str, str],
-    ) -> None:
-        """`home` is the folder for sandboxes, `git_home` that for the repositories of their checkpoints."""
-        super().__init__(store=store, home=home, project_home=project_home, user_home=user_home)
-        self._git = Git.within(environment, project_home)
-        self._repositories = CheckpointRepositories(git=self._git, home=git_home)
+    def __init__(self, context: GitContext) -> None:
+        super().__init__(
+            store=context.store,
+            home=context.home,
+            project_home=context.project_home,
+            user_home=context.user_home,
+        )
+        self._context = context
+        self._git = context.git
         self._watched: list[str] = []  # paths of sandboxes
         self._open: dict[str, Commits] = {}  # by the path of the sandbox, while it is watched
-        self._indexes = IndexContents(store)
-        self._whole = WholeCaptures(self._git, store, self._indexes)
+        self._indexes = IndexContents(context.store)
+        self._whole = WholeCaptures(self._git, context.store, self._indexes)
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse a location that is not a git checkout, or that cannot be copied, or that no plan may work on."""
         repository = self._repository(resource, location)
         if (unsuited := missing_filter(self._git, repository)) is not None:
-            raise _unsuitable(resource.name, location, unsuited)
+            raise unsuitable(resource.name, location, unsuited)
         if resource.from_revision is not None:
             self._commit_of(resource, repository, resource.from_revision)
 
@@ -78,9 +70,14 @@ class GitSandboxes(DirectorySandboxes):
         """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
         repository = self._repository(order.resource, order.location)
         making = self._making(order, repository)
-        sandbox = self._sandbox(order, making, repository)
-        remove_tree(order.path / _GIT, self._home) if order.path.is_dir() else None
         revision = order.resource.from_revision
+        sandbox = replace(
+            self._sandbox(order, Snapshot(())),
+            excluded=tuple(sorted(making.left_out())),
+            branch=repository.branch if revision is None else making.branch_named(revision),
+            git_dir=str(self._context.repositories.of(order.plan_id, order.resource.name).path),
+        )
+        remove_tree(order.path / _GIT, self._home) if order.path.is_dir() else None
         found: Capture | None = None
         if revision is None:
             found = self._store.capture(
@@ -107,7 +104,7 @@ class GitSandboxes(DirectorySandboxes):
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
         """Make a working copy of one of the parent's snapshots, with a repository and pins of its own."""
-        bare = self._repositories.of(order.plan_id, order.resource.name)
+        bare = self._context.repositories.of(order.plan_id, order.resource.name)
         sandbox = replace(
             parent,
             plan_id=order.plan_id,
@@ -117,7 +114,7 @@ class GitSandboxes(DirectorySandboxes):
             git_dir=str(bare.path),
         )
         self._restore(sandbox, snapshot, observer)
-        origin = self._repository_of(parent)
+        origin = self._context.bare_of(parent)
         prefix = pins_of(order.plan_id, order.resource.name)
         make_fork(self._git, bare, prefix, order.path, (origin, Path(parent.path)))
         commits = self._commits(bare, sandbox)
@@ -153,26 +150,19 @@ class GitSandboxes(DirectorySandboxes):
         there = (Path(sandbox.path) / _GIT).exists()
         if not there:
             return files
-        bare, tree = self._repository_of(sandbox), _git_directory(sandbox)
+        bare, tree = self._context.bare_of(sandbox), _git_directory(sandbox)
         lasting = sandbox.path in self._watched
         return _joined(files, self._whole.capture(sandbox, bare, tree, observer, lasting=lasting))
 
-    def publish(
-        self,
-        sandbox: Sandbox,
-        checkpoint_id: CheckpointId,
-        snapshot: Snapshot,
-        after: Checkpoint | None,
-        at: datetime,
-    ) -> str:
+    def publish(self, sandbox: Sandbox, publication: Publication) -> str:
         """Commit the checkpoint's files; the commit is its name."""
-        return self._publishing(sandbox).mended(
-            lambda: self._commit(sandbox, checkpoint_id, snapshot, after, at), lambda: self._lender(sandbox)
+        return Publishing(self._context, sandbox).mended(
+            lambda: self._commit(sandbox, publication), lambda: self._lender(sandbox)
         )
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
         """Make all commits again if one of them is lost."""
-        publishing = self._publishing(sandbox)
+        publishing = Publishing(self._context, sandbox)
         return publishing.republish(publications, lambda: self._lender(sandbox), lambda _: None)
 
     def lacking(
@@ -181,25 +171,18 @@ class GitSandboxes(DirectorySandboxes):
         """Give the objects that git directories need and that nothing holds any longer."""
         asked = [snapshot for snapshot in snapshots if len(snapshot.roots) > 1]
         roots = dict.fromkeys(snapshot.roots[1] for snapshot in asked)
-        found = self._whole.lacking(self._repository_of(sandbox), roots, sandbox.location)
+        found = self._whole.lacking(self._context.bare_of(sandbox), roots, sandbox.location)
         return {each: found[each.roots[1]] for each in asked if each.roots[1] in found}
 
-    def _commit(
-        self,
-        sandbox: Sandbox,
-        checkpoint_id: CheckpointId,
-        snapshot: Snapshot,
-        after: Checkpoint | None,
-        at: datetime,
-    ) -> str:
+    def _commit(self, sandbox: Sandbox, publication: Publication) -> str:
         commits = self._open.pop(sandbox.path, None)
         if commits is not None and _is_replaced(sandbox):
             commits.close()
             commits = None
         if commits is None:
-            commits = self._commits(self._repository_of(sandbox), sandbox)
+            commits = self._commits(self._context.bare_of(sandbox), sandbox)
         try:
-            commit = commits.publish(checkpoint_id, snapshot, after, at)
+            commit = commits.publish(publication)
             if sandbox.path in self._watched and not _is_replaced(sandbox):
                 self._open[sandbox.path] = commits
             return commit
@@ -209,7 +192,7 @@ class GitSandboxes(DirectorySandboxes):
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Drop the commits of all checkpoints but those kept."""
-        self._repositories.retire(sandbox, kept)
+        self._context.repositories.retire(sandbox, kept)
 
     def compare(
         self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
@@ -228,13 +211,9 @@ class GitSandboxes(DirectorySandboxes):
         real = real_tree(Path(sandbox.location), frozenset({_GIT, *sandbox.excluded}))
         return (_files(sandbox), _git_directory(sandbox), real)
 
-    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
-        """Write the snapshot's files into a new folder, without the git directory."""
-        export_files(self._store, _only(snapshot, 0), target, observer)
-
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy, its commits, and the pins in the user's repository; what is gone is fine."""
-        self._repositories.release(sandbox)
+        self._context.repositories.release(sandbox)
         remove_tree(Path(sandbox.path), self._home)
         self._store.forget_tree(_files(sandbox))
         self._store.forget_tree(_git_directory(sandbox))
@@ -250,36 +229,15 @@ class GitSandboxes(DirectorySandboxes):
                 changes += _inside(self._store.restore(_only(snapshot, 1), _git_directory(sandbox), observer))
         return _sorted(changes)
 
-    def _sandbox(self, order: SandboxOrder, making: Making, repository: Repository) -> Sandbox:
-        revision = order.resource.from_revision
-        return Sandbox(
-            plan_id=order.plan_id,
-            resource=order.resource.name,
-            type=self.type,
-            strategy=self.strategy,
-            location=str(order.location),
-            path=str(order.path),
-            base=Snapshot(()),
-            excluded=tuple(sorted(making.left_out())),
-            branch=repository.branch if revision is None else making.branch_named(revision),
-            git_dir=str(self._repositories.of(order.plan_id, order.resource.name).path),
-        )
-
     def _making(self, order: SandboxOrder, repository: Repository) -> Making:
-        bare = self._repositories.of(order.plan_id, order.resource.name)
+        bare = self._context.repositories.of(order.plan_id, order.resource.name)
         prefix = pins_of(order.plan_id, order.resource.name)
         return Making(self._git, bare, prefix, repository, order)
 
     def _repository(self, resource: Resource, location: Path) -> Repository:
         """The user's repository, or a refusal."""
         super().check(resource, location)
-        return self._opened(resource.name, location)
-
-    def _opened(self, resource: str, location: Path) -> Repository:
-        found = open_repository(self._git, location.resolve())
-        if isinstance(found, Unsuited):
-            raise _unsuitable(resource, location, found)
-        return found
+        return self._context.opened(resource.name, location)
 
     def _commit_of(self, resource: Resource, repository: Repository, revision: str) -> str:
         """The commit that `from:` names."""
@@ -296,22 +254,11 @@ class GitSandboxes(DirectorySandboxes):
 
     def _lender(self, sandbox: Sandbox) -> Repository:
         """The repository that a sandbox was made of."""
-        return self._opened(sandbox.resource, Path(sandbox.location))
-
-    def _publishing(self, sandbox: Sandbox) -> Publishing:
-        return Publishing(self._git, self._store, self._repository_of(sandbox), sandbox, self._home)
-
-    def _repository_of(self, sandbox: Sandbox) -> BareRepository:
-        """Return the repository with the commits of its checkpoints."""
-        return self._repositories.of(sandbox.plan_id, sandbox.resource)
+        return self._context.opened(sandbox.resource, Path(sandbox.location))
 
     def _commits(self, bare: BareRepository, sandbox: Sandbox) -> Commits:
         own = bare.path / "nothing" if _is_replaced(sandbox) else Path(sandbox.path) / _GIT
         return Commits(bare, sandbox, self._store, self._indexes, index=own / "index", rules=own / "info")
-
-
-def _unsuitable(resource: str, location: Path, why: Unsuited) -> ResourceUnsuitable:
-    return ResourceUnsuitable(resource=resource, path=str(location), reason=why.reason, hint=why.hint)
 
 
 def _files(sandbox: Sandbox) -> WorkingTree:

@@ -7,14 +7,11 @@ plan makes stay after a rollback.
 
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.composition import compose_files
-from mulligan.adapters.sandboxes.export import export_files
-from mulligan.adapters.sandboxes.folder.folder_copy import real_tree, sandbox_of
+from mulligan.adapters.sandboxes.folder.folder_copy import real_tree
 from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.git.apply.checkout_apply import Applying, refuse_included
 from mulligan.adapters.sandboxes.git.apply.not_carried import left_behind
@@ -24,7 +21,7 @@ from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
 from mulligan.adapters.sandboxes.git.creation.checkpoint_start import commit_start, make_anew
 from mulligan.adapters.sandboxes.git.creation.missing_filters import missing_filter
 from mulligan.adapters.sandboxes.git.creation.sandbox_creation import Making
-from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.git_context import GitContext, unsuitable
 from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.position.position import (
     BRANCHES,
@@ -36,12 +33,10 @@ from mulligan.adapters.sandboxes.git.position.position import (
     standing_in,
 )
 from mulligan.adapters.sandboxes.git.position.position_diff import Standings, commits_lacking
-from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
-from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories, pins_of
+from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import pins_of
 from mulligan.adapters.sandboxes.git.repository.pins import pin_head, pinned_trees
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, Unsuited, open_repository
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, Damage, PathChange, Survey
 from mulligan.domain.resources.placement import folder_name
@@ -55,7 +50,6 @@ from mulligan.ports import (
     Observer,
     Publication,
     SandboxOrder,
-    SnapshotStore,
     Unobserved,
     WorkingTree,
 )
@@ -69,29 +63,22 @@ class InPlaceCheckouts(InPlaceFolders):
     type = ResourceType.GIT_CHECKOUT
     strategy = Strategy.IN_PLACE
 
-    def __init__(
-        self,
-        *,
-        store: SnapshotStore,
-        home: Path,
-        git_home: Path,
-        project_home: Path,
-        user_home: Path,
-        environment: Mapping[str, str],
-    ) -> None:
-        """`git_home` is the folder for the repositories of checkpoints."""
-        super().__init__(store=store, home=home, project_home=project_home, user_home=user_home)
-        self._git = Git.within(environment, project_home)
-        self._repositories = CheckpointRepositories(git=self._git, home=git_home)
+    def __init__(self, context: GitContext) -> None:
+        super().__init__(
+            store=context.store,
+            home=context.home,
+            project_home=context.project_home,
+            user_home=context.user_home,
+        )
+        self._context = context
+        self._git = context.git
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse a location that is not a git checkout, or that no plan may work on."""
         super().check(resource, location)
-        repository = self._opened(resource.name, location.resolve())
-        if (why := missing_filter(self._git, repository)) is not None:
-            raise ResourceUnsuitable(
-                resource=resource.name, path=str(location), reason=why.reason, hint=why.hint
-            )
+        repository = self._context.opened(resource.name, location.resolve())
+        if (unsuited := missing_filter(self._git, repository)) is not None:
+            raise unsuitable(resource.name, location, unsuited)
 
     def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
         """Count what a checkpoint would hold."""
@@ -99,12 +86,11 @@ class InPlaceCheckouts(InPlaceFolders):
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
         """Keep what the checkout is now, and make the repository of its checkpoints; nothing is copied."""
-        repository = self._opened(order.resource.name, order.path)
-        bare = self._repositories.of(order.plan_id, order.resource.name)
+        repository = self._context.opened(order.resource.name, order.path)
+        bare = self._context.repositories.of(order.plan_id, order.resource.name)
         making = Making(self._git, bare, "", repository, order)
         sandbox = replace(
-            sandbox_of(order, Snapshot(()), Strategy.IN_PLACE),
-            type=ResourceType.GIT_CHECKOUT,
+            self._sandbox(order, Snapshot(())),
             excluded=tuple(sorted(making.left_out())),
             branch=repository.branch,
             git_dir=str(bare.path),
@@ -126,8 +112,9 @@ class InPlaceCheckouts(InPlaceFolders):
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working tree and its position, durably."""
         files = super().capture(sandbox, observer)
-        if self._bare(sandbox).is_there:  # otherwise no checkpoint needs it, and nothing would remove the pin
-            # No prune takes what is named here.
+        # A pin keeps what it names from any prune. Without the repository no checkpoint needs it, and nobody
+        # would remove it.
+        if self._context.bare_of(sandbox).is_there:
             pins = pins_of(sandbox.plan_id, sandbox.resource)
             pin_head(self._git, self._repository_of(sandbox), pins)
         with self._position(sandbox) as (staged, _):
@@ -138,20 +125,13 @@ class InPlaceCheckouts(InPlaceFolders):
             size_bytes=files.size_bytes + standing.size_bytes,
         )
 
-    def publish(
-        self,
-        sandbox: Sandbox,
-        checkpoint_id: CheckpointId,
-        snapshot: Snapshot,
-        after: Checkpoint | None,
-        at: datetime,
-    ) -> str:
+    def publish(self, sandbox: Sandbox, publication: Publication) -> str:
         """Commit the checkpoint's files in a repository of the plan's own; the commit is its name."""
         repository = self._repository_of(sandbox)
 
         def commit() -> str:
             commits = Commits(
-                self._bare(sandbox),
+                self._context.bare_of(sandbox),
                 sandbox,
                 self._store,
                 IndexContents(self._store),
@@ -159,15 +139,15 @@ class InPlaceCheckouts(InPlaceFolders):
                 rules=_rules(repository),
             )
             try:
-                return commits.publish(checkpoint_id, snapshot, after, at)
+                return commits.publish(publication)
             finally:
                 commits.close()
 
-        return self._publishing(sandbox).mended(commit, lambda: repository)
+        return Publishing(self._context, sandbox).mended(commit, lambda: repository)
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
         """Make all commits again if one of them is lost."""
-        publishing = self._publishing(sandbox)
+        publishing = Publishing(self._context, sandbox)
         return publishing.republish(publications, lambda: self._repository_of(sandbox), _rules)
 
     def lacking(
@@ -182,7 +162,7 @@ class InPlaceCheckouts(InPlaceFolders):
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Drop the commits of all checkpoints but those kept."""
-        self._repositories.retire(sandbox, kept)
+        self._context.repositories.retire(sandbox, kept)
 
     def compare(
         self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
@@ -265,7 +245,7 @@ class InPlaceCheckouts(InPlaceFolders):
         there = self._git.on(repository.git_dir, GIT_DIR=repository.git_dir)
         notes = left_behind(self._store, order, there)
         if order.message is None:
-            return replace(compose_files(order), notes=notes)
+            return replace(super().compose(order), notes=notes)
         with self._stage(order.real) as shop:
             position = self._folder(shop / "position")
             self._store.restore(Snapshot(order.ours.roots[1:]), position, Unobserved())
@@ -286,13 +266,9 @@ class InPlaceCheckouts(InPlaceFolders):
             notes=notes,
         )
 
-    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
-        """Write the snapshot's files into a new folder, without the git directory."""
-        export_files(self._store, Snapshot(snapshot.roots[:1]), target, observer)
-
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the repository of the checkpoints and its pins; the checkout is the user's."""
-        self._repositories.release(sandbox)
+        self._context.repositories.release(sandbox)
 
     def _tree(self, sandbox: Sandbox) -> WorkingTree:
         return real_tree(Path(sandbox.path), frozenset({_GIT, *sandbox.excluded}))
@@ -330,12 +306,6 @@ class InPlaceCheckouts(InPlaceFolders):
         path.mkdir(mode=0o700)
         return WorkingTree(path=path, cache_key=f"position {path}", excluded=frozenset(), real=False)
 
-    def _opened(self, resource: str, top: Path) -> Repository:
-        found = open_repository(self._git, top)
-        if isinstance(found, Unsuited):
-            raise ResourceUnsuitable(resource=resource, path=str(top), reason=found.reason, hint=found.hint)
-        return found
-
     def _repository_of(self, sandbox: Sandbox) -> Repository:
         """The user's repository. What a plan does to it is the plan's: there is no way back for one that is gone."""
         found = open_repository(self._git, Path(sandbox.path))
@@ -348,13 +318,7 @@ class InPlaceCheckouts(InPlaceFolders):
                 hint="put the git directory back, from a backup or a clone, then try again"
                 f"{head if sandbox.branch else ''}; {FILES_ALONE}",
             )
-        return self._opened(sandbox.resource, Path(sandbox.path))
-
-    def _publishing(self, sandbox: Sandbox) -> Publishing:
-        return Publishing(self._git, self._store, self._bare(sandbox), sandbox, self._home)
-
-    def _bare(self, sandbox: Sandbox) -> BareRepository:
-        return self._repositories.of(sandbox.plan_id, sandbox.resource)
+        return self._context.opened(sandbox.resource, Path(sandbox.path))
 
 
 def _rules(repository: Repository) -> Path:

@@ -1,4 +1,4 @@
-"""Comparison of two databases as SQLite reads them: schema, settings that travel with it, rows in order."""
+"""Compares databases: what SQLite reads from two of them, and whether one can become the other."""
 
 import os
 import sqlite3
@@ -6,6 +6,10 @@ from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import quote_from_bytes
+
+from mulligan.adapters.sandboxes.sqlite.database_copy import HEADER, MAGIC, PAGE_SIZE
+from mulligan.domain.checkpoints.snapshot import Root
+from mulligan.ports import StoredTrees
 
 _SETTINGS = ("user_version", "application_id", "encoding")
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
@@ -22,6 +26,29 @@ def same_contents(one: Path | None, other: Path | None) -> bool:
             return _same((mine, others))
     except (sqlite3.Error, UnicodeDecodeError):
         return False
+
+
+def why_not_taken(store: StoredTrees, ours: Root, theirs: Root) -> str:
+    """Return why a database cannot become another one that is stored; empty: it can."""
+    sides = store.difference(ours, theirs)
+    come, gone = (
+        [store.head(entry.content, HEADER) for entry in entries if entry and entry.content]
+        for entries in ((d.new for d in sides), (d.old for d in sides))
+    )
+    if not come:
+        return ""
+    if len(come) > 1 or not (not come[0] or come[0].startswith(MAGIC)):
+        return "what the sandbox holds is no database any more"
+    now, before = (_page_size(heads[0]) if heads else 0 for heads in (come, gone))
+    if now and before and now != before:
+        return f"its pages of {before} bytes became pages of {now}"
+    return ""
+
+
+def _page_size(head: bytes) -> int:
+    """Return the page size that a header names; 0: it names none yet."""
+    size = int.from_bytes(head[PAGE_SIZE], "big")
+    return 65536 if size == 1 else size
 
 
 def _same(both: _Pair) -> bool:

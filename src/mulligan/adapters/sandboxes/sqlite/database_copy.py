@@ -19,9 +19,8 @@ from urllib.parse import quote_from_bytes
 
 from msgspec import Struct
 
-from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, is_settled
+from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, is_settled, sidecars
 from mulligan.adapters.sandboxes.sqlite.lock_holders import holders_of
-from mulligan.domain.resources.placement import sidecars
 from mulligan.errors import DatabaseBusy, SystemFailed
 from mulligan.ports import Observer
 
@@ -30,7 +29,8 @@ MAGIC = b"SQLite format 3\0"
 _PAGES_AT_ONCE = 4096  # between two signs of progress
 _NAP = 0.005
 _WAL = 2  # in the header, where a database says how it is written
-_HEADER = 100
+HEADER = 100  # bytes at the beginning of a database
+PAGE_SIZE, JOURNAL_MODE = slice(16, 18), slice(18, 20)  # in it
 _KNOWS_ITS_SIZE = 3_007_000  # the first SQLite that kept its version number in the header
 
 # SQLite says one of these when a reader would have to recover what a dead writer left.
@@ -124,8 +124,8 @@ class _Copying(Struct, frozen=True):
             raise NoDatabase(
                 f"{odd[0]} is not a file, and SQLite keeps what is not written yet in one of that name"
             )
-        head, wal_found = self.files.head(_HEADER), self.files.stat(wal)
-        in_wal_mode = head[18:20] == bytes((_WAL, _WAL))
+        head, wal_found = self.files.head(HEADER), self.files.stat(wal)
+        in_wal_mode = head[JOURNAL_MODE] == bytes((_WAL, _WAL))
         has_wal = wal_found is not None and wal_found.st_size > 0
         if not head and not has_wal and self.files.stat(journal) is None:
             self.target.touch()  # nothing was ever written to it; a copy by SQLite would have a page

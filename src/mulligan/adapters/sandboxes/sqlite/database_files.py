@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.boundaries import act
-from mulligan.domain.resources.placement import sidecars
+from mulligan.domain.resources.resource import ResourceType
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -187,3 +187,8 @@ def _stamp(folder: int | None, name: str) -> Stamp | None:
         found.st_mtime_ns,
         found.st_ctime_ns,
     )
+
+
+def sidecars(database: str) -> tuple[str, ...]:
+    """Return the names of the -wal, -shm and -journal that SQLite keeps beside a database in use."""
+    return ResourceType.SQLITE.traits.files_of(database)[1:]

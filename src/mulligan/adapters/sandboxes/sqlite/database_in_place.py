@@ -14,21 +14,19 @@ from urllib.parse import quote_from_bytes
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.sqlite.database_copy import MAGIC, NoDatabase
-from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, Version
+from mulligan.adapters.sandboxes.sqlite.database_copy import JOURNAL_MODE, MAGIC, PAGE_SIZE, NoDatabase
+from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, Version, sidecars
 from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes, Workplace, work_folder
 from mulligan.adapters.sandboxes.sqlite.lock_holders import holders_of
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, PathChange
-from mulligan.domain.resources.placement import sidecars
 from mulligan.domain.resources.resource import Resource, Sandbox, Strategy
 from mulligan.domain.trees.tree_difference import changed_by_others
 from mulligan.errors import ChangedMeanwhile, DatabaseBusy, ResourceUnsuitable, RestoreFailed, TreeChanged
 from mulligan.ports import Observer, Replacement, SandboxOrder, Unobserved, WorkingTree
 
 _NAP = 0.01
-_PAGE_SIZE, _JOURNAL_MODE = slice(16, 18), slice(18, 20)  # in the header of a database
 _ROLLBACK, _WAL = b"\1\1", b"\2\2"
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
@@ -44,7 +42,6 @@ class InPlaceDatabases(SqliteSandboxes):
     _others_at_work = True  # the sidecars are theirs, and they may write at once
 
     def __init__(self, around: Workplace) -> None:
-        """Work there."""
         super().__init__(around)
         self._seen: dict[Path, Version] = {}  # what databases were when they were captured last
         self._kept: dict[Path, Snapshot] = {}  # what may be replaced, while a restore goes on
@@ -93,7 +90,7 @@ class InPlaceDatabases(SqliteSandboxes):
             copy.chmod(wanted[0].mode)
             for mode in (_ROLLBACK, _WAL):
                 with copy.open("r+b") as file:
-                    file.seek(_JOURNAL_MODE.start)
+                    file.seek(JOURNAL_MODE.start)
                     file.write(mode)
                 if self._store.capture(staged.tree, observer).snapshot.same_as(state):
                     return True
@@ -185,7 +182,7 @@ class InPlaceDatabases(SqliteSandboxes):
 
         A journal may be that of a dead writer, or of one that is about to commit: so the content is compared again.
         """
-        other_size = files.head(_PAGE_SIZE.stop)[_PAGE_SIZE] != _head(wanted)[_PAGE_SIZE]
+        other_size = files.head(PAGE_SIZE.stop)[PAGE_SIZE] != _head(wanted)[PAGE_SIZE]
         recovers = files.stat(sidecars(files.name)[2]) is not None
         if not other_size and not recovers:
             return looked_at
@@ -216,7 +213,7 @@ class InPlaceDatabases(SqliteSandboxes):
 
     def _write_into(self, files: DatabaseFiles, wanted: Path, looked_at: Version) -> None:
         deadline = time.monotonic() + self._around.busy_limit
-        mode = "wal" if _head(wanted)[_JOURNAL_MODE] == _WAL else "delete"
+        mode = "wal" if _head(wanted)[JOURNAL_MODE] == _WAL else "delete"
         unwritten = False  # whether it was seen, under the lock, that nobody wrote since
 
         def progress(status: int, _left: int, _total: int) -> None:
@@ -286,7 +283,7 @@ def _head(file: Path) -> bytes:
     if file.is_symlink() or not file.is_file():
         return b""
     with file.open("rb") as opened:
-        return opened.read(_JOURNAL_MODE.stop)
+        return opened.read(JOURNAL_MODE.stop)
 
 
 def _without_mode(database: Path) -> bytes | None:
@@ -294,7 +291,7 @@ def _without_mode(database: Path) -> bytes | None:
     if not database.is_file():
         return None
     data = bytearray(database.read_bytes())
-    data[_JOURNAL_MODE] = b"\0\0"
+    data[JOURNAL_MODE] = b"\0\0"
     return bytes(data)
 
 

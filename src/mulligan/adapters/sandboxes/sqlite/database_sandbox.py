@@ -14,23 +14,19 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.composition import compose_files
-from mulligan.adapters.sandboxes.export import export_files
 from mulligan.adapters.sandboxes.private_sandbox import Private
 from mulligan.adapters.sandboxes.removal import remove_tree
-from mulligan.adapters.sandboxes.sqlite.database_contents import same_contents
+from mulligan.adapters.sandboxes.sqlite.database_contents import same_contents, why_not_taken
 from mulligan.adapters.sandboxes.sqlite.database_copy import MAGIC, DatabaseCopies, NoDatabase, problem_in
-from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, Stamps, is_settled
+from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, Stamps, is_settled, sidecars
 from mulligan.adapters.sandboxes.sqlite.known_state import KnownState
-from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
-from mulligan.domain.resources.placement import folder_name, sidecars
+from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ResourceUnsuitable, RestoreFailed, SandboxMissing, SystemFailed
 from mulligan.ports import (
-    ApplyOrder,
-    Composed,
     Observer,
     SandboxOrder,
     SnapshotStore,
@@ -69,7 +65,6 @@ class SqliteSandboxes(Private):
     _others_at_work = False  # between two steps nobody writes to a sandbox
 
     def __init__(self, around: Workplace) -> None:
-        """Work there."""
         self._store = around.store
         self._home = around.home
         self._project_home = around.project_home
@@ -166,20 +161,13 @@ class SqliteSandboxes(Private):
                 self._store.forget_tree(tree)
             return same_contents(*(next(tree.path.iterdir(), None) for tree in trees))
 
+    def why_not_taken(self, ours: Root, theirs: Root) -> str:
+        """Refuse what is not a database, and other pages than those of the real one."""
+        return why_not_taken(self._store, ours, theirs)
+
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """None: what is remembered of a database lies beside its sandbox."""
         return ()
-
-    def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
-        """Any database can take changes."""
-
-    def compose(self, order: ApplyOrder) -> Composed:
-        """The chosen content is all there is to it."""
-        return compose_files(order)
-
-    def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
-        """Write the database into a new folder."""
-        export_files(self._store, snapshot, target, observer)
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy; one that is gone already is fine."""
@@ -196,20 +184,6 @@ class SqliteSandboxes(Private):
         _make_private(self._files(sandbox).root)
         self.restore(sandbox, base, observer)
         return sandbox
-
-    def _sandbox(self, order: SandboxOrder, base: Snapshot) -> Sandbox:
-        return Sandbox(
-            plan_id=order.plan_id,
-            resource=order.resource.name,
-            type=self.type,
-            strategy=self.strategy,
-            location=str(order.location),
-            path=str(order.path),
-            base=base,
-            excluded=(),
-            branch=None,
-            git_dir=None,
-        )
 
     def _changes(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:
         """Return the differences from the snapshot; if there are any, all of the snapshot is read and verified."""

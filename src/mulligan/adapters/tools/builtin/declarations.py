@@ -3,8 +3,7 @@
 from mulligan.domain.plans.tool import Argument, ToolDeclaration
 from mulligan.domain.resources.resource import ResourceType
 
-FILES = frozenset({ResourceType.GIT_CHECKOUT, ResourceType.FS_DIRECTORY})
-DATABASES = frozenset({ResourceType.SQLITE})
+FOLDERS = frozenset(type for type in ResourceType if type.traits.is_folder)
 EVERY_RESOURCE = frozenset(ResourceType)
 
 

@@ -4,7 +4,7 @@ import os
 import stat
 
 from mulligan.adapters.tools.builtin.call_arguments import file_mode, text
-from mulligan.adapters.tools.builtin.declarations import FILES, declare
+from mulligan.adapters.tools.builtin.declarations import FOLDERS, declare
 from mulligan.adapters.tools.builtin.file_replacement import Content, failing_as, read, replace
 from mulligan.adapters.tools.builtin.sandbox_paths import OpenSandbox, Place, open_sandbox
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
@@ -21,7 +21,7 @@ class WriteFile:
         Argument("path", ArgumentType.PATH, required=True),
         Argument("content", ArgumentType.TEXT, required=True),
         Argument("mode", ArgumentType.MODE, required=False),
-        resource_types=FILES,
+        resource_types=FOLDERS,
         idempotent=True,
     )
 
@@ -47,7 +47,7 @@ class DeleteFile:
         "delete_file",
         "Delete a file; one that is not there is fine",
         Argument("path", ArgumentType.PATH, required=True),
-        resource_types=FILES,
+        resource_types=FOLDERS,
         idempotent=True,
     )
 
@@ -87,7 +87,7 @@ class EditFile:
         Argument("old", ArgumentType.TEXT, required=True),
         Argument("new", ArgumentType.TEXT, required=True),
         Argument("all", ArgumentType.FLAG, required=False),
-        resource_types=FILES,
+        resource_types=FOLDERS,
         idempotent=False,
     )
 
@@ -140,7 +140,7 @@ class MoveFile:
         "Move or rename a file or folder, with the folders it needs",
         Argument("path", ArgumentType.PATH, required=True),
         Argument("to", ArgumentType.PATH, required=True),
-        resource_types=FILES,
+        resource_types=FOLDERS,
         idempotent=False,
     )
 

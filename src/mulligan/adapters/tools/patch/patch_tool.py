@@ -4,7 +4,7 @@ import os
 import stat
 
 from mulligan.adapters.tools.builtin.call_arguments import text
-from mulligan.adapters.tools.builtin.declarations import FILES, declare
+from mulligan.adapters.tools.builtin.declarations import FOLDERS, declare
 from mulligan.adapters.tools.builtin.file_replacement import Content, failing_as, read, replace
 from mulligan.adapters.tools.builtin.sandbox_paths import OpenSandbox, Place, open_sandbox
 from mulligan.adapters.tools.patch.diff_reader import parse_diff
@@ -21,7 +21,7 @@ class ApplyPatch:
         "apply_patch",
         "Apply a unified diff, all of it or nothing",
         Argument("patch", ArgumentType.TEXT, required=True),
-        resource_types=FILES,
+        resource_types=FOLDERS,
         idempotent=False,
     )
 

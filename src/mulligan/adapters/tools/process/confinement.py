@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mulligan.adapters.tools.launcher import landlock
 from mulligan.domain.resources.bounds import Bounds
-from mulligan.domain.resources.resource import ResourceType, Sandbox
+from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
 
@@ -92,13 +92,13 @@ class LandlockConfinement:
 
 
 def roots_of(sandboxes: Sequence[Sandbox]) -> list[str]:
-    """The folders that sandboxes fill: SQLite makes files of its own beside a database.
+    """Return the folders that sandboxes fill: of a file the one around it, which holds its sidecars too.
 
-    Not that of a database inside another sandbox: it is in bounds already, and a tool may put a symlink there.
+    Not that of a file inside another sandbox: it is in bounds already, and a tool may put a symlink there.
     """
-    folders = [each.path for each in sandboxes if each.type is not ResourceType.SQLITE]
-    databases = [each.path for each in sandboxes if each.type is ResourceType.SQLITE]
-    alone = [path for path in databases if not any(_lies_in(path, folder) for folder in folders)]
+    folders = [each.path for each in sandboxes if each.type.traits.is_folder]
+    files = [each.path for each in sandboxes if each.type.traits.is_file]
+    alone = [path for path in files if not any(_lies_in(path, folder) for folder in folders)]
     return [*folders, *map(os.path.dirname, alone)]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from mulligan.adapters.tools.builtin.call_arguments import text, text_list
-from mulligan.adapters.tools.builtin.declarations import DATABASES, declare
+from mulligan.adapters.tools.builtin.declarations import declare
 from mulligan.adapters.tools.builtin.file_replacement import failing_as, read
 from mulligan.adapters.tools.builtin.sandbox_paths import open_sandbox
 from mulligan.adapters.tools.process.command_runner import Command, Launchers, Outcome
@@ -17,6 +17,7 @@ from mulligan.adapters.tools.process.tool_output import MEBIBYTE, Recorded
 from mulligan.adapters.tools.sql.rows_table import rows_table
 from mulligan.adapters.tools.sql.statements import Statement, from_list, from_script
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
+from mulligan.domain.resources.resource import ResourceType
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import ToolFailed
 from mulligan.ports import StepHost, ToolRequest
@@ -36,7 +37,7 @@ class Sql:
         Argument("statements", ArgumentType.TEXT_LIST, required=False),
         Argument("script", ArgumentType.PATH, required=False),
         exactly_one_of=("statements", "script"),
-        resource_types=DATABASES,
+        resource_types=frozenset({ResourceType.SQLITE}),
         idempotent=False,
     )
 

@@ -18,7 +18,7 @@ from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.domain.trees.tree_difference import EntryType, TreeDifference, TreeEntry
-from mulligan.ports import SnapshotStore
+from mulligan.ports import Publication, SnapshotStore
 
 
 class Commits:
@@ -59,14 +59,13 @@ class Commits:
         self._trees.close()
         self._tracking.forget()
 
-    def publish(
-        self, checkpoint_id: CheckpointId, snapshot: Snapshot, after: Checkpoint | None, at: datetime
-    ) -> str:
+    def publish(self, publication: Publication) -> str:
         """Commit a checkpoint's files under its name, durably."""
+        after, checkpoint_id = publication.after, publication.checkpoint.checkpoint_id
         parent, tree = self._before(after)
         before = after.snapshot if after is not None and parent else self._sandbox.base
-        tree = self._changed(tree, before, snapshot)
-        commit = self._commit(tree, parent, at, checkpoint_id)
+        tree = self._changed(tree, before, publication.checkpoint.snapshot)
+        commit = self._commit(tree, parent, publication.at, checkpoint_id)
         ref = (self._bare.path / CHECKPOINTS / checkpoint_id, commit.encode() + b"\n")
         self._objects.write_to(self._pack_folder, ref)
         self._joined()

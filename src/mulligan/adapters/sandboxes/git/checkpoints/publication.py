@@ -5,29 +5,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.checkpoints.rebuild import Rebuilding
-from mulligan.adapters.sandboxes.git.git_command import Git, GitFailed
-from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
+from mulligan.adapters.sandboxes.git.git_command import GitFailed
+from mulligan.adapters.sandboxes.git.git_context import GitContext
 from mulligan.adapters.sandboxes.git.repository.git_trees import ObjectMissing
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import CheckpointId
-from mulligan.ports import Publication, SnapshotStore
+from mulligan.ports import Publication
 
 
 class Publishing:
     """Publishes the checkpoints of one sandbox."""
 
-    def __init__(
-        self, git: Git, store: SnapshotStore, bare: BareRepository, sandbox: Sandbox, home: Path
-    ) -> None:
-        """`home` is the folder for sandboxes."""
-        self._git = git
-        self._store = store
-        self._bare = bare
+    def __init__(self, context: GitContext, sandbox: Sandbox) -> None:
+        self._context = context
+        self._bare = context.bare_of(sandbox)
         self._sandbox = sandbox
-        self._home = home
 
     def mended(self, publish: Callable[[], str], repository: Callable[[], Repository]) -> str:
         """Return the name that `publish` returns, if need be in a repository that was made again.
@@ -63,12 +58,13 @@ class Publishing:
 
     @contextmanager
     def _rebuilding(self) -> Generator[Rebuilding]:
-        room = self._home / self._sandbox.plan_id / f".work-{folder_name(self._sandbox.resource)}"
-        remove_tree(room, self._home)
+        home = self._context.home
+        room = home / self._sandbox.plan_id / f".work-{folder_name(self._sandbox.resource)}"
+        remove_tree(room, home)
         room.mkdir(mode=0o700, parents=True)
-        rebuilding = Rebuilding(self._git, self._store, self._bare, self._sandbox, room)
+        rebuilding = Rebuilding(self._context.git, self._context.store, self._bare, self._sandbox, room)
         try:
             yield rebuilding
         finally:
             rebuilding.forget()
-            remove_tree(room, self._home)
+            remove_tree(room, home)

@@ -65,8 +65,8 @@ class Rebuilding:
                 rules=rules or self._own.path / "info",
             )
             try:
-                after = made.get(each.after) if each.after is not None else None
-                ref = commits.publish(checkpoint.checkpoint_id, checkpoint.snapshot, after, each.at)
+                after = made.get(each.after.checkpoint_id) if each.after is not None else None
+                ref = commits.publish(replace(each, after=after))
             finally:
                 commits.close()
             made[checkpoint.checkpoint_id] = replace(checkpoint, sandbox_ref=ref)

@@ -11,6 +11,11 @@ from mulligan.adapters.snapshots.scan.memory_filesystems import keeps_no_times
 from tests.support.snapshot_world import age, new_store, take
 
 
+@pytest.fixture(autouse=True)
+def on_a_disk() -> None:
+    """Take filesystems for what they are, unlike the other tests of the store."""
+
+
 @pytest.fixture(params=["in memory", "anywhere"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     if request.param == "anywhere":
