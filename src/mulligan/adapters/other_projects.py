@@ -14,7 +14,7 @@ from urllib.parse import quote_from_bytes
 
 from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import DatabaseUnusable, LockImpossible
+from mulligan.errors import Advice, DatabaseUnusable, LockImpossible, NextStep
 from mulligan.ports import Neighbour
 
 _AT_WORK = """
@@ -69,7 +69,9 @@ class LocalNeighbours:
             raise DatabaseUnusable(
                 database=str(database),
                 reason=f"nobody can tell what its plans work on in place: {exc}",
-                hint=f"see `mulligan doctor` in {project}; or move its {PROJECT_HOME} away",
+                hint=Advice(
+                    "see ", NextStep("doctor", project=str(project)), f"; or move its {PROJECT_HOME} away"
+                ),
             ) from exc
 
 

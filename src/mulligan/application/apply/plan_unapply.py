@@ -20,8 +20,10 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.domain.trees.real_change import RealChange
 from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import (
+    Advice,
     Interrupted,
     LocationChanged,
+    NextStep,
     NothingApplied,
     PlanCancelled,
     PlanTakenOver,
@@ -85,7 +87,7 @@ class PlanUnapplyService:
                 raise
             except KeyboardInterrupt:
                 self._real_changes.take_back(run, intent)
-                hint = f"nothing is taken back; try again with `mulligan plan unapply {plan_id}`"
+                hint = Advice("nothing is taken back; try again with ", NextStep("unapply", plan=plan_id))
                 raise Interrupted(plan_id=plan_id, hint=hint) from None
             except Exception as exc:
                 self._real_changes.take_back(run, intent)
@@ -104,7 +106,10 @@ class PlanUnapplyService:
             raise NothingApplied(
                 plan_id=plan.plan_id,
                 reason="it worked in place, so that applying it merged nothing",
-                hint="its checkpoints hold what was there: `mulligan checkpoint restore ID --to DIR`",
+                hint=Advice(
+                    "its checkpoints hold what was there: ",
+                    NextStep("checkpoints.restore", checkpoint=..., to=...),
+                ),
             )
         for change in applied:
             if not self._kinds.of(change.real).exists(change.real):
@@ -167,7 +172,7 @@ def _refuse_unapplied(plan: Plan) -> None:
         raise NothingApplied(
             plan_id=plan.plan_id,
             reason="it is apply/cancelled, and nothing of it is in the real resources any more",
-            hint=PlanCancelled.hint,
+            hint=PlanCancelled.usual_advice(),
         )
     if plan.state is State.CANCELLED:
         raise PlanCancelled(plan_id=plan.plan_id)
@@ -175,7 +180,10 @@ def _refuse_unapplied(plan: Plan) -> None:
         raise NothingApplied(
             plan_id=plan.plan_id,
             reason=f"it is {plan.phase}/{plan.state}, and nothing of it is in the real resources",
-            hint=f"`mulligan plan rollback {plan.plan_id} CHECKPOINT_ID` takes back what is in its sandboxes",
+            hint=Advice(
+                NextStep("rollback", plan=plan.plan_id, checkpoint=...),
+                " takes back what is in its sandboxes",
+            ),
         )
 
 

@@ -18,7 +18,7 @@ from mulligan.cli.invocation import Invocation
 if TYPE_CHECKING:
     import click
 
-    from mulligan.adapters.db.completion_words import Word
+    from mulligan.api.results import Word
     from mulligan.config import Setting
 
 ASKED = "_MULLIGAN_COMPLETE"  # the variable in which a shell says that it asks

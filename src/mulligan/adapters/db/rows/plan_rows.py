@@ -20,7 +20,7 @@ from mulligan.adapters.db.state_document import state_from_text, state_to_text
 from mulligan.domain.plans.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.text.names import nearest_word
-from mulligan.errors import Ambiguous, NoPlansYet, PlanNotFound
+from mulligan.errors import Advice, Ambiguous, NoPlansYet, PlanNotFound
 
 _ADD = """
 INSERT INTO plans (
@@ -166,13 +166,13 @@ class SqlPlanRepository:
             )
         return self._plan(rows[0])
 
-    def _meant(self, word: str) -> dict[str, str]:
+    def _meant(self, word: str) -> dict[str, Advice]:
         """The hint for a word that names no plan."""
         from mulligan.adapters.db.rows.id_hints import hint_of_other_kind
 
         near = nearest_word(word, [row["name"] for row in self._db.rows(_NAMES)])
         if near:
-            return {"hint": f"did you mean {near!r}? {PlanNotFound.hint}"}
+            return {"hint": Advice(f"did you mean {near!r}? ", PlanNotFound.usual_advice())}
         return hint_of_other_kind(self._db, word)
 
     def list(self, state: State | None, *, limit: int | None = None) -> Sequence[Plan]:

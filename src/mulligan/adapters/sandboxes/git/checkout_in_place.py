@@ -48,7 +48,7 @@ from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.domain.trees.tree_difference import changed_by_others
-from mulligan.errors import ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable
+from mulligan.errors import Advice, ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable
 from mulligan.ports import (
     ApplyOrder,
     Composed,
@@ -347,8 +347,11 @@ class InPlaceCheckouts(InPlaceFolders):
                 resource=sandbox.resource,
                 path=sandbox.path,
                 reason=f"{found.reason}; of a git directory a checkpoint holds only where HEAD, branch and index stand",
-                hint="put the git directory back, from a backup or a clone, then try again"
-                f"{head if sandbox.branch else ''}; {FILES_ALONE}",
+                hint=Advice(
+                    "put the git directory back, from a backup or a clone, then try again"
+                    f"{head if sandbox.branch else ''}; ",
+                    FILES_ALONE,
+                ),
             )
         return self._opened(sandbox.resource, Path(sandbox.path))
 
