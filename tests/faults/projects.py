@@ -9,7 +9,7 @@ from mulligan.adapters.db.database import SqliteDatabase, SqlTransaction
 from mulligan.adapters.project_home import make_project
 from mulligan.api.project import Project
 from mulligan.domain.plans.event import Event
-from mulligan.ports import Claim
+from mulligan.ports import Claim, StopRequest
 from mulligan.wiring.services import Services
 from mulligan.wiring.surroundings import Surroundings
 
@@ -66,7 +66,7 @@ def services_of(folder: Path) -> Services:
     """The services of the project that is in that folder."""
     environ = {"PATH": os.environ.get("PATH", os.defpath)}
     around = Surroundings(environ=environ, folder=folder, user_settings=folder / "none.toml", options={})
-    return Services(folder=folder, around=around)
+    return Services(folder=folder, around=around, stop=StopRequest())
 
 
 def project_in(folder: Path, act: Callable[[Event], None] = nothing) -> Project:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.ports import Unobserved
+from mulligan.ports import StopRequest, Unobserved
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
@@ -64,4 +64,4 @@ def _project(folder: Path, around: Surroundings, observer: Observer) -> Project:
     from mulligan.api.project import Project
     from mulligan.wiring.services import Services
 
-    return Project(services=Services(folder=folder, around=around), observer=observer)
+    return Project(services=Services(folder=folder, around=around, stop=StopRequest()), observer=observer)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mulligan.ports.apply_order import ApplyOrder, Composed, RealChangeRepository
     from mulligan.ports.children import ChildRepository
-    from mulligan.ports.claims import Claim, Database, LockHolder, PlanLocks
+    from mulligan.ports.claims import Claim, Database, LockHolder, Locks
     from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
     from mulligan.ports.places import LeftLock, Neighbour, Neighbours, Pinned, Pins, PlanFolders
     from mulligan.ports.rows import (
@@ -59,13 +59,13 @@ __all__ = [
     "IntentRepository",
     "LeftLock",
     "LockHolder",
+    "Locks",
     "Neighbour",
     "Neighbours",
     "Observer",
     "Pinned",
     "Pins",
     "PlanFolders",
-    "PlanLocks",
     "PlanRepository",
     "Publication",
     "RealChangeRepository",
@@ -91,7 +91,7 @@ __all__ = [
 _ROOMS = {
     "apply_order": ("ApplyOrder", "Composed", "RealChangeRepository"),
     "children": ("ChildRepository",),
-    "claims": ("Claim", "Database", "LockHolder", "PlanLocks"),
+    "claims": ("Claim", "Database", "LockHolder", "Locks"),
     "engine": ("Crew", "Ended", "Engine", "StopRequest"),
     "rows": (
         "CheckpointRepository",

@@ -15,13 +15,13 @@ from mulligan.adapters.db.database import SqliteDatabase
 from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.resources.resource import Resource, ResourceType
 from mulligan.errors import DatabaseUnusable
+from mulligan.ports import StopRequest
 from mulligan.wiring.database_place import SQLITE, database_in
 from mulligan.wiring.layered_settings import LayeredSettings
 from mulligan.wiring.surroundings import boot_id
 from mulligan.wiring.system_clock import SystemClock, UlidSource
 
 if TYPE_CHECKING:
-    from mulligan.adapters.engine.threads import Stopping
     from mulligan.adapters.other_projects import LocalNeighbours
     from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 class Foundation:
     """Settings, database, store, sandboxes, tools and locks of one project."""
 
-    def __init__(self, *, folder: Path, around: Surroundings, stop: Stopping | None = None) -> None:
-        """Stand on this project folder. Work in a thread is asked to `stop`, which no signal could tell it."""
+    def __init__(self, *, folder: Path, around: Surroundings, stop: StopRequest | None) -> None:
+        """Build on this project folder; other threads ask work here to `stop`, and None is work that cannot be."""
         self._stop = stop
         self.folder = folder
         self.home = folder / home.NAME
@@ -124,19 +124,24 @@ class Foundation:
         return confinement(self.folder, kept, self._scratch, self._around.environ)
 
     @property
+    def _stop_request(self) -> StopRequest:
+        """The request that work here obeys; one that nobody makes where there is none."""
+        return self._stop or StopRequest()
+
+    @property
     def _scratch(self) -> Path:
         return self.home / "scratch"
 
     @cached_property
     def _locks(self) -> FilePlanLocks:
-        return FilePlanLocks(folder=self.home / "locks", clock=self._clock)
+        return FilePlanLocks(folder=self.home / "locks", clock=self._clock, stop=self._stop)
 
     @cached_property
     def _neighbours(self) -> LocalNeighbours:
         from mulligan.adapters.other_projects import LocalNeighbours
 
         def database_of(project: Path) -> Path:
-            return Foundation(folder=project, around=self._around).database_path
+            return Foundation(folder=project, around=self._around, stop=None).database_path
 
         return LocalNeighbours(project=self.folder, database_of=database_of)
 

@@ -13,7 +13,6 @@ from mulligan.application.queries.plan_queries import Queries
 from mulligan.wiring.machinery import Machinery
 
 if TYPE_CHECKING:
-    from mulligan.adapters.engine.threads import Stopping
     from mulligan.application.apply.plan_apply import PlanApplyService
     from mulligan.application.apply.plan_unapply import PlanUnapplyService
     from mulligan.application.checkpoints.checkpoint_library import CheckpointLibrary
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from mulligan.domain.plans.step import Subplans
     from mulligan.domain.text.ids import PlanId
     from mulligan.domain.text.json_value import JsonObject
-    from mulligan.ports import Ended, Observer
+    from mulligan.ports import Ended, Observer, StopRequest
 
 
 class Services(Machinery):
@@ -107,7 +106,6 @@ class Services(Machinery):
         """Runs plans."""
         from mulligan.application.plans.plan_edits import PlanMending
         from mulligan.application.runs.plan_executor import PlanExecutor
-        from mulligan.wiring.system_clock import Unasked
 
         return PlanExecutor(
             database=self.database,
@@ -123,7 +121,7 @@ class Services(Machinery):
             recorder=self._recorder,
             sweeps=self.sweeps,
             toolbox=self.toolbox,
-            stop=self._stop or Unasked(),
+            stop=self._stop_request,
             clock=self._clock,
         )
 
@@ -149,8 +147,8 @@ class Services(Machinery):
             clock=self._clock,
         )
 
-    def apart(self, stop: Stopping | None) -> Services:
-        """The same project with adapters of its own, as a process of its own would have them."""
+    def apart(self, stop: StopRequest | None) -> Services:
+        """The same project with adapters of its own, as a process of its own would have them; None: never asked."""
         return Services(folder=self.folder, around=self._around, stop=stop)
 
     @cached_property
@@ -180,7 +178,6 @@ class Services(Machinery):
         from mulligan.adapters.engine.threads import ThreadEngine
         from mulligan.application.subplans.child_merge import ChildMerging
         from mulligan.application.subplans.subplan_service import SubplanService
-        from mulligan.wiring.system_clock import Unasked
 
         return SubplanService(
             database=self.database,
@@ -195,7 +192,7 @@ class Services(Machinery):
                 manager=self._manager,
                 merges=self._merges,
             ),
-            engine=ThreadEngine(self._run_child, self._stop or Unasked()),
+            engine=ThreadEngine(self._run_child, self._stop_request),
             recorder=self._recorder,
             ids=self._ids,
             clock=self._clock,
@@ -215,7 +212,7 @@ class Services(Machinery):
             declarations=self.known_tools,
         )
 
-    def _run_child(self, plan_id: PlanId, retries: int, observer: Observer, stop: Stopping) -> Ended:
+    def _run_child(self, plan_id: PlanId, retries: int, observer: Observer, stop: StopRequest) -> Ended:
         """Run a child plan with adapters of its own, as a process of its own would have them."""
         from mulligan.application.subplans.child_runs import ChildRuns
 

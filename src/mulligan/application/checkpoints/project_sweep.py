@@ -25,9 +25,9 @@ from mulligan.errors import DatabaseForeign, DatabaseUnusable, MulliganError, Pl
 from mulligan.ports import (
     Clock,
     Database,
+    Locks,
     Observer,
     PlanFolders,
-    PlanLocks,
     SandboxKinds,
     SnapshotStore,
 )
@@ -68,7 +68,7 @@ class SweepService:
         folders: PlanFolders,
         repositories: PlanFolders,
         scratch: PlanFolders,
-        locks: PlanLocks,
+        locks: Locks,
         ended: EndedSandboxes,
         recorder: Recorder,
         clock: Clock,

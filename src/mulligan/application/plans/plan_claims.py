@@ -17,7 +17,7 @@ from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import IntentKind
 from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.text.ids import PlanId
-from mulligan.ports import Claim, Clock, Database, Observer, PlanLocks, Toolbox
+from mulligan.ports import Claim, Clock, Database, Locks, Observer, Toolbox
 
 
 class PlanClaims:
@@ -27,7 +27,7 @@ class PlanClaims:
         self,
         *,
         database: Database,
-        locks: PlanLocks,
+        locks: Locks,
         toolbox: Toolbox,
         settings: SettingsSource,
         returns: ReturnService,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mulligan.domain.text.json_value import JsonObject
     from mulligan.domain.views.history_tree import TreeNode
     from mulligan.domain.views.timeline import Timeline
-    from mulligan.ports import Database, PlanLocks, StoredTrees, Transaction
+    from mulligan.ports import Database, Locks, StoredTrees, Transaction
 
 
 class SandboxView(Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ class PlanLine(Struct, frozen=True, kw_only=True):
 class Queries:
     """Reads for screens and scripts; never waits for a running plan."""
 
-    def __init__(self, *, database: Database, locks: PlanLocks, trees: StoredTrees) -> None:
+    def __init__(self, *, database: Database, locks: Locks, trees: StoredTrees) -> None:
         """Read from these."""
         self._database = database
         self._locks = locks

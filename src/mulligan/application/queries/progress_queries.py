@@ -9,7 +9,7 @@ from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.text.ids import CheckpointId, PlanId
-from mulligan.ports import Database, PlanLocks, Transaction
+from mulligan.ports import Database, Locks, Transaction
 
 _NEWEST = 3  # checkpoints
 _AHEAD = ((Phase.STRATEGIZE, State.COMPLETE), (Phase.EXECUTE, State.QUEUED))  # someone may yet run it
@@ -59,7 +59,7 @@ class PlanProgress(Struct, frozen=True, kw_only=True):
 class ProgressQueries:
     """Reads how far plans are; never waits for who works on them."""
 
-    def __init__(self, *, database: Database, locks: PlanLocks) -> None:
+    def __init__(self, *, database: Database, locks: Locks) -> None:
         """Read from these."""
         self._database = database
         self._locks = locks

@@ -13,7 +13,7 @@ from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import Advice, MulliganError, NextStep, PlanBusy
-from mulligan.ports import Database, Observer, PlanLocks, SnapshotStore, Toolbox
+from mulligan.ports import Database, Locks, Observer, SnapshotStore, Toolbox
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class DoctorService:
         *,
         database: Database,
         store: SnapshotStore,
-        locks: PlanLocks,
+        locks: Locks,
         repairs: SandboxRepairs,
         toolbox: Toolbox,
         sweeps: SweepService,

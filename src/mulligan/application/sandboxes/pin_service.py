@@ -16,7 +16,7 @@ from mulligan.domain.plans.plan import Plan
 from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import ResourceType
 from mulligan.errors import PlanBusy
-from mulligan.ports import Clock, Database, LeftLock, Pinned, Pins, PlanFolders, PlanLocks
+from mulligan.ports import Clock, Database, LeftLock, Locks, Pinned, Pins, PlanFolders
 
 
 class PinsFound(Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class PinService:
         project: Path,
         database: Database,
         repositories: PlanFolders,
-        locks: PlanLocks,
+        locks: Locks,
         pins: Pins,
         clock: Clock,
     ) -> None:

@@ -10,7 +10,7 @@ from mulligan.domain.plans.plan import Plan
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import PlanBusy
-from mulligan.ports import Database, Observer, PlanLocks, Publication, SandboxKinds, SnapshotStore
+from mulligan.ports import Database, Locks, Observer, Publication, SandboxKinds, SnapshotStore
 
 
 class SandboxRepairs:
@@ -23,7 +23,7 @@ class SandboxRepairs:
         store: SnapshotStore,
         kinds: SandboxKinds,
         renewal: SandboxRenewal,
-        locks: PlanLocks,
+        locks: Locks,
     ) -> None:
         """Use these collaborators."""
         self._database = database
