@@ -215,12 +215,12 @@ class Project:
         """What differs between two checkpoints of a plan; unless told its first live group and its newest."""
         return self._services.diffs.of_plan(self._plan_id(plan), old, new, binary=binary)
 
-    def report(self, plan: str, *, words: Callable[[str], str] = str) -> str:
+    def report(self, plan: str, *, words: Callable[[str], str] | None = None) -> str:
         """The whole story of a plan as one HTML page that needs nothing but itself, to be sent to someone.
 
         `words` puts the next steps that it names into the words of a front door.
         """
-        return self.report_with_problems(plan, words)[0]
+        return self.report_with_problems(plan, words or str)[0]
 
     def report_with_problems(self, plan: str, words: Callable[[str], str]) -> tuple[str, Sequence[str]]:
         """As `report`, with what keeps the page from being complete: a damaged store."""
@@ -230,13 +230,13 @@ class Project:
         return page(report), report.problems
 
     def save_report(
-        self, plan: str, file: Path, *, force: bool = False, words: Callable[[str], str] = str
+        self, plan: str, file: Path, *, force: bool = False, words: Callable[[str], str] | None = None
     ) -> tuple[SavedReport, Sequence[str]]:
         """As `report_with_problems`, in a file: whole or not at all; only with `force` in place of another."""
         from mulligan.api.operations.report_file import save_page
 
         again = NextStep("save_report", plan=plan, file=str(file), force=True)
-        return save_page(file, partial(self.report_with_problems, plan, words), again, force=force)
+        return save_page(file, partial(self.report_with_problems, plan, words or str), again, force=force)
 
     def diff_of_correction(self, correction: str, *, plan: str | None = None, binary: bool = False) -> Diff:
         """What differs between the attempt that a correction ended and the one that it began."""
