@@ -47,7 +47,7 @@ SIGNATURES = {
     "Project.changes": "self",
     "Project.tree": "self plan superseded",
     "Project.diff": "self plan old new binary",
-    "Project.report": "self plan",
+    "Project.report": "self plan words",
     "Project.correct": "self decision guidance mode choose mended execute dry_run",
     "Project.rollback": "self plan checkpoint dry_run",
     "Project.undo": "self plan dry_run",
@@ -113,7 +113,7 @@ def test_the_package_says_that_it_is_typed() -> None:
 def test_type_checkers_see_the_types_that_are_promised(checker: list[str], tmp_path: Path) -> None:
     """In a program of someone else's, who has only what is installed."""
     program = tmp_path / "program.py"
-    program.write_bytes(Path(__file__).with_name("typed_program.py").read_bytes())
+    program.write_bytes((Path(__file__).parent / "support" / "typed_program.py").read_bytes())
     words = [os.fspath(Path(sys.executable).with_name(checker[0])), *checker[1:], "program.py"]
     around = {**os.environ, "MYPYPATH": os.fspath(Path(mulligan.__file__).parent.parent)}
     checked = subprocess.run(words, cwd=tmp_path, env=around, capture_output=True, text=True, check=False)
