@@ -17,19 +17,6 @@ if TYPE_CHECKING:
     from mulligan.wiring.surroundings import Surroundings
 
 __all__ = [
-    "Appended",
-    "Application",
-    "AppliedResource",
-    "CheckpointView",
-    "Corrected",
-    "Execution",
-    "FileStanding",
-    "Impact",
-    "PlanProgress",
-    "PlanStatus",
-    "Pruning",
-    "RevertedChange",
-    "Rollback",
-    "Surroundings",
-    "Word",
-]
+    "Appended", "Application", "AppliedResource", "CheckpointView", "Corrected", "Execution", "FileStanding",
+    "Impact", "PlanProgress", "PlanStatus", "Pruning", "RevertedChange", "Rollback", "Surroundings", "Word",
+]  # fmt: skip

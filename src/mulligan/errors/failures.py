@@ -66,20 +66,14 @@ class SubplansFailed(Failed):
     """Child plans of a step failed, and no retries are left."""
 
     message: ClassVar[str] = "child plans failed: {reason}"
-    hint: ClassVar[str] = Advice(
-        NextStep("status", plan=...),
-        " of each says what stopped it",
-    )
+    hint: ClassVar[str] = Advice(NextStep("status", plan=...), " of each says what stopped it")
 
 
 class CheckpointFailed(Failed):
     """A checkpoint could not be taken; the plan stopped rather than go on without."""
 
     message: ClassVar[str] = "the {checkpoint_type} checkpoint of plan {plan_id} could not be taken: {reason}"
-    hint: ClassVar[str] = Advice(
-        "mend the cause, then run on with ",
-        NextStep("resume", plan="{plan_id}"),
-    )
+    hint: ClassVar[str] = Advice("mend the cause, then run on with ", NextStep("resume", plan="{plan_id}"))
 
 
 class TreeUnsteady(Failed):
@@ -101,8 +95,7 @@ class SnapshotDamaged(Failed):
 
     message: ClassVar[str] = "snapshot object {object} is damaged: {reason}"
     hint: ClassVar[str] = Advice(
-        NextStep("checkpoints.verify"),
-        " names every checkpoint that is hurt; choose another one",
+        NextStep("checkpoints.verify"), " names every checkpoint that is hurt; choose another one"
     )
 
 

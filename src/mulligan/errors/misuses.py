@@ -30,10 +30,7 @@ class SettingUnknown(SettingInvalid):
     """A setting nobody knows."""
 
     message: ClassVar[str] = "there is no setting {key!r} ({origin})"
-    hint: ClassVar[str] = Advice(
-        NextStep("config.list"),
-        " shows all settings",
-    )
+    hint: ClassVar[str] = Advice(NextStep("config.list"), " shows all settings")
 
 
 class SettingsFileInvalid(Misused):
@@ -65,7 +62,5 @@ class ToolsInvalid(Misused):
 
     message: ClassVar[str] = "{source}: {reason}"
     hint: ClassVar[str] = Advice(
-        "correct it and try again; ",
-        NextStep("tools.list"),
-        " shows the tools there are",
+        "correct it and try again; ", NextStep("tools.list"), " shows the tools there are"
     )

@@ -12,10 +12,7 @@ class ProjectNotFound(Refused):
     http_status: ClassVar[int] = 404
     message: ClassVar[str] = "no project {searched}"
     hint: ClassVar[str] = Advice(
-        "make one with ",
-        NextStep("init"),
-        ", or name one with ",
-        NextStep("again", project=...),
+        "make one with ", NextStep("init"), ", or name one with ", NextStep("again", project=...)
     )
 
 
@@ -24,9 +21,7 @@ class ProjectForeign(Refused):
 
     message: ClassVar[str] = "the project home {path} belongs to another user (uid {owner})"
     hint: ClassVar[str] = Advice(
-        "run mulligan as that user, or make a project of your own with ",
-        NextStep("init"),
-        " elsewhere",
+        "run mulligan as that user, or make a project of your own with ", NextStep("init"), " elsewhere"
     )
 
 
@@ -34,10 +29,7 @@ class ProjectUnusable(Refused):
     """Something stands where the project home should be."""
 
     message: ClassVar[str] = "{path} cannot be a project home: {reason}"
-    hint: ClassVar[str] = Advice(
-        "move it away or choose another folder, then run ",
-        NextStep("init"),
-    )
+    hint: ClassVar[str] = Advice("move it away or choose another folder, then run ", NextStep("init"))
 
 
 class SandboxMissing(Refused):
@@ -178,10 +170,7 @@ class ToolsUntrusted(Refused):
     """Code that nobody said may run."""
 
     message: ClassVar[str] = "{path} {reason}, and {need}"
-    hint: ClassVar[str] = Advice(
-        "read the file, then say that it may run with ",
-        NextStep("tools.trust"),
-    )
+    hint: ClassVar[str] = Advice("read the file, then say that it may run with ", NextStep("tools.trust"))
 
 
 class ToolsUnsafe(Refused):
@@ -189,8 +178,7 @@ class ToolsUnsafe(Refused):
 
     message: ClassVar[str] = "{path} is not used: {reason}"
     hint: ClassVar[str] = Advice(
-        "read the file, make it yours alone (`chown`, `chmod go-w`), then ",
-        NextStep("tools.trust"),
+        "read the file, make it yours alone (`chown`, `chmod go-w`), then ", NextStep("tools.trust")
     )
 
 

@@ -10,10 +10,7 @@ class PlanNotFound(NotFound):
     """No plan has this id, prefix or name."""
 
     message: ClassVar[str] = "no plan {wanted!r}"
-    hint: ClassVar[str] = Advice(
-        NextStep("plans"),
-        " shows all plans",
-    )
+    hint: ClassVar[str] = Advice(NextStep("plans"), " shows all plans")
 
 
 class NoPlansYet(PlanNotFound):
@@ -21,10 +18,7 @@ class NoPlansYet(PlanNotFound):
 
     message: ClassVar[str] = "there are no plans yet"
     hint: ClassVar[str] = Advice(
-        "start one with ",
-        NextStep("execute", plan=...),
-        " or ",
-        NextStep("run_command", words=...),
+        "start one with ", NextStep("execute", plan=...), " or ", NextStep("run_command", words=...)
     )
 
 
@@ -51,20 +45,14 @@ class DecisionNotFound(NotFound):
     """No decision has this id."""
 
     message: ClassVar[str] = "there is no decision {wanted!r}"
-    hint: ClassVar[str] = Advice(
-        NextStep("tree", plan=...),
-        " shows a plan's decisions with their ids",
-    )
+    hint: ClassVar[str] = Advice(NextStep("tree", plan=...), " shows a plan's decisions with their ids")
 
 
 class CorrectionNotFound(NotFound):
     """No correction has this id."""
 
     message: ClassVar[str] = "there is no correction {wanted!r}"
-    hint: ClassVar[str] = Advice(
-        NextStep("status", plan=...),
-        " lists a plan's corrections with their ids",
-    )
+    hint: ClassVar[str] = Advice(NextStep("status", plan=...), " lists a plan's corrections with their ids")
 
 
 class Ambiguous(Refused):
@@ -91,10 +79,7 @@ class PlanTakenOver(Refused):
     """The plan was claimed by another process after this one; this one may not write any more."""
 
     message: ClassVar[str] = "plan {plan_id} was taken over by another process"
-    hint: ClassVar[str] = Advice(
-        "look at it with ",
-        NextStep("status", plan="{plan_id}"),
-    )
+    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
 
 
 class PlanAlreadyApplied(Refused):
@@ -102,9 +87,7 @@ class PlanAlreadyApplied(Refused):
 
     message: ClassVar[str] = "plan {plan_id} is already applied"
     hint: ClassVar[str] = Advice(
-        "take it back with ",
-        NextStep("unapply", plan="{plan_id}"),
-        ", or start a new plan",
+        "take it back with ", NextStep("unapply", plan="{plan_id}"), ", or start a new plan"
     )
 
 
@@ -112,10 +95,7 @@ class PlanCancelled(Refused):
     """The plan was cancelled, which is final."""
 
     message: ClassVar[str] = "plan {plan_id} is cancelled"
-    hint: ClassVar[str] = Advice(
-        "start a new plan with ",
-        NextStep("execute", plan=...),
-    )
+    hint: ClassVar[str] = Advice("start a new plan with ", NextStep("execute", plan=...))
 
 
 class PlanAlreadyComplete(Refused):
@@ -180,10 +160,7 @@ class PlanNotReady(Refused):
     """The plan is in a state from which this cannot be done."""
 
     message: ClassVar[str] = "plan {plan_id} is {phase}/{state}: {reason}"
-    hint: ClassVar[str] = Advice(
-        "look at it with ",
-        NextStep("status", plan="{plan_id}"),
-    )
+    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
 
 
 class MarkersLeft(Refused):
@@ -191,9 +168,7 @@ class MarkersLeft(Refused):
 
     message: ClassVar[str] = "conflict markers still stand in {paths}"
     hint: ClassVar[str] = Advice(
-        "edit the sandbox that ",
-        NextStep("status", plan="{plan_id}"),
-        " names, then try again",
+        "edit the sandbox that ", NextStep("status", plan="{plan_id}"), " names, then try again"
     )
 
 
@@ -201,10 +176,7 @@ class TransitionIllegal(Refused):
     """A change of state that the table of legal transitions does not have."""
 
     message: ClassVar[str] = "plan {plan_id} cannot go from {source} to {target}"
-    hint: ClassVar[str] = Advice(
-        "look at it with ",
-        NextStep("status", plan="{plan_id}"),
-    )
+    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
 
 
 class CheckpointForeign(Refused):
@@ -212,8 +184,7 @@ class CheckpointForeign(Refused):
 
     message: ClassVar[str] = "checkpoint {checkpoint_id} belongs to plan {owner}, not to {plan_id}"
     hint: ClassVar[str] = Advice(
-        NextStep("checkpoints.list", plan="{plan_id}"),
-        " shows the checkpoints of this plan",
+        NextStep("checkpoints.list", plan="{plan_id}"), " shows the checkpoints of this plan"
     )
 
 
@@ -224,8 +195,7 @@ class CheckpointNotATarget(Refused):
         "checkpoint {checkpoint_id} is of the real resources ({checkpoint_type}), not of the sandboxes"
     )
     hint: ClassVar[str] = Advice(
-        NextStep("checkpoints.list", plan="{plan_id}"),
-        " shows where this plan can go back to",
+        NextStep("checkpoints.list", plan="{plan_id}"), " shows where this plan can go back to"
     )
 
 
@@ -246,9 +216,7 @@ class CheckpointsUnlike(Refused):
         "{old} and {new} cannot be compared: they are of {old_resource} and {new_resource}"
     )
     hint: ClassVar[str] = Advice(
-        "give two checkpoints of one resource; ",
-        NextStep("checkpoints.list", plan="latest"),
-        " shows them",
+        "give two checkpoints of one resource; ", NextStep("checkpoints.list", plan="latest"), " shows them"
     )
 
 
@@ -316,8 +284,7 @@ class NothingToUndo(Refused):
 
     message: ClassVar[str] = "plan {plan_id} has nothing to undo: {reason}"
     hint: ClassVar[str] = Advice(
-        NextStep("log", plan="{plan_id}"),
-        " shows what happened to it; undo another plan by its id",
+        NextStep("log", plan="{plan_id}"), " shows what happened to it; undo another plan by its id"
     )
 
 
@@ -325,10 +292,7 @@ class NothingApplied(Refused):
     """A plan of which nothing can be taken out of the real resources."""
 
     message: ClassVar[str] = "plan {plan_id} cannot be taken back: {reason}"
-    hint: ClassVar[str] = Advice(
-        "look at it with ",
-        NextStep("status", plan="{plan_id}"),
-    )
+    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
 
 
 class ConfirmationMissing(Refused):
@@ -350,7 +314,4 @@ class NotBuiltYet(Refused):
 
     http_status: ClassVar[int] = 501
     message: ClassVar[str] = "{feature} is not built yet"
-    hint: ClassVar[str] = Advice(
-        "see what this version can do with ",
-        NextStep("help"),
-    )
+    hint: ClassVar[str] = Advice("see what this version can do with ", NextStep("help"))
