@@ -1,8 +1,6 @@
 """Words a next step as the command line that a user can paste."""
 
-import shlex
 from collections.abc import Iterator
-from string import Formatter
 from typing import cast
 
 from mulligan.errors import Advice, NextStep
@@ -72,6 +70,9 @@ def in_commands(text: str) -> str:
 
 def command_line(step: NextStep) -> str:
     """Return the command line of a next step; of `again` only the options that change."""
+    import shlex  # here, with the next: few answers name a command
+    from string import Formatter
+
     facts = dict(step.facts)
     if step.verb == "session":  # only a program opens one
         return str(step)
@@ -89,6 +90,8 @@ def command_line(step: NextStep) -> str:
 
 
 def _value(value: object, placeholder: str) -> Iterator[str]:
+    import shlex
+
     if value is ...:
         yield placeholder
     elif isinstance(value, tuple):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from mulligan.api.operations import tool_trust
-
 if TYPE_CHECKING:
     from mulligan.api.project import Project
     from mulligan.api.results import FileStanding
@@ -23,6 +21,8 @@ def trusting(invocation: Invocation, project: Project, act: Callable[[], _Result
         if invocation.can_ask:
             ask_for_trust(invocation, standing, why)
         return invocation.can_ask
+
+    from mulligan.api.operations import tool_trust  # here: few commands run tools
 
     return tool_trust.trusting(project, act, ask)
 

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from mulligan.api.replies import diff_reply
 from mulligan.cli.answers.answer import Answer, Block, Line, Patch, Table
 from mulligan.domain.text.plural import counted
 
@@ -15,6 +14,8 @@ _SHORT_TABLE = 10  # rows
 
 def diff_answer(diff: "Diff") -> Answer:
     """For programs the patch alone, which `git apply` takes; on a terminal a table of what differs below it."""
+    from mulligan.api.replies import diff_reply  # here: commands on plans import this module
+
     return Answer.drawn(diff_reply(diff), [Patch(diff.patch, _summary(diff))])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from mulligan.api.replies import execution_reply
 from mulligan.cli.answers.answer import Answer, Line, Table
 from mulligan.cli.command_words import in_commands
 from mulligan.cli.terminal.times import lasting
@@ -60,5 +59,7 @@ def status_answer(
 
 def executed_answer(status: PlanStatus, execution: Execution) -> Answer:
     """Where a plan stands after it was executed."""
+    from mulligan.api.replies import execution_reply  # here: a look at a plan executes nothing
+
     reply = execution_reply(status, execution)
     return Answer.drawn(reply, status_answer(status, reply.error).blocks)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from mulligan.api.replies import log_reply
 from mulligan.cli.answers.answer import Answer, Line, Table
 from mulligan.cli.answers.diff_answer import diff_answer
 from mulligan.cli.answers.status_answer import executed_answer, status_answer
@@ -142,6 +141,8 @@ def log(invocation: Invocation, plan: str, limit: int | None) -> Answer:
     """
     project = invocation.project()
     if invocation.format.is_document:
+        from mulligan.api.replies import log_reply
+
         events = project.log(plan, limit=limit)
         return replace(
             Answer.drawn(log_reply(events), ()), messages=not_shown(events.older, "entry", "entries")
