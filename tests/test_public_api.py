@@ -47,7 +47,7 @@ SIGNATURES = {
     "Project.changes": "self",
     "Project.tree": "self plan superseded",
     "Project.diff": "self plan old new binary",
-    "Project.report": "self plan",
+    "Project.report": "self plan words",
     "Project.correct": "self decision guidance mode choose mended execute dry_run",
     "Project.rollback": "self plan checkpoint dry_run",
     "Project.undo": "self plan dry_run",

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from mulligan.api.project_checkpoints import Checkpoints
     from mulligan.api.project_settings import Configuration
     from mulligan.api.project_tools import Tools
-    from mulligan.api.resource_factories import directory, git, sqlite
-    from mulligan.api.session import Session
+    from mulligan.api.sessions.resource_factories import directory, git, sqlite
+    from mulligan.api.sessions.session import Session
     from mulligan.application.apply.apply_preparation import Application
     from mulligan.application.checkpoints.checkpoint_library import ExportedFolder, Verification
     from mulligan.application.checkpoints.project_sweep import SweepReport
@@ -102,7 +102,7 @@ _HOMES = {
     "Resource": "mulligan.domain.resources.resource",
     "ResumePreview": "mulligan.application.plans.plan_resume",
     "Rollback": "mulligan.application.rollback.rollback_service",
-    "Session": "mulligan.api.session",
+    "Session": "mulligan.api.sessions.session",
     "State": "mulligan.domain.plans.plan",
     "StepContext": "mulligan.adapters.tools.worker.step_context",
     "SweepReport": "mulligan.application.checkpoints.project_sweep",
@@ -110,11 +110,11 @@ _HOMES = {
     "Tools": "mulligan.api.project_tools",
     "TreeNode": "mulligan.domain.views.history_tree",
     "Verification": "mulligan.application.checkpoints.checkpoint_library",
-    "directory": "mulligan.api.resource_factories",
-    "git": "mulligan.api.resource_factories",
+    "directory": "mulligan.api.sessions.resource_factories",
+    "git": "mulligan.api.sessions.resource_factories",
     "init": "mulligan.api.entrance",
     "open": "mulligan.api.entrance",
-    "sqlite": "mulligan.api.resource_factories",
+    "sqlite": "mulligan.api.sessions.resource_factories",
     "tool": "mulligan.adapters.tools.user_tools.tool_decorator",
 }
 

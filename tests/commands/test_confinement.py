@@ -73,7 +73,7 @@ class TestWithoutMeans:
         assert status.state.value == "complete"
         assert len(told) == 1
         assert told[0].startswith("tools can write outside their sandboxes: ")
-        assert "sandbox.isolate off" in told[0]
+        assert "set `sandbox.isolate` to `off`" in told[0]
 
     def test_it_says_nothing_where_isolation_is_off(self, tmp_path: Path) -> None:
         status, execution = project_without_means(tmp_path).run(a_plan(tmp_path, "true", isolate="off"))
@@ -164,7 +164,8 @@ class TestFailures:
         assert (answer["exit_code"], error["kind"], error["stopped_write"]) == (1, "step_failed", str(aim))
         last = error["message"].splitlines()[-1]
         assert last.startswith(f"writing {aim} was stopped: ")
-        assert last.endswith(": `mulligan config set sandbox.writable LIST`")
+        assert last.endswith("to `sandbox.writable`")
+        assert "`mulligan config set sandbox.writable VALUE`" in error["hint"]
 
     def test_a_listed_folder_that_is_missing_is_to_be_made(self, project: Path) -> None:
         cache = project.parent / "home" / ".npm"

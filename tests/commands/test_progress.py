@@ -47,7 +47,7 @@ def test_every_long_operation_tells_how_far_it_is(folder: Path) -> None:
         with chdir(folder):
             around = surroundings({})
             project = Project(
-                services=Services(folder=make(around, ".")[0], around=around), observer=listening
+                services=Services(folder=make(around, ".")[0], around=around, stop=None), observer=listening
             )
             act(project)
             project.close()
@@ -79,7 +79,9 @@ def test_a_git_checkout_tells_of_its_git_directory(tmp_path: Path) -> None:
     listening = Listening()
     with chdir(plain(tmp_path)):
         around = surroundings({})
-        project = Project(services=Services(folder=make(around, ".")[0], around=around), observer=listening)
+        project = Project(
+            services=Services(folder=make(around, ".")[0], around=around, stop=None), observer=listening
+        )
         project.run_command(["true"])
         project.close()
     assert [done for done, _ in listening.told["parts of the git directory made"]] == [0, 1, 2, 3]

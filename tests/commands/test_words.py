@@ -137,7 +137,10 @@ def test_an_id_of_another_kind_is_told_for_what_it_is(project: Path) -> None:
             f"a checkpoint of plan 'tour': `mulligan checkpoint show {checkpoint}`",
         ),
         (("plan", "status", group), f"a checkpoint group of plan 'tour': `mulligan checkpoint show {group}`"),
-        (("plan", "status", decision), "a decision of plan 'tour': `mulligan plan correct` takes it"),
+        (
+            ("plan", "status", decision),
+            f"a decision of plan 'tour': `mulligan plan correct {decision} --mode revert ",
+        ),
         (("checkpoint", "show", plan), f"plan 'tour': `mulligan plan tree {plan}` shows its decisions"),
         (("plan", "rollback", "--yes", "tour", decision), "a decision of plan 'tour'"),
         ((*correct, plan), f"plan 'tour': `mulligan plan tree {plan}` shows its decisions"),

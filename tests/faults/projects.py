@@ -10,7 +10,7 @@ from mulligan.adapters.db.database_file import open_sqlite
 from mulligan.adapters.project_home import make_project
 from mulligan.api.project import Project
 from mulligan.domain.plans.event import Event
-from mulligan.ports import Claim
+from mulligan.ports import Claim, StopRequest
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
 from mulligan.wiring.services import Services
@@ -69,7 +69,7 @@ def services_of(folder: Path) -> Services:
     """The services of the project that is in that folder."""
     environ = {"PATH": os.environ.get("PATH", os.defpath)}
     around = Surroundings(environ=environ, folder=folder, user_settings=folder / "none.toml", options={})
-    return Services(folder=folder, around=around)
+    return Services(folder=folder, around=around, stop=StopRequest())
 
 
 def project_in(folder: Path, act: Callable[[Event], None] = nothing) -> Project:

@@ -13,7 +13,7 @@ import pytest
 
 from mulligan.boundaries import ACTS, watch
 from mulligan.domain.plans.plan import Phase, State
-from mulligan.errors import ApplyConflicted, Interrupted, RestoreFailed, RestoreIncomplete
+from mulligan.errors import ApplyConflicted, Interrupted, NextStep, RestoreFailed, RestoreIncomplete
 from tests.faults.applying import ApplyWorld, Seen, unlike
 from tests.faults.projects import project_in
 
@@ -119,7 +119,7 @@ def test_a_signal_in_the_middle_puts_everything_back_at_once(world: ApplyWorld) 
     world.put_back("complete")
     told = world.failing(world.apply, moment, KeyboardInterrupt())
     assert isinstance(told, Interrupted)
-    assert "plan apply" in told.next_step
+    assert "apply" in {step.verb for step in told.next_step.steps}
     assert (unlike(world.seen(), world.before), world.state()) == ([], COMPLETE)
     assert world.nothing_unfinished()
 
@@ -169,7 +169,7 @@ def test_what_would_be_done_first_is_told_and_not_done(cut_off: ApplyWorld) -> N
     assert cut_off.seen() == now
     assert (status.phase, status.state) == (Phase.APPLY, State.PROCESSING)
     assert status.error is not None
-    assert "plan resume" in status.error.hint
+    assert NextStep("resume", plan=status.plan_id) in status.error.hint.steps
 
 
 def test_a_plan_whose_apply_was_cut_off_can_be_cancelled(cut_off: ApplyWorld) -> None:
@@ -211,7 +211,7 @@ def test_an_unapply_that_was_cut_off_is_told_of(world: ApplyWorld) -> None:
     project = project_in(world.folder)
     status = project.status("shown")
     assert status.error is not None
-    assert f"mulligan plan unapply {status.plan_id}" in status.error.hint
+    assert NextStep("unapply", plan=status.plan_id) in status.error.hint.steps
     assert status.execution.files_modified > 5
     assert any("something was cut off" in text for text in project.doctor().waiting)
     _, dry = project.unapply("shown", dry_run=True)

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "mulligan"
 WATCHERS = ("boundaries.py", "wiring/faults.py")
 # Who says, besides, whether work may still go on, and who goes on with it in other threads.
-GUARDING = {"adapters/plan_locks.py": "act, guarded", "api/session.py": "Check, guarded_by, guards"}
+GUARDING = {"adapters/plan_locks.py": "act, guarded", "api/sessions/session.py": "Check, guarded_by, guards"}
 # What makes something last or moves it outside of every act, by file and function, and why it may.
 OUTSIDE = {
     "adapters/db/connection.py transaction": "the end of a transaction that only read",
@@ -36,8 +36,8 @@ OUTSIDE = {
     "osfiles/folders.py sync_filesystem": "likewise",
     "osfiles/moves.py move_to_free_name": "likewise",
     "osfiles/moves.py _copy_to_free_name": "likewise",
-    "cli/answers/report_answer.py _write": "a page that can be made again; it is whole or not there",
-    "cli/answers/report_answer.py _linked": "likewise",
+    "api/operations/report_file.py _write": "a page that can be made again; it is whole or not there",
+    "api/operations/report_file.py _linked": "likewise",
     "adapters/tools/builtin/file_replacement.py replace": "inside of `call.run`, in a process of its own",
     "adapters/tools/builtin/file_tools.py call": "inside of `call.run`, in a process of its own",
     "adapters/tools/sql/sql_process.py run": "inside of `call.run`, in a process of its own",

@@ -243,7 +243,7 @@ def test_a_checkpoint_restored_into_a_folder_on_another_disk(disk: SmallDisk, tm
 
 
 def test_a_lock_that_cannot_be_written_names_its_file(disk: SmallDisk) -> None:
-    locks = FilePlanLocks(folder=disk.path / "locks", clock=SystemClock())
+    locks = FilePlanLocks(folder=disk.path / "locks", clock=SystemClock(), stop=None)
     disk.leave(0)
     with pytest.raises(SystemFailed, match="No space left") as failed, locks.hold(PlanId("P")):
         pass  # pragma: no cover - the lock is refused

@@ -10,11 +10,12 @@ from mulligan.adapters.db.connection import SqliteConnection
 from mulligan.api.project import Project
 from mulligan.cli.answers.answer import Line
 from mulligan.cli.answers.status_answer import status_answer
+from mulligan.cli.command_words import in_commands
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import State
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import Interrupted, RollbackDisabled
+from mulligan.errors import Advice, Interrupted, NextStep, RollbackDisabled
 from mulligan.rows.transaction import Transaction
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
 
@@ -90,9 +91,9 @@ def test_what_was_interrupted_says_so_and_how_to_go_on_until_it_did(tmp_path: Pa
 
     assert stopped.error is not None
     assert (stopped.error.message, stopped.error.recoverable) == ("interrupted", True)
-    assert stopped.error.hint == f"run on with `mulligan plan resume {stopped.plan_id}`"
+    assert stopped.error.hint == Advice("run on with ", NextStep("resume", plan=stopped.plan_id))
     shown = [block.text for block in status_answer(stopped, None).blocks if isinstance(block, Line)]
-    assert shown[-2:] == ["stopped: interrupted", f"next: {stopped.error.hint}"]
+    assert shown[-2:] == ["stopped: interrupted", f"next: {in_commands(stopped.error.hint)}"]
     assert project_in(tmp_path).execute("two steps").error is None
 
 

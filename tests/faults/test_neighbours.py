@@ -8,7 +8,7 @@ import pytest
 from mulligan.application.queries.plan_queries import PlanStatus
 from mulligan.domain.plans.event import Event
 from mulligan.domain.plans.plan import State
-from mulligan.errors import DatabaseUnusable, LocationTaken
+from mulligan.errors import DatabaseUnusable, LocationTaken, NextStep
 from tests.faults.projects import project_in
 
 PLAN = """name: p
@@ -43,7 +43,7 @@ def test_a_plan_of_another_project_on_the_same_files_is_refused(
     with pytest.raises(LocationTaken) as refused:
         _execute(second, other)
     assert refused.value.facts["plan_id"] == status.plan_id
-    assert f"mulligan --project {first} plan cancel {status.plan_id}" in refused.value.next_step
+    assert NextStep("cancel", plan=status.plan_id, project=str(first)) in refused.value.next_step.steps
     assert project_in(second).status("p").state is State.COMPLETE, "it has not begun"
     project_in(first).cancel("p")
     assert project_in(second).execute("p").state is State.COMPLETE

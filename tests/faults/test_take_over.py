@@ -16,7 +16,7 @@ import pytest
 from mulligan.adapters import plan_locks as locks
 from mulligan.adapters.tools.process import survivors
 from mulligan.domain.plans.plan import State
-from mulligan.errors import PlanBusy
+from mulligan.errors import NextStep, PlanBusy
 from tests.faults.projects import project_in
 from tests.support.snapshot_world import picture
 
@@ -58,7 +58,8 @@ def test_it_is_refused_without_being_asked_for(hung: "subprocess.Popen[bytes]", 
     with pytest.raises(PlanBusy) as busy:
         project_in(tmp_path).resume("p")
     assert busy.value.facts["pid"] == hung.pid
-    assert "--take-over" in busy.value.next_step
+    taking = NextStep("resume", plan=busy.value.facts["plan_id"], take_over=True)
+    assert taking in busy.value.next_step.steps
 
 
 def test_the_process_is_ended(hung: "subprocess.Popen[bytes]", tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ def test_what_is_too_much_is_counted() -> None:
         corrections=(),
         passages=(),
         events_left_out=1_200,
+        look=f"`mulligan plan log {plan.plan_id}`",
         changes={},
         overall=None,
     )

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import mulligan
-from mulligan.cli.answers import report_answer
+from mulligan.api.operations import report_file
+from mulligan.cli.command_words import in_commands
 from mulligan.cli.main import run
 from tests.commands.program import ask, data_of
 from tests.report.eventful import LINES, NAME, SCRIPT, eventful_project
@@ -56,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page(folder: Path) -> str:
-    return mulligan.open(folder).report(NAME)
+    return mulligan.open(folder).report(NAME, words=in_commands)
 
 
 @pytest.fixture(scope="module")
@@ -222,9 +223,9 @@ def test_what_stands_there_is_replaced_only_by_force(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "code", "told"),
     [
-        (".", 3, "it is no file"),
-        ("/dev/null", 3, "it is no file"),
-        ("nowhere/x.html", 2, "name another FILE"),
+        (".", 3, "it is not a file"),
+        ("/dev/null", 3, "it is not a file"),
+        ("nowhere/x.html", 2, "name another file"),
         ("-", 2, "name a FILE"),
     ],
 )
@@ -258,7 +259,7 @@ def test_nothing_is_left_of_a_page_that_could_not_be_written(
             raise FileExistsError
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(report_answer.os, fault, fail)
+    monkeypatch.setattr(report_file.os, fault, fail)
     answer = ask(folder, "plan", "report", NAME, "--html", file.name)
     monkeypatch.undo()
     kind = {"link": "target_exists", "fsync": "system_failed"}[fault]
@@ -273,7 +274,7 @@ def test_a_filesystem_without_links_gets_its_page_too(folder: Path, monkeypatch:
     def refuse(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(report_answer.os, "link", refuse)
+    monkeypatch.setattr(report_file.os, "link", refuse)
     answer = data_of(folder, "plan", "report", NAME, "--html", "stick.html")
     assert (folder / "stick.html").stat().st_size == answer["size_bytes"]
 

@@ -8,6 +8,7 @@ import mulligan
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import State
 from mulligan.errors import (
+    NextStep,
     NotBuiltYet,
     NothingToAppend,
     NothingToChoose,
@@ -55,7 +56,7 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(done: Family) -> Non
     picked = decision(done)
     with pytest.raises(NothingToChoose, match="appended") as refused:
         append(done, choose="that")
-    assert "--mode revert" in refused.value.next_step
+    assert NextStep("again", mode="revert") in refused.value.next_step.steps
     with pytest.raises(UsageWrong):
         append(done, guidance=" ")
     with pytest.raises(UsageWrong):
@@ -101,7 +102,7 @@ def test_a_step_that_did_not_end_or_is_gone_has_nothing_to_append_to(family: Fam
     for dry_run in (True, False):
         with pytest.raises(PlanNotReady, match="did not come to its end") as refused:
             append(family, dry_run=dry_run)
-    assert "--mode revert" in refused.value.next_step
+    assert NextStep("again", mode="revert") in refused.value.next_step.steps
 
     inside = [c for c in family.project().checkpoints.list("p") if c.checkpoint_type == "decision"]
     family.project().rollback("p", inside[0].checkpoint_id)
@@ -109,7 +110,7 @@ def test_a_step_that_did_not_end_or_is_gone_has_nothing_to_append_to(family: Fam
     assert status.state is State.COMPLETE
     with pytest.raises(NothingToAppend, match="'think'") as gone:
         append(family, None, picked)
-    assert "--plan FILE" in gone.value.next_step
+    assert NextStep("again", mended=...) in gone.value.next_step.steps
     status, _ = append(family, to=picked)
     assert (status.state, family.files()["more"]) == (State.COMPLETE, "and more\n")
 
@@ -123,4 +124,4 @@ def test_a_session_has_no_steps_to_append(family: Family) -> None:
     (picked,) = decisions(family, plan)
     with pytest.raises(NothingToAppend, match="session") as refused:
         append(family, to=picked.id)
-    assert "--mode revert" in refused.value.next_step
+    assert NextStep("again", mode="revert") in refused.value.next_step.steps

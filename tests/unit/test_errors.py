@@ -12,7 +12,7 @@ def everyone(cls: type[MulliganError]) -> set[str]:
 def test_the_tree_at_the_top_draws_every_error_and_each_can_be_imported_from_there():
     drawn = set(re.findall(r"\b[A-Z][a-z]+(?:[A-Z][a-z]+|A(?=[A-Z]))*\b", _tree()))
     assert everyone(MulliganError) - drawn == set()
-    assert everyone(MulliganError) == set(errors.__all__)
+    assert everyone(MulliganError) == set(errors.__all__) - {"Advice", "NextStep"}
 
 
 def _tree() -> str:

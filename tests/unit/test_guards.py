@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import mulligan
-from mulligan.adapters.engine.threads import Stopping, ThreadEngine
+from mulligan.adapters.engine.threads import ThreadEngine
 from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.boundaries import act
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import PlanTakenOver
-from mulligan.ports import Ended, Observer, Unobserved
+from mulligan.ports import Ended, Observer, StopRequest, Unobserved
 from mulligan.wiring.system_clock import SystemClock
 
 ONE, OTHER, CHILD = (PlanId(f"01K0000000000000000000000{n}") for n in (1, 2, 3))
@@ -37,7 +37,7 @@ def refused(work: Callable[[], object]) -> str | None:
 
 @pytest.fixture
 def locks(tmp_path: Path) -> FilePlanLocks:
-    return FilePlanLocks(folder=tmp_path / "locks", clock=SystemClock())
+    return FilePlanLocks(folder=tmp_path / "locks", clock=SystemClock(), stop=None)
 
 
 def take(folder: Path, plan_id: str) -> None:
@@ -71,7 +71,7 @@ def test_the_thread_of_a_child_is_stopped_with_its_parent_and_not_with_a_sibling
 ) -> None:
     found: dict[PlanId, list[str | None]] = {}
 
-    def run_child(plan_id: PlanId, retries: int, observer: Observer, stop: Stopping) -> Ended:
+    def run_child(plan_id: PlanId, retries: int, observer: Observer, stop: StopRequest) -> Ended:
         with locks.hold(plan_id):
             if plan_id == OTHER:
                 take(tmp_path, OTHER)
@@ -81,7 +81,7 @@ def test_the_thread_of_a_child_is_stopped_with_its_parent_and_not_with_a_sibling
                 found[plan_id].append(refused(pass_an_act))
         return Ended(plan_id=plan_id, error=None, messages=())
 
-    with locks.hold(ONE), ThreadEngine(run_child, Stopping()).crew(Unobserved()) as crew:
+    with locks.hold(ONE), ThreadEngine(run_child, StopRequest()).crew(Unobserved()) as crew:
         for child in (OTHER, CHILD):
             crew.start(child, retries=0)
             crew.next_ended()

@@ -29,7 +29,7 @@ def test_it_is_its_owners_alone_and_hidden_from_git(tmp_path: Path) -> None:
 def test_a_named_folder_without_one_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProjectNotFound, match="no project") as refusal:
         require_project(tmp_path)
-    assert "mulligan init" in refusal.value.next_step
+    assert "init" in {step.verb for step in refusal.value.next_step.steps}
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])

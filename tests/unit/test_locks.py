@@ -1,11 +1,8 @@
-"""One process at a time per plan; a process that died holds nothing."""
+"""Locks as `flock`: what is special about files. What all locks promise is in tests/contracts/locks."""
 
 import errno
 import fcntl
 import os
-import signal
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,79 +23,7 @@ class FixedClock:
 
 
 def locks(folder: Path) -> FilePlanLocks:
-    return FilePlanLocks(folder=folder / "locks", clock=FixedClock())
-
-
-HOLDER = """
-import sys, time
-from datetime import UTC, datetime
-from pathlib import Path
-from mulligan.adapters.plan_locks import FilePlanLocks
-class Clock:
-    def now(self): return datetime(2026, 1, 1, tzinfo=UTC)
-with FilePlanLocks(folder=Path(sys.argv[1]), clock=Clock()).hold(sys.argv[2]):
-    print("held", flush=True)
-    time.sleep(60)
-"""
-
-
-def another_process_that_holds(folder: Path) -> "subprocess.Popen[str]":
-    arguments = [sys.executable, "-c", HOLDER, str(folder / "locks"), PLAN]
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    return process
-
-
-def test_nobody_holds_a_plan_that_nobody_works_on(tmp_path: Path) -> None:
-    assert locks(tmp_path).holder(PLAN) is None
-    with locks(tmp_path).hold(PLAN):
-        pass
-    assert locks(tmp_path).holder(PLAN) is None
-
-
-def test_a_second_claimant_is_told_who_and_since_when(tmp_path: Path) -> None:
-    process = another_process_that_holds(tmp_path)
-    try:
-        with pytest.raises(PlanBusy) as refusal, locks(tmp_path).hold(PLAN):
-            pass
-        assert refusal.value.facts["pid"] == process.pid
-        assert refusal.value.facts["since"] == SINCE
-        holder = locks(tmp_path).holder(PLAN)
-        assert holder is not None
-        assert holder.pid == process.pid
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
-    process = another_process_that_holds(tmp_path)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    with locks(tmp_path).hold(PLAN):
-        holder = locks(tmp_path).holder(PLAN)
-        assert holder is not None
-        assert holder.pid == os.getpid()
-
-
-def test_a_process_can_be_asked_to_stop(tmp_path: Path) -> None:
-    process = another_process_that_holds(tmp_path)
-    locks(tmp_path).ask_to_stop(PLAN)
-    assert process.wait(timeout=60) == -signal.SIGTERM
-    process.communicate()
-    locks(tmp_path).ask_to_stop(PLAN)  # nobody left to ask
-
-
-def test_plans_do_not_wait_for_each_other(tmp_path: Path) -> None:
-    process = another_process_that_holds(tmp_path)
-    another = PlanId("another")
-    with locks(tmp_path).hold(another):
-        holders = [locks(tmp_path).holder(plan) for plan in (PLAN, another)]
-        assert [holder and holder.pid for holder in holders] == [process.pid, os.getpid()]
-    assert locks(tmp_path).holder(another) is None
-    process.kill()
-    process.communicate()
+    return FilePlanLocks(folder=folder / "locks", clock=FixedClock(), stop=None)
 
 
 def test_a_lock_file_full_of_nonsense_does_not_hide_the_holder(tmp_path: Path) -> None:
@@ -122,15 +47,6 @@ def test_a_holder_that_did_not_say_who_it_is_is_not_asked(tmp_path: Path) -> Non
         (tmp_path / "locks" / f"{PLAN}.lock").write_text("")
         with pytest.raises(PlanBusy):
             locks(tmp_path).ask_to_stop(PLAN)
-
-
-def test_every_plan_that_was_ever_worked_on_is_known(tmp_path: Path) -> None:
-    found = locks(tmp_path)
-    assert found.plans() == []
-    for plan_id in ("01B", "01A"):
-        with found.hold(PlanId(plan_id)):
-            pass
-    assert found.plans() == ["01A", "01B"]
 
 
 def test_a_plan_that_was_taken_over_is_lost_also_where_its_open_file_keeps_a_name(tmp_path: Path) -> None:

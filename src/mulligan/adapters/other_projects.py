@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import DatabaseUnusable, LockImpossible
+from mulligan.errors import Advice, DatabaseUnusable, LockImpossible, NextStep
 from mulligan.ports import Neighbour
 from mulligan.rows.sql_connection import SqlConnection
 from mulligan.rows.tables.sandbox_rows import SandboxRepository
@@ -63,7 +63,9 @@ class LocalNeighbours:
             raise DatabaseUnusable(
                 database=exc.facts["database"],
                 reason=f"mulligan cannot read what its plans work on in place: {exc.facts['reason']}",
-                hint=f"see `mulligan doctor` in {project}; or move its {PROJECT_HOME} away",
+                hint=Advice(
+                    "see ", NextStep("doctor", project=str(project)), f"; or move its {PROJECT_HOME} away"
+                ),
             ) from exc
 
 

@@ -12,14 +12,17 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from mulligan.boundaries import act, guarded
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import LockImpossible, PlanBusy, PlanTakenOver, SystemFailed
 
 if TYPE_CHECKING:
-    from mulligan.ports import Clock, LockHolder
+    from mulligan.ports import Clock, LockHolder, StopRequest
 
 # A look at who holds a lock takes it for an instant; a claimant waits that instant out.
 _TRIES = 20
@@ -29,13 +32,25 @@ _SYSTEM_LOCKS = Path("/proc/locks")
 _STOP_PATIENCE = 30.0  # seconds: a step's processes get time to end
 
 
+class _Own(Struct):
+    """A lock that a thread of this process holds, and how to ask it to stop."""
+
+    thread: int
+    stop: StopRequest | None  # None: its holder cannot be asked
+    asked: bool = False
+
+
+_own: dict[str, _Own] = {}  # by lock file: what this process holds
+
+
 class FilePlanLocks:
     """One lock file per plan in a folder of the project home."""
 
-    def __init__(self, *, folder: Path, clock: Clock) -> None:
-        """Use this folder; it is made when the first lock is taken."""
+    def __init__(self, *, folder: Path, clock: Clock, stop: StopRequest | None) -> None:
+        """Use this folder, made when the first lock is taken; `stop` is how other threads ask a holder here."""
         self._folder = folder
         self._clock = clock
+        self._stop = stop
 
     @contextmanager
     def hold(self, plan_id: PlanId) -> Generator[None]:
@@ -44,11 +59,16 @@ class FilePlanLocks:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = self._file(plan_id)
         fd = self._locked(plan_id)
+        own = _own[str(file)] = _Own(get_ident(), self._stop)
         try:
             self._sign(plan_id, fd)
             with guarded(lambda: _refuse_lost(plan_id, fd, file)):
                 yield
         finally:
+            if own.asked and own.stop is not None:
+                own.stop.withdraw(own.thread)
+            if _own.get(str(file)) is own:  # and not that of a thread that took the plan over
+                del _own[str(file)]
             os.close(fd)  # lets go of the lock
 
     def holder(self, plan_id: PlanId) -> LockHolder | None:
@@ -69,17 +89,17 @@ class FilePlanLocks:
         return sorted(PlanId(path.stem) for path in self._folder.glob("*.lock"))
 
     def ask_to_stop(self, plan_id: PlanId) -> None:
-        """Send SIGTERM to the process that holds it, and wait until it has let go."""
+        """Send SIGTERM to the process that holds it, or ask the thread of this one, and wait until it has let go."""
         holder = self.holder(plan_id)
         if holder is None:
             return
-        # In another container its number is someone else's; and this process may hold it, for a session.
-        if holder.pid == os.getpid() or not self._is_ours_to_end(plan_id, holder):
+        if not self._is_ours_to_end(plan_id, holder):  # in another container its number is someone else's
             raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
-        try:
-            os.kill(holder.pid, signal.SIGTERM)
-        except ProcessLookupError:
-            return
+        if holder.pid == os.getpid():
+            self._ask_own(plan_id, holder)
+        else:
+            with suppress(ProcessLookupError):
+                os.kill(holder.pid, signal.SIGTERM)
         deadline = time.monotonic() + _STOP_PATIENCE
         while self.holder(plan_id) is not None:
             if time.monotonic() > deadline:
@@ -87,18 +107,19 @@ class FilePlanLocks:
             time.sleep(_PAUSE)
 
     def take_over(self, plan_id: PlanId, children: Sequence[PlanId]) -> list[PlanId]:
-        """End the process that holds the lock; gives what was taken from one that cannot be.
+        """End the process that holds the lock, or stop the thread; return what was taken from one that lives on.
 
-        That one keeps files that have no name any more, which it learns before its next act.
+        That one keeps files that no longer have a name, which it learns before its next act.
         """
         holder = self.holder(plan_id)
         if holder is None:
             return []
         if self._is_ours_to_end(plan_id, holder):
-            if holder.pid == os.getpid():  # for a session that is open in another part of this program
-                raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(holder.pid, signal.SIGKILL)
+            if holder.pid == os.getpid():
+                self._ask_own(plan_id, holder)
+            else:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(holder.pid, signal.SIGKILL)
             deadline = time.monotonic() + _DEATH_PATIENCE
             while self.holder(plan_id) is not None and time.monotonic() < deadline:
                 time.sleep(_PAUSE)
@@ -112,6 +133,14 @@ class FilePlanLocks:
         for each in taken:
             self._file(each).unlink(missing_ok=True)
         return taken
+
+    def _ask_own(self, plan_id: PlanId, holder: LockHolder) -> None:
+        """Ask the thread of this process that holds the plan to stop; PlanBusy for a session, and for this thread."""
+        own = _own.get(str(self._file(plan_id)))
+        if own is None or own.stop is None or own.thread == get_ident():
+            raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
+        own.asked = True
+        own.stop.ask(own.thread)
 
     def _locked(self, plan_id: PlanId) -> int:
         """Return the plan's lock file, open and locked."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mulligan.boundaries import act
 from mulligan.domain.resources.placement import PROJECT_HOME
-from mulligan.errors import ProjectForeign, ProjectNotFound, ProjectUnusable, SystemFailed
+from mulligan.errors import Advice, NextStep, ProjectForeign, ProjectNotFound, ProjectUnusable, SystemFailed
 from mulligan.osfiles.folders import sync_folder
 
 NAME = PROJECT_HOME
@@ -28,7 +28,11 @@ def require_project(folder: Path) -> Path:
     """The folder itself, if it has a project home of this user."""
     if not (folder / NAME).is_dir():
         there = folder.is_dir()
-        hint = f"make one with `mulligan init {folder}`" if there else "name a folder that has one"
+        hint = (
+            Advice("make one with ", NextStep("init", path=str(folder)))
+            if there
+            else "name a folder that has one"
+        )
         searched = f"in {folder}" if there else f"in {folder}: there is no such folder"
         raise ProjectNotFound(path=str(folder), searched=searched, hint=hint)
     _check_owner(folder / NAME)

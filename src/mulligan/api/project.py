@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.errors import NothingToChoose, UsageWrong
+from mulligan.errors import Advice, NextStep, NothingToChoose, UsageWrong
 from mulligan.wiring.thread_services import ThreadServices
 
 if TYPE_CHECKING:
+    from mulligan.api.operations.report_file import SavedReport
     from mulligan.api.project_checkpoints import Checkpoints
     from mulligan.api.project_settings import Configuration
     from mulligan.api.project_tools import Tools
-    from mulligan.api.session import Session
+    from mulligan.api.sessions.session import Session
     from mulligan.application.apply.apply_preparation import Application
     from mulligan.application.checkpoints.project_sweep import SweepReport
     from mulligan.application.corrections.correction_result import Corrected
@@ -99,7 +100,7 @@ class Project:
 
     def run(self, plan: str | Path) -> tuple[PlanStatus, Execution]:
         """As `execute`, with what stopped the plan, if something did."""
-        from mulligan.api.plan_files import names_a_file
+        from mulligan.api.operations.plan_files import names_a_file
 
         plan_id = self._create(Path(plan)) if names_a_file(plan) else self._plan_id(str(plan))
         return self._execute(plan_id, None)
@@ -153,8 +154,8 @@ class Project:
         folder; `config` and `on_failure` are as in a plan file. `resume` goes on with the session of that plan, of
         which all but `take_over` is known; that takes it from a process that hangs, which is ended.
         """
-        from mulligan.api.session import Session
-        from mulligan.api.session_plan import session_plan
+        from mulligan.api.sessions.session import Session
+        from mulligan.api.sessions.session_plan import session_plan
 
         if (name is None) is (resume is None):
             raise UsageWrong(reason="a session has a name, or a plan to resume", hint="give one of the two")
@@ -218,16 +219,28 @@ class Project:
         """What differs between two checkpoints of a plan; unless told its first live group and its newest."""
         return self._services.diffs.of_plan(self._plan_id(plan), old, new, binary=binary)
 
-    def report(self, plan: str) -> str:
-        """The whole story of a plan as one HTML page that needs nothing but itself, to be sent to someone."""
-        return self.report_with_problems(plan)[0]
+    def report(self, plan: str, *, words: Callable[[str], str] | None = None) -> str:
+        """The whole story of a plan as one HTML page that needs nothing but itself, to be sent to someone.
 
-    def report_with_problems(self, plan: str) -> tuple[str, Sequence[str]]:
+        `words` puts the next steps that it names into the words of a front door.
+        """
+        return self.report_with_problems(plan, words or str)[0]
+
+    def report_with_problems(self, plan: str, words: Callable[[str], str]) -> tuple[str, Sequence[str]]:
         """As `report`, with what keeps the page from being complete: a damaged store."""
         from mulligan.adapters.report_page.report_html import page
 
-        report = self._services.reports.report(self._plan_id(plan))
+        report = self._services.reports.report(self._plan_id(plan), words)
         return page(report), report.problems
+
+    def save_report(
+        self, plan: str, file: Path, *, force: bool = False, words: Callable[[str], str] | None = None
+    ) -> tuple[SavedReport, Sequence[str]]:
+        """As `report_with_problems`, in a file: whole or not at all; only with `force` in place of another."""
+        from mulligan.api.operations.report_file import save_page
+
+        again = NextStep("save_report", plan=plan, file=str(file), force=True)
+        return save_page(file, partial(self.report_with_problems, plan, words or str), again, force=force)
 
     def diff_of_correction(self, correction: str, *, plan: str | None = None, binary: bool = False) -> Diff:
         """What differs between the attempt that a correction ended and the one that it began."""
@@ -286,7 +299,12 @@ class Project:
             raise NothingToChoose(
                 decision_id=decision,
                 reason="stays as it is when work is appended to it",
-                hint="leave --choose out, or take the decision back with --mode revert",
+                hint=Advice(
+                    "leave ",
+                    NextStep("again", choose=...),
+                    " out, or take the decision back with ",
+                    NextStep("again", mode="revert"),
+                ),
             )
         read = partial(self._read_appended, file) if file is not None else None
         wish = AppendWish(decision=decision, guidance=guidance, read=read, execute=execute)
@@ -299,7 +317,7 @@ class Project:
     def _read_appended(
         self, file: Path, definition: PlanDefinition, outputs: Mapping[str, Json]
     ) -> ChildPlan:
-        from mulligan.api.plan_files import read_bytes
+        from mulligan.api.operations.plan_files import read_bytes
         from mulligan.planfile import read_appended
 
         return read_appended(
@@ -373,7 +391,7 @@ class Project:
         return self._services.plans.create(self._read(file))
 
     def _read(self, file: Path) -> PlanDefinition:
-        from mulligan.api.plan_files import read_bytes
+        from mulligan.api.operations.plan_files import read_bytes
         from mulligan.planfile import read_plan_file  # here: only plan files need a YAML parser
 
         return read_plan_file(

@@ -15,9 +15,12 @@ from mulligan.errors import ConfirmationMissing, DatabaseUnusable, Declined, Mul
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
+    from mulligan.api.results import Surroundings
     from mulligan.cli.terminal.live import Live
     from mulligan.cli.terminal.silent import Silent
-    from mulligan.wiring.surroundings import Surroundings
+
+
+_LOOK_FIRST = "look at it with --dry-run, then repeat the command with --yes"
 
 
 class Invocation(Struct, kw_only=True, dict=True):
@@ -32,9 +35,9 @@ class Invocation(Struct, kw_only=True, dict=True):
     @cached_property
     def around(self) -> "Surroundings":
         """What the process finds around itself."""
-        from mulligan.wiring.surroundings import surroundings
+        from mulligan.api.entrance import look_around
 
-        return surroundings(self.settings)
+        return look_around(self.settings)
 
     @cached_property
     def format(self) -> Format:
@@ -72,9 +75,10 @@ class Invocation(Struct, kw_only=True, dict=True):
 
     def project(self) -> "Project":
         """The project the command works in, or a refusal."""
-        from mulligan.wiring.surroundings import locate
+        from mulligan.api.entrance import open_project
 
-        return self._open(locate(self.around, self.project_option))
+        self.found = open_project(self.around, self.project_option, self.live)
+        return self.found
 
     def project_or_new(self) -> "Project":
         """The project the command works in, made in the current folder where there is none."""
@@ -96,10 +100,10 @@ class Invocation(Struct, kw_only=True, dict=True):
 
     def new_project(self, folder: str) -> "tuple[Project, bool]":
         """Make a project; tells whether it is new."""
-        from mulligan.wiring.surroundings import make
+        from mulligan.api.entrance import make_project
 
-        place, new = make(self.around, folder)
-        return self._open(place), new
+        self.found, new = make_project(self.around, folder, self.live)
+        return self.found, new
 
     def close(self) -> None:
         """Give back what the command opened: the database is one file again when nobody has it open."""
@@ -119,7 +123,7 @@ class Invocation(Struct, kw_only=True, dict=True):
         """Whether there is someone to answer a question."""
         return sys.stdin.isatty() and sys.stderr.isatty() and not self.format.is_document
 
-    def confirm(self, question: str, otherwise: str | None = None) -> None:
+    def confirm(self, question: str, otherwise: str = _LOOK_FIRST) -> None:
         """Ask on the terminal; without one, or without a yes, refuse, and say what to do `otherwise`."""
         if not self.can_ask:
             raise ConfirmationMissing(hint=otherwise)
@@ -154,26 +158,13 @@ class Invocation(Struct, kw_only=True, dict=True):
 
         sys.stderr.write(f"note: {harmless(text)}\n")
 
-    def _open(self, folder: object) -> "Project":
-        from pathlib import Path
-
-        from mulligan.api.project import Project
-        from mulligan.wiring.services import Services
-
-        services = Services(folder=Path(str(folder)), around=self.around)
-        self.found = Project(services=services, observer=self.live)
-        return self.found
-
     def _configured_format(self) -> str | None:
         if self.format_option is not None:
             return self.format_option
         try:
-            from mulligan.adapters.project_home import NAME
-            from mulligan.wiring.layered_settings import LayeredSettings
-            from mulligan.wiring.surroundings import locate
+            from mulligan.api.entrance import configured_format
 
-            file = locate(self.around, self.project_option) / NAME / "config.toml"
-            return LayeredSettings(around=self.around, project_file=file).of_project().format
+            return configured_format(self.around, self.project_option)
         except (MulliganError, OSError):
             # Settings that cannot be read are an error of their own, told by the command; how to tell it
             # is decided without them.

@@ -12,6 +12,7 @@ import click
 from msgspec.structs import replace
 
 from mulligan.cli.answers.answer import Answer, Format, Line
+from mulligan.cli.command_words import in_commands
 from mulligan.cli.commands.command_groups import SuggestingGroup
 from mulligan.cli.commands.declaration import closing_words, command, everywhere
 from mulligan.cli.invocation import Invocation
@@ -133,10 +134,12 @@ def doctor(invocation: Invocation) -> Answer:
     """
     diagnosis = invocation.project().doctor()
     lines = [
-        Line(f"{'repaired' if f.repaired else 'wrong'}, {f.area}: {f.what}{f.remedy and f'; {f.remedy}'}")
+        Line(
+            f"{'repaired' if f.repaired else 'wrong'}, {f.area}: {f.what}{f.remedy and f'; {in_commands(f.remedy)}'}"
+        )
         for f in diagnosis.findings
     ]
-    lines += [Line(f"waiting: {text}") for text in diagnosis.waiting]
+    lines += [Line(f"waiting: {in_commands(text)}") for text in diagnosis.waiting]
     lines += [Line(f"left alone: {text}") for text in diagnosis.left_alone]
     left = sum(not finding.repaired for finding in diagnosis.findings)
     lines.append(Line("all is well" if not left else f"left wrong: {left}", title=True))
@@ -217,7 +220,7 @@ def _misused(exc: click.ClickException, command: str) -> UsageWrong:
 def _system_error(exc: OSError) -> SystemFailed:
     if isinstance(exc.filename, str):
         return SystemFailed(path=exc.filename, reason=exc.strerror or str(exc))
-    return SystemFailed(path="the system", reason=exc.strerror or str(exc), hint=SystemFailed.hint)
+    return SystemFailed(path="the system", reason=exc.strerror or str(exc), hint=SystemFailed.usual_advice())
 
 
 def _format_in(arguments: Sequence[str]) -> str | None:

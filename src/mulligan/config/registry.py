@@ -27,7 +27,7 @@ from mulligan.domain.plans.trigger import (
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import nearest_word
-from mulligan.errors import SettingInvalid, SettingUnknown
+from mulligan.errors import Advice, SettingInvalid, SettingUnknown
 
 MOST_PARALLEL = 50  # subplans at once
 
@@ -165,7 +165,9 @@ def setting_named(key: str, origin: str) -> Setting:
         # Where a file is wrong no command can list the settings.
         known = f"correct or remove it there; known: {', '.join(_BY_KEY)}" if _in_a_file(origin) else None
         facts = {"nearest": nearest} if nearest else {}
-        raise SettingUnknown(key=key, origin=origin, hint=f"{meant}{known or SettingUnknown.hint}", **facts)
+        raise SettingUnknown(
+            key=key, origin=origin, hint=Advice(meant, known or SettingUnknown.usual_advice()), **facts
+        )
     return setting
 
 

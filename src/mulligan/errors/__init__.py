@@ -61,7 +61,8 @@ refusals are of `refused_plans` (what a plan, checkpoint, decision or session do
 `refused_places` (project, resources, sandboxes, tools, machine).
 
 An error is raised with facts; its message and hint are templates over them. Facts are part of the JSON
-output, so their names are as stable as the fields of any other answer.
+output, so their names are as stable as the fields of any other answer. A hint that names operations is `Advice`:
+`next_step` has the operations as data, and each front door words them.
 """
 
 from mulligan.errors.conflicts import (
@@ -99,6 +100,7 @@ from mulligan.errors.misuses import (
     ToolsInvalid,
     UsageWrong,
 )
+from mulligan.errors.next_step import Advice, NextStep
 from mulligan.errors.refused_places import (
     ApplyUnderWay,
     ChangedMeanwhile,
@@ -174,6 +176,7 @@ from mulligan.errors.root import (
 )
 
 __all__ = [
+    "Advice",
     "Ambiguous",
     "ApplyConflicted",
     "ApplyUnderWay",
@@ -210,6 +213,7 @@ __all__ = [
     "MarkersLeft",
     "Misused",
     "MulliganError",
+    "NextStep",
     "NoPlansYet",
     "NoStepUnderWay",
     "NotASession",

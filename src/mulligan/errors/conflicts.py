@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from mulligan.errors.next_step import Advice, NextStep
 from mulligan.errors.root import Conflicted
 
 
@@ -9,8 +10,11 @@ class ConflictsUnresolved(Conflicted):
     """The plan cannot go on before the conflicts that stopped it are mended."""
 
     message: ClassVar[str] = "plan {plan_id} has {count} unresolved conflicts: {paths}"
-    hint: ClassVar[str] = (
-        "mend them in the sandbox that `mulligan plan status {plan_id}` names, then `mulligan plan resolve {plan_id}`"
+    hint: ClassVar[str] = Advice(
+        "mend them in the sandbox that ",
+        NextStep("status", plan="{plan_id}"),
+        " names, then ",
+        NextStep("resolve", plan="{plan_id}"),
     )
 
 
@@ -18,9 +22,13 @@ class SubplanConflicts(Conflicted):
     """What a child plan made and what its parent's sandboxes hold overlap; the plan waits in `constrained`."""
 
     message: ClassVar[str] = "merging child plan {child!r} left conflicts in paths: {count}"
-    hint: ClassVar[str] = (
-        "mend the paths that `mulligan plan status {plan_id}` lists in the sandbox, then "
-        "`mulligan plan resolve {plan_id}` and `mulligan plan resume {plan_id}`"
+    hint: ClassVar[str] = Advice(
+        "mend the paths that ",
+        NextStep("status", plan="{plan_id}"),
+        " lists in the sandbox, then ",
+        NextStep("resolve", plan="{plan_id}"),
+        " and ",
+        NextStep("resume", plan="{plan_id}"),
     )
 
 
@@ -28,9 +36,11 @@ class ChildConstrained(SubplanConflicts):
     """A child plan waits with conflicts of its own, and its parent with it."""
 
     message: ClassVar[str] = "child plan {child!r} ({child_plan_id}) waits with conflicts of its own: {count}"
-    hint: ClassVar[str] = (
-        "mend them in its sandbox, then `mulligan plan resolve {child_plan_id}` and "
-        "`mulligan plan resume {plan_id}`"
+    hint: ClassVar[str] = Advice(
+        "mend them in its sandbox, then ",
+        NextStep("resolve", plan="{child_plan_id}"),
+        " and ",
+        NextStep("resume", plan="{plan_id}"),
     )
 
 

@@ -4,6 +4,7 @@ import errno
 import os
 from typing import ClassVar
 
+from mulligan.errors.next_step import Advice, NextStep
 from mulligan.errors.root import Failed
 
 # What to do next, by what the system says.
@@ -30,9 +31,11 @@ class StepFailed(Failed):
     """A step of the plan ended in an error; its sandboxes went where the rollback policy says."""
 
     message: ClassVar[str] = "step {step!r} failed: {reason}"
-    hint: ClassVar[str] = (
-        "`mulligan plan resume {plan_id}` tries it again from the checkpoint it went back to (with a mended plan file: "
-        "`--plan FILE`)"
+    hint: ClassVar[str] = Advice(
+        NextStep("resume", plan="{plan_id}"),
+        " tries it again from the checkpoint it went back to (with a mended plan file: ",
+        NextStep("again", mended=...),
+        ")",
     )
 
 
@@ -54,21 +57,23 @@ class ProgramFailed(Failed):
     """An exception ended a step of a session."""
 
     message: ClassVar[str] = "{error}: {reason}"
-    hint: ClassVar[str] = "mend the program, then start it again with `project.session(resume={plan_id!r})`"
+    hint: ClassVar[str] = Advice(
+        "mend the program, then start it again with ", NextStep("session", resume="{plan_id}")
+    )
 
 
 class SubplansFailed(Failed):
     """Child plans of a step failed, and no retries are left."""
 
     message: ClassVar[str] = "child plans failed: {reason}"
-    hint: ClassVar[str] = "`mulligan plan status` of each says what stopped it"
+    hint: ClassVar[str] = Advice(NextStep("status", plan=...), " of each says what stopped it")
 
 
 class CheckpointFailed(Failed):
     """A checkpoint could not be taken; the plan stopped rather than go on without."""
 
     message: ClassVar[str] = "the {checkpoint_type} checkpoint of plan {plan_id} could not be taken: {reason}"
-    hint: ClassVar[str] = "mend the cause, then run on with `mulligan plan resume {plan_id}`"
+    hint: ClassVar[str] = Advice("mend the cause, then run on with ", NextStep("resume", plan="{plan_id}"))
 
 
 class TreeUnsteady(Failed):
@@ -89,8 +94,8 @@ class SnapshotDamaged(Failed):
     """Stored bytes are missing or are not what they were."""
 
     message: ClassVar[str] = "snapshot object {object} is damaged: {reason}"
-    hint: ClassVar[str] = (
-        "`mulligan checkpoint verify` names every checkpoint that is hurt; choose another one"
+    hint: ClassVar[str] = Advice(
+        NextStep("checkpoints.verify"), " names every checkpoint that is hurt; choose another one"
     )
 
 
@@ -105,8 +110,10 @@ class RestoreIncomplete(RestoreFailed):
     """A restore failed, and so did taking it back; the next command on the plan goes on with it."""
 
     message: ClassVar[str] = "{path} is neither as before nor as wanted: {reason}"
-    hint: ClassVar[str] = (
-        "mend the cause (disk full? permissions?), then `mulligan plan resume {plan_id}` completes it"
+    hint: ClassVar[str] = Advice(
+        "mend the cause (disk full? permissions?), then ",
+        NextStep("resume", plan="{plan_id}"),
+        " completes it",
     )
 
 

@@ -2,13 +2,14 @@
 
 from typing import ClassVar
 
+from mulligan.errors.next_step import Advice, NextStep
 from mulligan.errors.root import Misused
 
 
 class UsageWrong(Misused):
     """A command line that cannot be understood."""
 
-    hint: ClassVar[str] = "`mulligan --help` lists the commands"
+    hint: ClassVar[str] = Advice(NextStep("help"), " lists what can be done")
 
 
 class PlanFileInvalid(Misused):
@@ -29,7 +30,7 @@ class SettingUnknown(SettingInvalid):
     """A setting nobody knows."""
 
     message: ClassVar[str] = "there is no setting {key!r} ({origin})"
-    hint: ClassVar[str] = "`mulligan config list` shows all settings"
+    hint: ClassVar[str] = Advice(NextStep("config.list"), " shows all settings")
 
 
 class SettingsFileInvalid(Misused):
@@ -60,4 +61,6 @@ class ToolsInvalid(Misused):
     """Tools of the user's own that cannot be loaded, or that contradict themselves or others."""
 
     message: ClassVar[str] = "{source}: {reason}"
-    hint: ClassVar[str] = "correct it and try again; `mulligan tool list` shows the tools there are"
+    hint: ClassVar[str] = Advice(
+        "correct it and try again; ", NextStep("tools.list"), " shows the tools there are"
+    )

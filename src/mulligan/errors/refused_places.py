@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from mulligan.errors.next_step import Advice, NextStep
 from mulligan.errors.root import NotFound, Refused
 
 
@@ -10,15 +11,17 @@ class ProjectNotFound(Refused):
 
     http_status: ClassVar[int] = 404
     message: ClassVar[str] = "no project {searched}"
-    hint: ClassVar[str] = "make one with `mulligan init`, or name one with --project PATH"
+    hint: ClassVar[str] = Advice(
+        "make one with ", NextStep("init"), ", or name one with ", NextStep("again", project=...)
+    )
 
 
 class ProjectForeign(Refused):
     """A project home that belongs to another user."""
 
     message: ClassVar[str] = "the project home {path} belongs to another user (uid {owner})"
-    hint: ClassVar[str] = (
-        "run mulligan as that user, or make a project of your own with `mulligan init` elsewhere"
+    hint: ClassVar[str] = Advice(
+        "run mulligan as that user, or make a project of your own with ", NextStep("init"), " elsewhere"
     )
 
 
@@ -26,16 +29,17 @@ class ProjectUnusable(Refused):
     """Something stands where the project home should be."""
 
     message: ClassVar[str] = "{path} cannot be a project home: {reason}"
-    hint: ClassVar[str] = "move it away or choose another folder, then run `mulligan init`"
+    hint: ClassVar[str] = Advice("move it away or choose another folder, then run ", NextStep("init"))
 
 
 class SandboxMissing(Refused):
     """The plan's working copy is not there."""
 
     message: ClassVar[str] = "the sandbox of {resource!r} is missing: {path}"
-    hint: ClassVar[str] = (
-        "`mulligan doctor` makes a copy anew from the plan's last checkpoint, a real folder is yours to put back; "
-        "files alone: `mulligan checkpoint restore ID --to DIR`"
+    hint: ClassVar[str] = Advice(
+        NextStep("doctor"),
+        " makes a copy anew from the plan's last checkpoint, a real folder is yours to put back; files alone: ",
+        NextStep("checkpoints.restore", checkpoint=..., to=...),
     )
 
 
@@ -57,8 +61,11 @@ class LocationTaken(Refused):
     """Another plan works in place there."""
 
     message: ClassVar[str] = "plan {plan_id} works in place on {path}"
-    hint: ClassVar[str] = (
-        "end it with `mulligan plan apply {plan_id}`, which keeps what it did, or `mulligan plan cancel {plan_id}`"
+    hint: ClassVar[str] = Advice(
+        "end it with ",
+        NextStep("apply", plan="{plan_id}"),
+        ", which keeps what it did, or ",
+        NextStep("cancel", plan="{plan_id}"),
     )
 
 
@@ -66,8 +73,10 @@ class ApplyUnderWay(Refused):
     """Another plan is being applied there, or its process died over it."""
 
     message: ClassVar[str] = "plan {plan_id} is being applied to {path}, or taken out of it"
-    hint: ClassVar[str] = (
-        "wait until it is done; if its process is gone, `mulligan plan status {plan_id}` says how to go on"
+    hint: ClassVar[str] = Advice(
+        "wait until it is done; if its process is gone, ",
+        NextStep("status", plan="{plan_id}"),
+        " says how to go on",
     )
 
 
@@ -84,9 +93,10 @@ class ChangedMeanwhile(Refused):
     message: ClassVar[str] = (
         "others have changed what plan {plan_id} was about to restore, since it was kept: {paths}"
     )
-    hint: ClassVar[str] = (
+    hint: ClassVar[str] = Advice(
         "nothing of theirs was touched; run the command again, and if it stops here still, move these away "
-        "first; or end the plan with `mulligan plan cancel {plan_id}`"
+        "first; or end the plan with ",
+        NextStep("cancel", plan="{plan_id}"),
     )
 
 
@@ -160,15 +170,15 @@ class ToolsUntrusted(Refused):
     """Code that nobody said may run."""
 
     message: ClassVar[str] = "{path} {reason}, and {need}"
-    hint: ClassVar[str] = "read the file, then say that it may run with `mulligan tool trust`"
+    hint: ClassVar[str] = Advice("read the file, then say that it may run with ", NextStep("tools.trust"))
 
 
 class ToolsUnsafe(Refused):
     """A file of tools that others could have written."""
 
     message: ClassVar[str] = "{path} is not used: {reason}"
-    hint: ClassVar[str] = (
-        "read the file, make it yours alone (`chown`, `chmod go-w`), then `mulligan tool trust`"
+    hint: ClassVar[str] = Advice(
+        "read the file, make it yours alone (`chown`, `chmod go-w`), then ", NextStep("tools.trust")
     )
 
 
@@ -185,8 +195,10 @@ class DatabaseForeign(Refused):
     message: ClassVar[str] = (
         "plan {plan_id} was worked on here, but this database does not know it: its checkpoints would be deleted"
     )
-    hint: ClassVar[str] = (
-        "see which database is used with `mulligan config get core.database.url`, and name the right one"
+    hint: ClassVar[str] = Advice(
+        "see which database is used with ",
+        NextStep("config.get", key="core.database.url"),
+        ", and name the right one",
     )
 
 

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from mulligan.errors.next_step import Advice, NextStep
 from mulligan.errors.root import NotFound, Refused
 
 
@@ -9,23 +10,27 @@ class PlanNotFound(NotFound):
     """No plan has this id, prefix or name."""
 
     message: ClassVar[str] = "no plan {wanted!r}"
-    hint: ClassVar[str] = "`mulligan plan list` shows all plans"
+    hint: ClassVar[str] = Advice(NextStep("plans"), " shows all plans")
 
 
 class NoPlansYet(PlanNotFound):
     """The newest plan is wanted, and there is none."""
 
     message: ClassVar[str] = "there are no plans yet"
-    hint: ClassVar[str] = "start one with `mulligan plan execute FILE` or `mulligan run -- COMMAND`"
+    hint: ClassVar[str] = Advice(
+        "start one with ", NextStep("execute", plan=...), " or ", NextStep("run_command", words=...)
+    )
 
 
 class CheckpointNotFound(NotFound):
     """No checkpoint has this id, prefix, label or word."""
 
     message: ClassVar[str] = "no checkpoint {wanted!r}"
-    hint: ClassVar[str] = (
-        "`mulligan checkpoint list --all` shows all of the newest plan, `mulligan checkpoint list PLAN_ID --all` "
-        "those of another"
+    hint: ClassVar[str] = Advice(
+        NextStep("checkpoints.list", plan="latest", superseded=True),
+        " shows all of the newest plan, ",
+        NextStep("checkpoints.list", plan=..., superseded=True),
+        " those of another",
     )
 
 
@@ -40,14 +45,14 @@ class DecisionNotFound(NotFound):
     """No decision has this id."""
 
     message: ClassVar[str] = "there is no decision {wanted!r}"
-    hint: ClassVar[str] = "`mulligan plan tree PLAN_ID` shows a plan's decisions with their ids"
+    hint: ClassVar[str] = Advice(NextStep("tree", plan=...), " shows a plan's decisions with their ids")
 
 
 class CorrectionNotFound(NotFound):
     """No correction has this id."""
 
     message: ClassVar[str] = "there is no correction {wanted!r}"
-    hint: ClassVar[str] = "`mulligan plan status PLAN_ID` lists a plan's corrections with their ids"
+    hint: ClassVar[str] = Advice(NextStep("status", plan=...), " lists a plan's corrections with their ids")
 
 
 class Ambiguous(Refused):
@@ -61,9 +66,12 @@ class PlanBusy(Refused):
     """Another live process works on the plan."""
 
     message: ClassVar[str] = "plan {plan_id} is being worked on by process {pid} since {since}"
-    hint: ClassVar[str] = (
-        "wait for it, or stop it with `mulligan plan cancel {plan_id}`; "
-        "if it hangs, `mulligan plan resume --take-over {plan_id}` takes the plan from it"
+    hint: ClassVar[str] = Advice(
+        "wait for it, or stop it with ",
+        NextStep("cancel", plan="{plan_id}"),
+        "; if it hangs, ",
+        NextStep("resume", plan="{plan_id}", take_over=True),
+        " takes the plan from it",
     )
 
 
@@ -71,30 +79,34 @@ class PlanTakenOver(Refused):
     """The plan was claimed by another process after this one; this one may not write any more."""
 
     message: ClassVar[str] = "plan {plan_id} was taken over by another process"
-    hint: ClassVar[str] = "look at it with `mulligan plan status {plan_id}`"
+    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
 
 
 class PlanAlreadyApplied(Refused):
     """The plan's result is in the real resources already."""
 
     message: ClassVar[str] = "plan {plan_id} is already applied"
-    hint: ClassVar[str] = "take it back with `mulligan plan unapply {plan_id}`, or start a new plan"
+    hint: ClassVar[str] = Advice(
+        "take it back with ", NextStep("unapply", plan="{plan_id}"), ", or start a new plan"
+    )
 
 
 class PlanCancelled(Refused):
     """The plan was cancelled, which is final."""
 
     message: ClassVar[str] = "plan {plan_id} is cancelled"
-    hint: ClassVar[str] = "start a new plan with `mulligan plan execute FILE`"
+    hint: ClassVar[str] = Advice("start a new plan with ", NextStep("execute", plan=...))
 
 
 class PlanAlreadyComplete(Refused):
     """Nothing is left to execute."""
 
     message: ClassVar[str] = "plan {plan_id} is complete; nothing is left to execute"
-    hint: ClassVar[str] = (
-        "`mulligan plan apply {plan_id}` takes the result over; to run steps again, go back to a checkpoint "
-        "with `mulligan plan rollback {plan_id} CHECKPOINT_ID` first"
+    hint: ClassVar[str] = Advice(
+        NextStep("apply", plan="{plan_id}"),
+        " takes the result over; to run steps again, go back to a checkpoint with ",
+        NextStep("rollback", plan="{plan_id}", checkpoint=...),
+        " first",
     )
 
 
@@ -132,9 +144,7 @@ class NotASession(Refused):
     """A plan of a plan file where a session is wanted."""
 
     message: ClassVar[str] = "plan {plan_id} is no session: its steps are those of a plan file"
-    hint: ClassVar[str] = (
-        "go on with it with `mulligan plan resume {plan_id}`, or `project.resume({plan_id!r})`"
-    )
+    hint: ClassVar[str] = Advice("go on with it with ", NextStep("resume", plan="{plan_id}"))
 
 
 class PlanIsChild(Refused):
@@ -150,28 +160,32 @@ class PlanNotReady(Refused):
     """The plan is in a state from which this cannot be done."""
 
     message: ClassVar[str] = "plan {plan_id} is {phase}/{state}: {reason}"
-    hint: ClassVar[str] = "look at it with `mulligan plan status {plan_id}`"
+    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
 
 
 class MarkersLeft(Refused):
     """Markers of a conflict still stand in a path that is to be solved."""
 
     message: ClassVar[str] = "conflict markers still stand in {paths}"
-    hint: ClassVar[str] = "edit the sandbox that `mulligan plan status {plan_id}` names, then try again"
+    hint: ClassVar[str] = Advice(
+        "edit the sandbox that ", NextStep("status", plan="{plan_id}"), " names, then try again"
+    )
 
 
 class TransitionIllegal(Refused):
     """A change of state that the table of legal transitions does not have."""
 
     message: ClassVar[str] = "plan {plan_id} cannot go from {source} to {target}"
-    hint: ClassVar[str] = "look at it with `mulligan plan status {plan_id}`"
+    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
 
 
 class CheckpointForeign(Refused):
     """A checkpoint of another plan."""
 
     message: ClassVar[str] = "checkpoint {checkpoint_id} belongs to plan {owner}, not to {plan_id}"
-    hint: ClassVar[str] = "`mulligan checkpoint list {plan_id}` shows the checkpoints of this plan"
+    hint: ClassVar[str] = Advice(
+        NextStep("checkpoints.list", plan="{plan_id}"), " shows the checkpoints of this plan"
+    )
 
 
 class CheckpointNotATarget(Refused):
@@ -180,15 +194,18 @@ class CheckpointNotATarget(Refused):
     message: ClassVar[str] = (
         "checkpoint {checkpoint_id} is of the real resources ({checkpoint_type}), not of the sandboxes"
     )
-    hint: ClassVar[str] = "`mulligan checkpoint list {plan_id}` shows where this plan can go back to"
+    hint: ClassVar[str] = Advice(
+        NextStep("checkpoints.list", plan="{plan_id}"), " shows where this plan can go back to"
+    )
 
 
 class CheckpointNeeded(Refused):
     """A checkpoint that must stay."""
 
     message: ClassVar[str] = "checkpoint {checkpoint_id} must stay: {reason}"
-    hint: ClassVar[str] = (
-        "`mulligan checkpoint prune {plan_id} --dry-run` shows what can go, and why the rest stays"
+    hint: ClassVar[str] = Advice(
+        NextStep("checkpoints.prune", plan="{plan_id}", dry_run=True),
+        " shows what can go, and why the rest stays",
     )
 
 
@@ -198,7 +215,9 @@ class CheckpointsUnlike(Refused):
     message: ClassVar[str] = (
         "{old} and {new} cannot be compared: they are of {old_resource} and {new_resource}"
     )
-    hint: ClassVar[str] = "give two checkpoints of one resource; `mulligan checkpoint list` shows them"
+    hint: ClassVar[str] = Advice(
+        "give two checkpoints of one resource; ", NextStep("checkpoints.list", plan="latest"), " shows them"
+    )
 
 
 class DecisionSuperseded(Refused):
@@ -207,9 +226,10 @@ class DecisionSuperseded(Refused):
     message: ClassVar[str] = (
         "decision {decision_id} of plan {plan_id} was left behind by a rollback or correction"
     )
-    hint: ClassVar[str] = (
-        "`mulligan plan tree {plan_id}` shows the decisions that stand; a correction that was just finished runs "
-        "on with `mulligan plan resume {plan_id}`"
+    hint: ClassVar[str] = Advice(
+        NextStep("tree", plan="{plan_id}"),
+        " shows the decisions that stand; a correction that was just finished runs on with ",
+        NextStep("resume", plan="{plan_id}"),
     )
 
 
@@ -217,8 +237,9 @@ class DecisionOutOfReach(Refused):
     """No checkpoint between two steps is left that was taken before the decision."""
 
     message: ClassVar[str] = "no live checkpoint between two steps before decision {decision_id} is left"
-    hint: ClassVar[str] = (
-        "correct an earlier decision, or choose a checkpoint to go back to: `mulligan checkpoint list {plan_id}`"
+    hint: ClassVar[str] = Advice(
+        "correct an earlier decision, or choose a checkpoint to go back to: ",
+        NextStep("checkpoints.list", plan="{plan_id}"),
     )
 
 
@@ -226,25 +247,28 @@ class NothingToChoose(Refused):
     """Another choice was given for a decision that no `decision:` step made."""
 
     message: ClassVar[str] = (
-        "--choose replaces what a `decision:` step chose, and decision {decision_id} {reason}"
+        "a choice replaces what a `decision:` step chose, and decision {decision_id} {reason}"
     )
-    hint: ClassVar[str] = "leave --choose out: the guidance reaches the step"
+    hint: ClassVar[str] = Advice(
+        "leave ", NextStep("again", choose=...), " out: the guidance reaches the step"
+    )
 
 
 class NothingToAppend(Refused):
     """Nobody knows what work is to be appended to the decision."""
 
     message: ClassVar[str] = "nothing can be appended to decision {decision_id}: {reason}"
-    hint: ClassVar[str] = "give the work as a plan file: --plan FILE"
+    hint: ClassVar[str] = Advice("give the work as a plan file: ", NextStep("again", mended=...))
 
 
 class PlanFileDiffers(Refused):
     """A plan file that a stopped plan cannot go on with."""
 
     message: ClassVar[str] = "plan {plan_id} cannot go on with that file: {reason}"
-    hint: ClassVar[str] = (
-        "change only steps that are not completed, or roll back to before the step with "
-        "`mulligan plan rollback {plan_id} CHECKPOINT_ID` first"
+    hint: ClassVar[str] = Advice(
+        "change only steps that are not completed, or roll back to before the step with ",
+        NextStep("rollback", plan="{plan_id}", checkpoint=...),
+        " first",
     )
 
 
@@ -259,8 +283,8 @@ class NothingToUndo(Refused):
     """There is no step of the plan to undo, or no checkpoint of the state before it."""
 
     message: ClassVar[str] = "plan {plan_id} has nothing to undo: {reason}"
-    hint: ClassVar[str] = (
-        "`mulligan plan log {plan_id}` shows what happened to it; undo another plan by its id"
+    hint: ClassVar[str] = Advice(
+        NextStep("log", plan="{plan_id}"), " shows what happened to it; undo another plan by its id"
     )
 
 
@@ -268,14 +292,14 @@ class NothingApplied(Refused):
     """A plan of which nothing can be taken out of the real resources."""
 
     message: ClassVar[str] = "plan {plan_id} cannot be taken back: {reason}"
-    hint: ClassVar[str] = "look at it with `mulligan plan status {plan_id}`"
+    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
 
 
 class ConfirmationMissing(Refused):
     """A question that nobody is there to answer."""
 
     message: ClassVar[str] = "this needs a yes, and there is no terminal to ask on"
-    hint: ClassVar[str] = "look at it with --dry-run, then repeat the command with --yes"
+    hint: ClassVar[str] = "confirm it, then try again"
 
 
 class Declined(Refused):
@@ -290,4 +314,4 @@ class NotBuiltYet(Refused):
 
     http_status: ClassVar[int] = 501
     message: ClassVar[str] = "{feature} is not built yet"
-    hint: ClassVar[str] = "see what this version can do with `mulligan --help`"
+    hint: ClassVar[str] = Advice("see what this version can do with ", NextStep("help"))

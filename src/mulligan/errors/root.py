@@ -3,6 +3,8 @@
 import re
 from typing import ClassVar
 
+from mulligan.errors.next_step import Advice, NextStep
+
 
 def _snake(name: str) -> str:
     return re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower()
@@ -29,20 +31,25 @@ class MulliganError(Exception):
         cls.kind = _snake(cls.__name__)
 
     def __init__(self, **facts: object) -> None:
-        """Keep the facts; `hint=` replaces the class's own next step where the caller knows a better one."""
-        own_hint = facts.pop("hint", None)
+        """Keep the facts; `hint=` replaces the class's own advice where the caller knows better."""
+        hint = facts.pop("hint", None)
         self.facts: dict[str, object] = facts
-        values = _Blank(facts)
-        self.text = type(self).message.format_map(values)
-        self.next_step = str(own_hint) if own_hint is not None else type(self).hint.format_map(values)
+        self.text = type(self).message.format_map(_Blank(facts))
+        own = hint if isinstance(hint, str) else None
+        self.next_step = self.usual_advice(**facts) if own is None else Advice(own)
         super().__init__(self.text)
 
+    @classmethod
+    def usual_advice(cls, **facts: object) -> Advice:
+        """Return what to do about errors of this kind."""
+        return Advice(cls.hint).filled(_Blank(facts))
+
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel between processes with facts and hint."""
+        """Travel between processes with facts and next step."""
         return (_rebuild, (type(self), dict(self.facts), self.next_step))
 
 
-def _rebuild(cls: type[MulliganError], facts: dict[str, object], hint: str) -> MulliganError:
+def _rebuild(cls: type[MulliganError], facts: dict[str, object], hint: Advice) -> MulliganError:
     return cls(hint=hint, **facts)
 
 
@@ -88,4 +95,4 @@ class Interrupted(MulliganError):
     exit_code: ClassVar[int] = 130
     http_status: ClassVar[int] = 499
     message: ClassVar[str] = "interrupted"
-    hint: ClassVar[str] = "look at it with `mulligan plan status`"
+    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="latest"))

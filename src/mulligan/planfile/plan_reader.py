@@ -90,7 +90,7 @@ def _read_config(value: Value) -> dict[str, Json]:
         except SettingUnknown as error:
             raise key.wrong(f"there is no setting {shorten(key.key_text)}", _nearest(error)) from None
         if not setting.in_plan_files:
-            raise key.wrong(f"{setting.key} is not for plan files; set it with `mulligan config set`")
+            raise key.wrong(f"{setting.key} is not for plan files; it is a setting of the project")
         if setting.key in config:
             raise key.wrong(f"{setting.key} is set twice, once under its short name")
         config[setting.key] = _read_setting(setting, entry)

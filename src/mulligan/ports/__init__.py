@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mulligan.ports.apply_order import ApplyOrder, Composed
-    from mulligan.ports.claims import Claim, LockHolder, PlanLocks
+    from mulligan.ports.claims import Claim, LockHolder, Locks
     from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
     from mulligan.ports.pack_storage import Lease, Leases, PackDraft, PackStorage
     from mulligan.ports.places import LeftLock, Neighbour, Neighbours, Pinned, Pins, PlanFolders
@@ -38,6 +38,7 @@ __all__ = [
     "Leases",
     "LeftLock",
     "LockHolder",
+    "Locks",
     "Neighbour",
     "Neighbours",
     "Observer",
@@ -46,7 +47,6 @@ __all__ = [
     "Pinned",
     "Pins",
     "PlanFolders",
-    "PlanLocks",
     "Publication",
     "Replacement",
     "SandboxKind",
@@ -65,7 +65,7 @@ __all__ = [
 
 _ROOMS = {
     "apply_order": ("ApplyOrder", "Composed"),
-    "claims": ("Claim", "LockHolder", "PlanLocks"),
+    "claims": ("Claim", "LockHolder", "Locks"),
     "engine": ("Crew", "Ended", "Engine", "StopRequest"),
     "pack_storage": ("Lease", "Leases", "PackDraft", "PackStorage"),
     "places": ("LeftLock", "Neighbour", "Neighbours", "Pinned", "Pins", "PlanFolders"),

@@ -27,8 +27,8 @@ class LockHolder(Struct, frozen=True, kw_only=True):
     since: datetime
 
 
-class PlanLocks(Protocol):
-    """One process at a time per plan; a process that died holds nothing."""
+class Locks(Protocol):
+    """One holder at a time per plan, a process or a thread of one; a process that died holds nothing."""
 
     def hold(self, plan_id: PlanId) -> AbstractContextManager[None]:
         """Hold the plan's lock, or refuse at once with PlanBusy, which names pid and since when."""
@@ -43,13 +43,13 @@ class PlanLocks(Protocol):
         ...
 
     def take_over(self, plan_id: PlanId, children: Sequence[PlanId]) -> Sequence[PlanId]:
-        """End the process that holds it; gives what was taken from one that cannot be: none, where it is dead.
+        """End the process that holds it, or stop the thread; return what was taken from a holder that lives on.
 
-        Such a process holds locks that count no more, those of children it works on too: no act of its own
-        that lasts begins any more.
+        The locks of such a holder no longer count, nor do those of children it works on: no act of its own
+        that lasts begins after that.
         """
         ...
 
     def ask_to_stop(self, plan_id: PlanId) -> None:
-        """Ask the process that holds it to stop, and wait until it has; PlanBusy when it does not."""
+        """Ask the process or thread that holds it to stop, and wait until it has; PlanBusy when it does not."""
         ...

@@ -14,13 +14,13 @@ from mulligan.adapters import project_home as home
 from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.resources.resource import Resource, type_of_folder
 from mulligan.errors import DatabaseUnusable
+from mulligan.ports import StopRequest
 from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of
 from mulligan.wiring.layered_settings import LayeredSettings
 from mulligan.wiring.surroundings import boot_id
-from mulligan.wiring.system_clock import SystemClock, UlidSource, Unasked
+from mulligan.wiring.system_clock import SystemClock, UlidSource
 
 if TYPE_CHECKING:
-    from mulligan.adapters.engine.threads import Stopping
     from mulligan.adapters.other_projects import LocalNeighbours
     from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
     from mulligan.adapters.sandboxes.plan_folders import LocalPlanFolders, LocalRepositoryFolders
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.config import Entry
     from mulligan.domain.plans.tool import ToolDeclaration
-    from mulligan.ports import Confinement, Pins, StopRequest
+    from mulligan.ports import Confinement, Pins
     from mulligan.rows.database import Database
     from mulligan.rows.sql_connection import SqlConnection
     from mulligan.wiring.sandbox_kinds import ProjectSandboxes
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 class Adapters:
     """Settings, database, store, sandboxes, tools and locks of one project."""
 
-    def __init__(self, *, folder: Path, around: Surroundings, stop: Stopping | None = None) -> None:
-        """Open nothing yet. Work in a thread is asked to `stop`, because no signal reaches it."""
+    def __init__(self, *, folder: Path, around: Surroundings, stop: StopRequest | None) -> None:
+        """Open nothing yet. Other threads ask work here to `stop`; None: nobody can."""
         self._asked = stop
-        self.stop: StopRequest = stop or Unasked()
+        self.stop = stop or StopRequest()
         self.project = folder
         self.home = folder / home.NAME
         self.sandbox_home = self.home / "sandboxes"
@@ -133,7 +133,7 @@ class Adapters:
     @cached_property
     def locks(self) -> FilePlanLocks:
         """Locks of plans."""
-        return FilePlanLocks(folder=self.home / "locks", clock=self.clock)
+        return FilePlanLocks(folder=self.home / "locks", clock=self.clock, stop=self._asked)
 
     @cached_property
     def neighbours(self) -> LocalNeighbours:
@@ -141,7 +141,7 @@ class Adapters:
         from mulligan.adapters.other_projects import LocalNeighbours
 
         def read(project: Path) -> SqlConnection | None:
-            database = Adapters(folder=project, around=self.around).database_path
+            database = Adapters(folder=project, around=self.around, stop=None).database_path
             return reader_of(database, mode="ro", patience=10.0) if database.is_file() else None
 
         return LocalNeighbours(project=self.project, read=read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.errors import NotBuiltYet, SettingInvalid
+from mulligan.errors import Advice, NextStep, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -25,7 +25,9 @@ def database_in(home: Path, settings: Settings) -> Path:
     if not url.startswith(SQLITE):
         raise NotBuiltYet(
             feature=f"a database other than SQLite (core.database.url: {url})",
-            hint="use `sqlite:///PATH`, or unset it with `mulligan config unset core.database.url`",
+            hint=Advice(
+                "use `sqlite:///PATH`, or unset it with ", NextStep("config.unset", key="core.database.url")
+            ),
         )
     path = url.removeprefix(SQLITE)
     if not path:

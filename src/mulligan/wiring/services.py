@@ -16,7 +16,7 @@ from mulligan.wiring.adapters import Adapters
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mulligan.adapters.engine.threads import Stopping, ThreadEngine
+    from mulligan.adapters.engine.threads import ThreadEngine
     from mulligan.application.apply.apply_preparation import ApplyPreparing
     from mulligan.application.apply.plan_apply import PlanApplyService
     from mulligan.application.apply.plan_unapply import PlanUnapplyService
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from mulligan.domain.plans.step import Subplans
     from mulligan.domain.text.ids import PlanId
     from mulligan.domain.text.json_value import JsonObject
-    from mulligan.ports import Ended, Observer
+    from mulligan.ports import Ended, Observer, StopRequest
     from mulligan.wiring.surroundings import Surroundings
 
 
@@ -144,15 +144,15 @@ class Services:
     undos: UndoService = _in("rollback.outside_effects")
     ways: WayBackService = _in("rollback.way_back")
 
-    def __init__(self, *, folder: Path, around: Surroundings, stop: Stopping | None = None) -> None:
-        """Build nothing yet. Work in a thread is asked to `stop`, because no signal reaches it."""
+    def __init__(self, *, folder: Path, around: Surroundings, stop: StopRequest | None) -> None:
+        """Build nothing yet. Other threads ask work here to `stop`; None: nobody can."""
         self.adapters = Adapters(folder=folder, around=around, stop=stop)
 
     def part(self, name: str) -> object:
         """Return what a parameter of that name gets."""
         return getattr(self if name in vars(Services) else self.adapters, name)
 
-    def apart(self, stop: Stopping | None) -> Services:
+    def apart(self, stop: StopRequest | None) -> Services:
         """The same project with adapters of its own, as a process of its own would have them."""
         return Services(folder=self.adapters.project, around=self.adapters.around, stop=stop)
 
@@ -192,7 +192,7 @@ class Services:
             declarations=self.adapters.known_tools,
         )
 
-    def _run_child(self, plan_id: PlanId, retries: int, observer: Observer, stop: Stopping) -> Ended:
+    def _run_child(self, plan_id: PlanId, retries: int, observer: Observer, stop: StopRequest) -> Ended:
         """Run a child plan with adapters of its own, as a process of its own would have them."""
         from mulligan.application.subplans.child_runs import ChildRuns
 

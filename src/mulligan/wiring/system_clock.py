@@ -16,13 +16,6 @@ class SystemClock:
         return datetime.now(UTC)
 
 
-class Unasked:
-    """A request to stop that nobody makes: whoever works in the main thread is told by signals."""
-
-    def obey(self) -> None:
-        """Go on."""
-
-
 class UlidSource:
     """ULIDs that only grow within this process.
 

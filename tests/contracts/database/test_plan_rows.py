@@ -81,13 +81,13 @@ def test_an_unknown_plan_is_refused_with_the_nearest_name(database: Database) ->
         assert "upgrade" in refusal.value.next_step
         with pytest.raises(PlanNotFound) as refusal:
             db.plans.resolve("zzz")
-        assert "plan list" in refusal.value.next_step
+        assert "project.plans()" in refusal.value.next_step
 
 
 def test_where_there_are_no_plans_the_way_to_one_is_told(empty: Database) -> None:
     with empty.reading() as db, pytest.raises(PlanNotFound) as refusal:
         db.plans.resolve("latest")
-    assert "mulligan plan execute FILE" in refusal.value.next_step
+    assert "project.execute(plan=...)" in refusal.value.next_step
 
 
 def test_plans_are_listed_in_order_and_by_state(database: Database) -> None:

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from mulligan.adapters.engine.threads import Stopping, ThreadEngine
+from mulligan.adapters.engine.threads import ThreadEngine
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ToolFailed
-from mulligan.ports import Ended, Observer, Unobserved
+from mulligan.ports import Ended, Observer, StopRequest, Unobserved
 
 PATIENCE = 30.0
 
@@ -18,7 +18,7 @@ class Running:
     def __init__(self) -> None:
         self.stopped: list[str] = []
 
-    def __call__(self, plan_id: PlanId, retries: int, observer: Observer, stop: Stopping) -> Ended:
+    def __call__(self, plan_id: PlanId, retries: int, observer: Observer, stop: StopRequest) -> Ended:
         observer.output(plan_id, b"begun")
         observer.progress("files", 1, 2)
         if plan_id == "wrong":
@@ -50,7 +50,7 @@ class Told(Unobserved):
 
 def test_what_ends_is_told_and_what_still_runs_is_stopped_at_the_end() -> None:
     running, told = Running(), Told()
-    with ThreadEngine(running, Stopping()).crew(told) as crew:
+    with ThreadEngine(running, StopRequest()).crew(told) as crew:
         crew.start(PlanId("long"), retries=0)
         crew.start(PlanId("short"), retries=2)
         assert crew.next_ended() == Ended(plan_id=PlanId("short"), error=None, messages=("2 retries",))
@@ -63,7 +63,7 @@ def test_what_ends_is_told_and_what_still_runs_is_stopped_at_the_end() -> None:
 
 def test_a_mistake_of_ours_is_raised_where_it_is_waited_for() -> None:
     running = Running()
-    with ThreadEngine(running, Stopping()).crew(Unobserved()) as crew:
+    with ThreadEngine(running, StopRequest()).crew(Unobserved()) as crew:
         crew.start(PlanId("long"), retries=0)
         crew.start(PlanId("wrong"), retries=0)
         with pytest.raises(RuntimeError, match="a mistake of ours"):
@@ -72,7 +72,7 @@ def test_a_mistake_of_ours_is_raised_where_it_is_waited_for() -> None:
 
 
 def test_one_that_waits_for_others_can_itself_be_asked_to_stop() -> None:
-    running, stop = Running(), Stopping()
+    running, stop = Running(), StopRequest()
     with ThreadEngine(running, stop).crew(Unobserved()) as crew:
         crew.start(PlanId("long"), retries=0)
         stop.ask()

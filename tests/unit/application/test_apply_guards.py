@@ -12,6 +12,7 @@ from mulligan.errors import (
     ChangedMeanwhile,
     LocationChanged,
     LocationTaken,
+    NextStep,
     NothingApplied,
     PlanAlreadyApplied,
     PlanAlreadyComplete,
@@ -41,7 +42,7 @@ def test_a_plan_that_is_not_complete_is_refused(tmp_path: Path) -> None:
     for dry_run in (True, False):
         with pytest.raises(PlanNotReady) as refused:
             project.apply("p", dry_run=dry_run)
-        assert "plan execute" in refused.value.next_step
+        assert "execute" in {step.verb for step in refused.value.next_step.steps}
     project.run("p")
     with pytest.raises(PlanNotReady) as refused:
         project.apply("p")
@@ -62,7 +63,7 @@ def test_after_it_the_plan_is_at_its_end(site: Applying) -> None:
     ):
         with pytest.raises(PlanAlreadyApplied) as said:
             refused()
-        assert "plan unapply" in said.value.next_step
+        assert "unapply" in {step.verb for step in said.value.next_step.steps}
     site.unapplied()
     with pytest.raises(NothingApplied, match="nothing of it is in the real resources any more"):
         site.project.unapply("p")
@@ -100,7 +101,7 @@ def test_a_failure_to_remove_a_sandbox_does_not_undo_the_apply(
     write(site.sandbox(), {"text": "plan\n"})
     _, done = site.apply()
     assert done.error is None
-    assert any("it will not go" in text and "mulligan gc" in text for text in done.messages)
+    assert any("it will not go" in text and "project.gc()" in text for text in done.messages)
     assert (site.real / "text").read_text() == "plan\n"
 
 
@@ -145,7 +146,7 @@ def test_what_worked_in_place_has_nothing_to_merge(tmp_path: Path) -> None:
 def test_before_it_is_applied_nothing_can_be_taken_back(site: Applying) -> None:
     with pytest.raises(NothingApplied) as refused:
         site.project.unapply("p")
-    assert "plan rollback" in refused.value.next_step
+    assert "rollback" in {step.verb for step in refused.value.next_step.steps}
 
 
 def test_where_another_plan_works_in_place_nothing_is_applied(tmp_path: Path) -> None:
@@ -189,17 +190,17 @@ def test_where_a_plan_is_being_applied_none_starts_in_place(site: Applying) -> N
     )
     site.project.create(site.folder / "other.yaml")
     write(site.sandbox(), {"text": "plan\n"})
-    told: list[str] = []
+    told: list[tuple[NextStep, ...]] = []
 
     def meanwhile(event: Event) -> None:
         if event.type is EventType.CHECKPOINT and event.data["checkpoint_type"] == "pre_apply":
             with pytest.raises(ApplyUnderWay) as refused:
                 project_in(site.folder).execute("other")
-            told.append(refused.value.next_step)
+            told.append(refused.value.next_step.steps)
 
     _, done = project_in(site.folder, meanwhile).apply("p")
     assert done.error is None
-    assert [f"plan status {site.project.status('p').plan_id}" in hint for hint in told] == [True]
+    assert told == [(NextStep("status", plan=site.project.status("p").plan_id),)]
     assert site.project.status("other").phase is Phase.STRATEGIZE
     assert (site.real / "text").read_text() == "plan\n"
     project_in(site.folder).execute("other")
@@ -232,10 +233,10 @@ def test_what_someone_changed_meanwhile_is_named_and_never_overwritten(site: App
 def test_git_directories_are_taken_only_by_name(site: Applying) -> None:
     write(site.sandbox(), {"text": "plan\n", "lib/.git/hooks/pre-commit": "code", "lib/.git/config": "[x]"})
     _, dry = site.apply(dry_run=True)
-    assert any("lib/.git is not applied" in text and "--include lib/.git" in text for text in dry.messages)
+    assert any("lib/.git is not applied" in text and "include='lib/.git'" in text for text in dry.messages)
     with pytest.raises(UsageWrong) as refused:
         site.apply(include=["lib/.git/hooks/other"])
-    assert "--include lib/.git/hooks/other" in refused.value.text
+    assert "lib/.git/hooks/other cannot be included" in refused.value.text
     assert site.project.status("p").state is State.COMPLETE
     site.applied(include=["lib/.git/hooks"])
     assert files_in(site.real) == {"text": b"plan\n", "kept": b"kept", "lib/.git/hooks/pre-commit": b"code"}
@@ -256,7 +257,7 @@ def test_a_folder_whose_git_directory_the_plan_deleted_stays_with_it(tmp_path: P
 def test_a_message_without_a_commit_is_refused(site: Applying) -> None:
     with pytest.raises(UsageWrong) as refused:
         site.apply(message="for nothing")
-    assert "--message" in refused.value.text
+    assert "a message is for a commit" in refused.value.text
 
 
 def test_a_dry_run_says_all_and_changes_nothing(site: Applying) -> None:

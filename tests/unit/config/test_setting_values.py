@@ -3,7 +3,7 @@
 import pytest
 
 from mulligan.config import SETTINGS, check_value, parse_value, setting_named
-from mulligan.errors import SettingInvalid, SettingUnknown
+from mulligan.errors import Advice, NextStep, SettingInvalid, SettingUnknown
 
 TRIGGERS = "sandbox.checkpoint.auto-create-on"
 MAX_CHECKPOINTS = "sandbox.checkpoint.max-checkpoints-per-plan"
@@ -136,14 +136,14 @@ def test_an_unknown_key_is_refused_with_the_nearest() -> None:
     assert caught.value.facts["nearest"] == "sandbox.include-ignored"
     assert str(caught.value) == "there is no setting 'sandbox.include_ignored' (command line)"
     assert "did you mean `sandbox.include-ignored`?" in caught.value.next_step
-    assert "mulligan config list" in caught.value.next_step
+    assert NextStep("config.list") in caught.value.next_step.steps
 
 
 def test_a_key_that_is_near_to_none_gets_no_guess() -> None:
     with pytest.raises(SettingUnknown) as caught:
         setting_named("zzz", "command line")
     assert "nearest" not in caught.value.facts
-    assert caught.value.next_step == "`mulligan config list` shows all settings"
+    assert caught.value.next_step == Advice(NextStep("config.list"), " shows all settings")
 
 
 def test_the_registry_is_the_documented_one() -> None:

@@ -261,7 +261,7 @@ config:
         (
             "core.format: json",
             (2, 3, "config.core.format"),
-            "core.format is not for plan files; set it with `mulligan config set`",
+            "core.format is not for plan files; it is a setting of the project",
             None,
         ),
         (

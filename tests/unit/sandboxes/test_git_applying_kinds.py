@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.errors import CheckoutUnready, NotBuiltYet
+from mulligan.errors import CheckoutUnready, NextStep, NotBuiltYet
 from tests.support.applying_world import Checkout, lines, write
 from tests.support.git_checkouts import CHECKOUTS
 from tests.support.git_world import run_git
@@ -172,7 +172,7 @@ def test_repositories_inside_cannot_be_committed_to(checkout: Checkout) -> None:
     plan = {"inner/file": "plan\n", "text": PLANNED}
     with pytest.raises(CheckoutUnready, match="inner/file") as refused:
         checkout.apply(plan)
-    assert "--no-commit" in refused.value.next_step
+    assert NextStep("again", commit=False) in refused.value.next_step.steps
     assert (inner / "file").read_text() == "inner\n"
     assert checkout.apply(plan, None).status() == [" M text", "?? inner/"]
     assert (inner / "file").read_text() == "plan\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.domain.plans.plan import State
-from mulligan.errors import Interrupted, ResourceUnsuitable, RestoreFailed
+from mulligan.errors import Interrupted, NextStep, ResourceUnsuitable, RestoreFailed
 from tests.faults.projects import project_in
 from tests.support.git_world import GIT_ENVIRONMENT, run_git
 
@@ -229,7 +229,7 @@ def test_a_git_directory_that_is_lost_stops_a_rollback_until_it_is_back(
             project_in(committed).rollback("p", "first", dry_run=dry_run)
         assert "put the git directory back" in stopped.value.next_step
         assert "refs/heads/main" in stopped.value.next_step
-        assert "checkpoint restore ID --to DIR" in stopped.value.next_step
+        assert NextStep("checkpoints.restore", checkpoint=..., to=...) in stopped.value.next_step.steps
     assert (committed / "file").read_text() == "new\n"
     project_in(committed).checkpoints.restore("first", committed.parent / "out")
     assert (committed.parent / "out" / "workspace" / "file").read_text() == "old\n"

@@ -18,25 +18,8 @@ from mulligan.ports import Ended, Observer, StopRequest
 _PACE = 0.1  # seconds: how long a request to stop may go unseen
 
 
-class Stopping:
-    """A request to stop that one thread makes and another obeys."""
-
-    def __init__(self) -> None:
-        """Nobody asked yet."""
-        self._asked = threading.Event()
-
-    def ask(self) -> None:
-        """Let whoever obeys this stop."""
-        self._asked.set()
-
-    def obey(self) -> None:
-        """Raise KeyboardInterrupt where someone asked for it, as Ctrl-C does in the main thread."""
-        if self._asked.is_set():
-            raise KeyboardInterrupt
-
-
 # Runs a plan with so many retries, told to someone, until it ends or the request is made.
-Runner: TypeAlias = Callable[[PlanId, int, Observer, Stopping], Ended]
+Runner: TypeAlias = Callable[[PlanId, int, Observer, StopRequest], Ended]
 
 
 class ThreadEngine:
@@ -66,17 +49,17 @@ class ThreadCrew:
         self._stop = stop
         self._observer = observer
         self._ended: queue.SimpleQueue[Ended | BaseException] = queue.SimpleQueue()
-        self._running: list[tuple[threading.Thread, Stopping]] = []
+        self._running: list[tuple[threading.Thread, StopRequest]] = []
 
     def start(self, plan_id: PlanId, *, retries: int) -> None:
         """Let a plan run in a thread of its own, under the guards of the plan that starts it."""
-        stopping = Stopping()
+        request = StopRequest()
         thread = threading.Thread(
             target=copy_context().run,
-            args=(self._run, plan_id, retries, stopping),
+            args=(self._run, plan_id, retries, request),
             name=f"plan {plan_id}",
         )
-        self._running.append((thread, stopping))
+        self._running.append((thread, request))
         thread.start()
 
     def next_ended(self) -> Ended:
@@ -93,8 +76,8 @@ class ThreadCrew:
 
     def stop(self) -> None:
         """Ask all that run to stop."""
-        for _, stopping in self._running:
-            stopping.ask()
+        for _, request in self._running:
+            request.ask()
 
     def disband(self) -> None:
         """See all of them stopped."""
@@ -104,9 +87,9 @@ class ThreadCrew:
                 with suppress(KeyboardInterrupt):  # a second Ctrl-C must not leave a plan running unseen
                     thread.join(_PACE)
 
-    def _run(self, plan_id: PlanId, retries: int, stopping: Stopping) -> None:
+    def _run(self, plan_id: PlanId, retries: int, request: StopRequest) -> None:
         try:
-            self._ended.put(self._runner(plan_id, retries, self._observer, stopping))
+            self._ended.put(self._runner(plan_id, retries, self._observer, request))
         except MulliganError as exc:
             self._ended.put(Ended(plan_id=plan_id, error=exc, messages=()))
         except BaseException as exc:  # noqa: BLE001 - handed over, and raised where the crew is waited for

@@ -1,7 +1,7 @@
 """Differences between two groups: the files, each with its patch in colours."""
 
 from mulligan.adapters.report_page.markup import Content, Markup, element, joined, several_lines
-from mulligan.adapters.report_page.page_words import chip, left_out
+from mulligan.adapters.report_page.page_words import chip, coded, left_out
 from mulligan.domain.text.plural import counted
 from mulligan.domain.trees.diff import FileDiff, FileStatus, FolderDiff
 from mulligan.domain.trees.patch_lines import NumberedLine, PatchLine, lines_of_patch
@@ -36,7 +36,7 @@ def files(changes: Changes) -> Markup:
     parts = [_file(shown, several=several) for shown in changes.files]
     parts += [_folder(folder, several=several) for folder in changes.folders]
     if changes.paths_left_out:
-        parts.append(_note(f"{counted(changes.paths_left_out, 'more path')} changed: ", _command(changes)))
+        parts.append(_note(f"{counted(changes.paths_left_out, 'more path')} changed: ", coded(changes.look)))
     if changes.problem:
         parts.append(element("p", f"Not all of it can be shown: {changes.problem}", class_="problem"))
     return element("div", parts, class_="files")
@@ -102,7 +102,3 @@ def _plus_minus(insertions: int, deletions: int) -> Markup:
 
 def _note(*content: Content) -> Markup:
     return element("p", left_out(*content), class_="note")
-
-
-def _command(changes: Changes) -> Markup:
-    return element("code", f"mulligan checkpoint diff {changes.old} {changes.new}")

@@ -6,7 +6,7 @@ from typing import cast
 
 from mulligan.adapters.report_page.event_blocks import Scene, told
 from mulligan.adapters.report_page.markup import Markup, element
-from mulligan.adapters.report_page.page_words import chip, clock, day, duration
+from mulligan.adapters.report_page.page_words import chip, clock, coded, day, duration
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import State
 from mulligan.domain.text.plural import counted
@@ -21,8 +21,7 @@ def story(part: PlanReport, scene: Scene, heading: str) -> Markup:
     parts: list[Markup] = []
     if part.events_left_out:
         text = f"{counted(part.events_left_out, 'older entry', 'older entries')} not shown: "
-        command = element("code", f"mulligan plan log {part.plan.plan_id}")
-        parts.append(element("li", text, command, class_="note"))
+        parts.append(element("li", text, coded(part.look), class_="note"))
     stretches = [(*key, [*some]) for key, some in groupby(part.passages, key=_stretch)]
     for at, (today, gone, passages) in enumerate(stretches):
         if at == 0 or stretches[at - 1][0] != today:

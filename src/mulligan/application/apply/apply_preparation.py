@@ -17,7 +17,7 @@ from mulligan.domain.trees.diff import FileDiff, FolderDiff
 from mulligan.domain.trees.line_diff import LARGEST_TEXT
 from mulligan.domain.trees.real_change import RealChange
 from mulligan.domain.trees.text_merge import Labels
-from mulligan.errors import ApplyConflicted, MulliganError, UsageWrong
+from mulligan.errors import Advice, ApplyConflicted, MulliganError, NextStep, UsageWrong
 from mulligan.ports import ApplyOrder, Clock, Composed, SandboxKinds, SnapshotStore
 from mulligan.ports.world import one_by_one
 
@@ -101,8 +101,11 @@ class ApplyPreparing:
         pairs = list(zip(wanted, merged, strict=True))
         for each, result in one_by_one(pairs, "resources prepared", run.observer):
             notes += [
-                f"{each.real.resource}: {path} is not applied: it is in a git directory; "
-                f"`--include {path}` takes it"
+                Advice(
+                    f"{each.real.resource}: {path} is not applied: it is in a git directory; ",
+                    NextStep("again", include=path),
+                    " takes it",
+                )
                 for path in _outermost(result.withheld)
             ]
             if conflicts:
@@ -184,15 +187,19 @@ def application_of(run: Run, prepared: Prepared, *, dry_run: bool, cleanup: str,
 
 
 def _refuse_unmatched(wanted: Sequence[Wanted], merged: Sequence[Merged]) -> None:
-    """Refuse an --include that names nothing: it would be taken for done."""
+    """Refuse to include a path that names nothing: it would be taken for done."""
     if any(each.real.type.traits.has_commits for each in wanted):
         return  # its own git directory is not among the files
     changed = [difference.path for result in merged for difference in result.changed]
     for path in sorted({path for each in wanted for path in each.included or ()}):
         if not any(found == path or found.startswith(f"{path}/") for found in changed):
             raise UsageWrong(
-                reason=f"--include {path}: the plan changed nothing there",
-                hint="name a path relative to its resource; `mulligan plan diff` shows what changed",
+                reason=f"{path} cannot be included: the plan changed nothing there",
+                hint=Advice(
+                    "name a path relative to its resource; ",
+                    NextStep("diff", plan="latest"),
+                    " shows what changed",
+                ),
             )
 
 

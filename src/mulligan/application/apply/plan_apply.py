@@ -34,8 +34,10 @@ from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.trees.real_change import RealChange
 from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import (
+    Advice,
     LocationChanged,
     MulliganError,
+    NextStep,
     PlanNotReady,
     ResourceUnsuitable,
     UsageWrong,
@@ -144,7 +146,7 @@ class PlanApplyService:
             reals.append(real)
         if wishes.message is not None and not any(r.type.traits.has_commits for r in reals):
             raise UsageWrong(
-                reason="--message is for a commit, and no resource of the plan is a git checkout that gets one",
+                reason="a message is for a commit, and no resource of the plan is a git checkout that gets one",
                 hint="leave it out",
             )
         return reals
@@ -224,7 +226,7 @@ class PlanApplyService:
         try:
             self._sandboxes.remove(sandboxes, run.observer)
         except MulliganError as exc:
-            run.inform(f"a sandbox is not removed yet: {exc.text}; `mulligan gc` removes it")
+            run.inform(Advice(f"a sandbox is not removed yet: {exc.text}; ", NextStep("gc"), " removes it"))
 
 
 def copies(sandboxes: Sequence[Sandbox]) -> list[Sandbox]:
@@ -255,7 +257,7 @@ def _message(plan: Plan, wishes: ApplyWishes) -> str | None:
 
 
 def _again(plan_id: PlanId) -> str:
-    return f"nothing is applied; try again with `mulligan plan apply {plan_id}`"
+    return Advice("nothing is applied; try again with ", NextStep("apply", plan=plan_id))
 
 
 def _refuse_unready(plan: Plan) -> None:
@@ -266,7 +268,7 @@ def _refuse_unready(plan: Plan) -> None:
             phase=plan.phase,
             state=plan.state,
             reason="it is a child plan, whose result goes into its parent",
-            hint=f"apply the parent: `mulligan plan apply {plan.parent_plan_id}`",
+            hint=Advice("apply the parent: ", NextStep("apply", plan=plan.parent_plan_id)),
         )
     if (plan.phase, plan.state) not in _READY:
         raise PlanNotReady(
@@ -274,7 +276,7 @@ def _refuse_unready(plan: Plan) -> None:
             phase=plan.phase,
             state=plan.state,
             reason="only a plan that is complete can be applied",
-            hint=f"run it to its end with `mulligan plan execute {plan.plan_id}`",
+            hint=Advice("run it to its end with ", NextStep("execute", plan=plan.plan_id)),
         )
 
 

@@ -21,7 +21,9 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.domain.trees.real_change import RealChange
 from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import (
+    Advice,
     LocationChanged,
+    NextStep,
     NothingApplied,
     PlanCancelled,
 )
@@ -69,7 +71,7 @@ class PlanUnapplyService:
             applied, _ = self._applied(run)
             locations = tuple(change.real.path for change in applied)
             intent = self._real_changes.begin(run, UnapplyWork(locations=locations))
-            again = f"nothing is taken back; try again with `mulligan plan unapply {plan_id}`"
+            again = Advice("nothing is taken back; try again with ", NextStep("unapply", plan=plan_id))
             with self._real_changes.all_or_none(run, intent, again):
                 with self._store.hold():
                     prepared = self._prepare(run, applied, ())
@@ -94,7 +96,10 @@ class PlanUnapplyService:
             raise NothingApplied(
                 plan_id=plan.plan_id,
                 reason="it worked in place, so that applying it merged nothing",
-                hint="its checkpoints hold what was there: `mulligan checkpoint restore ID --to DIR`",
+                hint=Advice(
+                    "its checkpoints hold what was there: ",
+                    NextStep("checkpoints.restore", checkpoint=..., to=...),
+                ),
             )
         for change in applied:
             if not self._kinds.of(change.real).exists(change.real):
@@ -155,7 +160,7 @@ def _refuse_unapplied(plan: Plan) -> None:
         raise NothingApplied(
             plan_id=plan.plan_id,
             reason="it is apply/cancelled, and nothing of it is in the real resources any more",
-            hint=PlanCancelled.hint,
+            hint=PlanCancelled.usual_advice(),
         )
     if plan.state is State.CANCELLED:
         raise PlanCancelled(plan_id=plan.plan_id)
@@ -163,7 +168,10 @@ def _refuse_unapplied(plan: Plan) -> None:
         raise NothingApplied(
             plan_id=plan.plan_id,
             reason=f"it is {plan.phase}/{plan.state}, and nothing of it is in the real resources",
-            hint=f"`mulligan plan rollback {plan.plan_id} CHECKPOINT_ID` takes back what is in its sandboxes",
+            hint=Advice(
+                NextStep("rollback", plan=plan.plan_id, checkpoint=...),
+                " takes back what is in its sandboxes",
+            ),
         )
 
 

@@ -20,7 +20,7 @@ from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.domain.text.names import label_problem
-from mulligan.errors import PlanNotReady, RestoreFailed, TargetExists, UsageWrong
+from mulligan.errors import Advice, NextStep, PlanNotReady, RestoreFailed, TargetExists, UsageWrong
 from mulligan.ports import Observer, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
 
@@ -199,5 +199,5 @@ def _refuse_without_sandboxes(run: Run) -> None:
             phase=run.plan.phase.value,
             state=run.plan.state.value,
             reason="it has no sandboxes",
-            hint=f"execute it first: `mulligan plan execute {run.plan.plan_id}`",
+            hint=Advice("execute it first: ", NextStep("execute", plan=run.plan.plan_id)),
         )

@@ -22,7 +22,7 @@ from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.plural import counted
 from mulligan.errors import DatabaseForeign, DatabaseUnusable, MulliganError, PlanBusy, PlanTakenOver
-from mulligan.ports import Clock, Observer, PlanFolders, PlanLocks, SandboxKinds, SnapshotStore
+from mulligan.ports import Clock, Locks, Observer, PlanFolders, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
 
 _AFTER_WORK = (1.2, 256 << 10)  # growth since the last sweep, as a factor and in bytes at least
@@ -61,7 +61,7 @@ class SweepService:
         folders: PlanFolders,
         repositories: PlanFolders,
         scratch: PlanFolders,
-        locks: PlanLocks,
+        locks: Locks,
         ended: EndedSandboxes,
         clock: Clock,
     ) -> None:

@@ -38,7 +38,7 @@ from mulligan.domain.plans.step import ChildPlan, Step
 from mulligan.domain.text.ids import CorrectionId, DecisionId, PlanId
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.domain.text.plural import counted
-from mulligan.errors import DecisionSuperseded, NothingToAppend, PlanNotReady
+from mulligan.errors import Advice, DecisionSuperseded, NextStep, NothingToAppend, PlanNotReady
 from mulligan.ports import Clock, Ids, Observer, SnapshotStore
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
@@ -170,7 +170,9 @@ class AppendService:
             raise NothingToAppend(
                 decision_id=decision.decision_id,
                 reason="its plan is a session, whose steps are those of a program",
-                hint=f"`--mode revert` hands the guidance to the program; {run.plan.way_on}",
+                hint=Advice(
+                    NextStep("again", mode="revert"), " hands the guidance to the program; ", run.plan.way_on
+                ),
             )
         outputs = _beyond(decider.progress.outputs, run.outputs)  # none, unless a child decided
         if wish.read is not None:
@@ -317,7 +319,9 @@ def _place(db: Transaction, plan: Plan, decision: Decision) -> int:
             phase=plan.phase,
             state=plan.state,
             reason=f"the step {decision.step_name!r} that decided did not come to its end, and runs again",
-            hint=f"{plan.way_on} first, or take the decision back with --mode revert",
+            hint=Advice(
+                plan.way_on, " first, or take the decision back with ", NextStep("again", mode="revert")
+            ),
         )
     return start.step_index
 
@@ -332,7 +336,11 @@ def _refuse_children_under_way(db: Transaction, plan: Plan, index: int) -> None:
             phase=plan.phase,
             state=plan.state,
             reason=f"nothing can be appended while child plans are under way: {names}",
-            hint=f"{plan.way_on} first, or go back to before they were spawned with `mulligan plan rollback`",
+            hint=Advice(
+                plan.way_on,
+                " first, or go back to before they were spawned with ",
+                NextStep("rollback", plan=plan.plan_id, checkpoint=...),
+            ),
         )
 
 
@@ -340,9 +348,8 @@ def _idle(child: ChildPlan) -> list[str]:
     """What to say of work that can change nothing."""
     if any(not isinstance(step.action, Choice) for step in child.steps):
         return []
-    return [
-        "the step that is run once more only decides, and changes nothing: --plan FILE gives it work to do"
-    ]
+    told = "the step that is run once more only decides, and changes nothing: "
+    return [Advice(told, NextStep("again", mended=...), " gives it work to do")]
 
 
 def _begin_line(db: Transaction, plan: Plan, seq: int) -> int:

@@ -43,7 +43,14 @@ from mulligan.domain.plans.subplan import Child, built_on, newest_without, with_
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, CorrectionId, DecisionId, PlanId
 from mulligan.domain.text.json_value import JsonObject
-from mulligan.errors import DecisionOutOfReach, DecisionSuperseded, NothingToChoose, PlanFileDiffers
+from mulligan.errors import (
+    Advice,
+    DecisionOutOfReach,
+    DecisionSuperseded,
+    NextStep,
+    NothingToChoose,
+    PlanFileDiffers,
+)
 from mulligan.ports import Clock, Ids, Observer
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
@@ -190,7 +197,11 @@ class CorrectionService:
             raise PlanFileDiffers(
                 plan_id=runs[-1].plan.plan_id,
                 reason="it is a child plan, and its steps are part of another's file",
-                hint="leave --plan out, or correct a decision of the plan above it",
+                hint=Advice(
+                    "leave ",
+                    NextStep("again", mended=...),
+                    " out, or correct a decision of the plan above it",
+                ),
             )
         with self._database.reading() as db:
             decision = db.decisions.resolve(wish.decision)

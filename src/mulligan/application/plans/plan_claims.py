@@ -12,7 +12,7 @@ from mulligan.boundaries import act
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.text.ids import PlanId
-from mulligan.ports import Claim, Observer, PlanLocks
+from mulligan.ports import Claim, Locks, Observer
 from mulligan.rows.database import Database
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class PlanClaims:
         self,
         *,
         database: Database,
-        locks: PlanLocks,
+        locks: Locks,
         settings: SettingsSource,
         sweeps: SweepService,
         find_recovery: Callable[[], "Recovery"],

@@ -11,9 +11,11 @@ from mulligan.domain.history.correction import with_appended
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Plan, PlanDefinition
 from mulligan.domain.plans.step import StepRecord, StepStatus
-from mulligan.errors import PlanFileDiffers
+from mulligan.errors import Advice, NextStep, PlanFileDiffers
 from mulligan.ports import Clock
 from mulligan.rows.database import Database
+
+_NEW = Advice("run it as a plan of its own with ", NextStep("execute", plan=...))
 
 
 class PlanMending:
@@ -72,15 +74,13 @@ def mended_plan(plan: Plan, file: PlanDefinition, completed: int) -> PlanDefinit
         raise PlanFileDiffers(
             plan_id=plan_id,
             reason=f"the plan is called {recorded.name!r}, not {mended.name!r}",
-            hint=f"put `name: {recorded.name}` back in the file, or run it as a plan of its own with "
-            "`mulligan plan execute FILE`",
+            hint=Advice(f"put `name: {recorded.name}` back in the file, or ", _NEW),
         )
     if mended.resources != recorded.resources:
         raise PlanFileDiffers(
             plan_id=plan_id,
             reason="its resources are not those the plan works on",
-            hint="put its `resources:` back in the file, or run it as a plan of its own with "
-            "`mulligan plan execute FILE`",
+            hint=Advice("put its `resources:` back in the file, or ", _NEW),
         )
     for index, step in enumerate(recorded.steps[:completed]):
         if index >= len(mended.steps) or mended.steps[index] != step:

@@ -19,7 +19,7 @@ from mulligan.domain.plans.plan import Phase, PlanDefinition, State
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import MulliganError, PlanTakenOver, RestoreIncomplete
-from mulligan.ports import Clock, Ids, Observer, PlanLocks, Toolbox
+from mulligan.ports import Clock, Ids, Locks, Observer, Toolbox
 from mulligan.rows.database import Database
 
 
@@ -31,7 +31,7 @@ class PlanService:
         *,
         database: Database,
         claims: PlanClaims,
-        locks: PlanLocks,
+        locks: Locks,
         sandboxes: SandboxService,
         children: ChildPlans,
         settings: SettingsSource,

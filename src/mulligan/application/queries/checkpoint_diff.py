@@ -9,7 +9,14 @@ from mulligan.domain.plans.plan import Plan
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.trees.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
 from mulligan.domain.trees.line_diff import LARGEST_TEXT
-from mulligan.errors import CheckpointForeign, CheckpointNotFound, CheckpointsUnlike, CorrectionNotFound
+from mulligan.errors import (
+    Advice,
+    CheckpointForeign,
+    CheckpointNotFound,
+    CheckpointsUnlike,
+    CorrectionNotFound,
+    NextStep,
+)
 from mulligan.ports import StoredTrees
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
@@ -107,7 +114,9 @@ def _find_in_plan(db: Transaction, word: str, plan_id: PlanId) -> FoundCheckpoin
             checkpoint_id=word,
             owner=found.group.plan_id,
             plan_id=plan_id,
-            hint="`mulligan checkpoint diff A B` compares checkpoints of different plans",
+            hint=Advice(
+                NextStep("checkpoints.diff", old=..., new=...), " compares checkpoints of different plans"
+            ),
         )
     return found
 
@@ -123,7 +132,9 @@ def _end_of(db: Transaction, plan: Plan, attempt: int) -> FoundCheckpoint:
 
 
 def _pruned(wanted: str) -> CheckpointNotFound:
-    hint = "it was pruned: name two checkpoints that are left with --from and --to"
+    hint = Advice(
+        "it was pruned: name two checkpoints that are left with ", NextStep("again", old=..., new=...)
+    )
     return CheckpointNotFound(wanted=wanted, hint=hint)
 
 
@@ -191,4 +202,5 @@ def _beyond_patch(files: Sequence[FileDiff], folders: Sequence[FolderDiff]) -> l
         return []
     more = f" and {len(lost) - _NAMED_IN_A_MESSAGE} more" if len(lost) > _NAMED_IN_A_MESSAGE else ""
     named = ", ".join(lost[:_NAMED_IN_A_MESSAGE])
-    return [f"the patch does not carry all of: {named}{more} (--binary carries the contents of binary files)"]
+    told = f"the patch does not carry all of: {named}{more} ("
+    return [Advice(told, NextStep("again", binary=True), " carries the contents of binary files)")]

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from mulligan.domain.plans.plan import Phase, Plan, ResumedFrom, State
 from mulligan.domain.views.status_view import ExecutionCounts, PlanErrorView
-from mulligan.errors import SnapshotDamaged, SystemFailed
+from mulligan.errors import Advice, NextStep, SnapshotDamaged, SystemFailed
 
 if TYPE_CHECKING:
     from mulligan.application.queries.listing import Listing
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mulligan.domain.text.json_value import JsonObject
     from mulligan.domain.views.history_tree import TreeNode
     from mulligan.domain.views.timeline import Timeline
-    from mulligan.ports import PlanLocks, StoredTrees
+    from mulligan.ports import Locks, StoredTrees
     from mulligan.rows.database import Database
     from mulligan.rows.transaction import Transaction
 
@@ -103,7 +103,7 @@ class PlanLine(Struct, frozen=True, kw_only=True):
 class Queries:
     """Reads for screens and scripts; never waits for a running plan."""
 
-    def __init__(self, *, database: Database, locks: PlanLocks, trees: StoredTrees) -> None:
+    def __init__(self, *, database: Database, locks: Locks, trees: StoredTrees) -> None:
         """Read from these."""
         self._database = database
         self._locks = locks
@@ -217,19 +217,24 @@ class Queries:
                 count += sum(difference.of_files for difference in differences)
             except (SnapshotDamaged, SystemFailed) as exc:
                 hurt.append(
-                    f"changed files of {sandbox.resource} are not counted: {exc.text}; {exc.next_step}"
+                    Advice(
+                        f"changed files of {sandbox.resource} are not counted: {exc.text}; ", exc.next_step
+                    )
                 )
         return count, tuple(hurt)
 
     def _error(self, plan: Plan, *, cut_off: bool) -> PlanErrorView | None:
         resume = plan.way_on
         if plan.conflicts and plan.phase is Phase.EXECUTE:
-            resume = f"mend the conflicts in the sandbox, then `mulligan plan resolve {plan.plan_id}`"
+            resume = Advice(
+                "mend the conflicts in the sandbox, then ", NextStep("resolve", plan=plan.plan_id)
+            )
         if plan.phase is Phase.APPLY:
-            again = "unapply" if cut_off else "apply"
-            resume = (
-                f"`mulligan plan resume {plan.plan_id}` puts the real resources back as they were before; "
-                f"`mulligan plan {again} {plan.plan_id}` does that, and then all of it anew"
+            resume = Advice(
+                NextStep("resume", plan=plan.plan_id),
+                " puts the real resources back as they were before; ",
+                NextStep("unapply" if cut_off else "apply", plan=plan.plan_id),
+                " does that, and then all of it anew",
             )
         if (plan.state is State.PROCESSING or cut_off) and self._locks.holder(plan.plan_id) is None:
             return PlanErrorView(
@@ -248,13 +253,14 @@ class Queries:
             tool=plan.failure.tool,
             checkpoint=plan.failure.checkpoint,
             recoverable=plan.definition.rollback_policy.enabled,
-            hint=f"{resume}{self._mended(plan)}",
+            hint=Advice(resume, *self._mended(plan)),
         )
 
-    def _mended(self, plan: Plan) -> str:
+    def _mended(self, plan: Plan) -> Sequence[str | NextStep]:
         """How a plan file that made a step fail is replaced."""
-        of_file = plan.state is State.ERRORED and not plan.definition.session
-        return " (with a mended plan file: `--plan FILE`)" if of_file else ""
+        if plan.state is not State.ERRORED or plan.definition.session:
+            return ()
+        return (" (with a mended plan file: ", NextStep("again", mended=...), ")")
 
 
 def _timeline(db: Transaction, plan: Plan, limit: int | None) -> Timeline:

@@ -1,7 +1,7 @@
 """Gathers what a report of a plan tells, in one consistent view, and cuts it to what a page can show."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from mulligan.domain.text.json_value import Json
 from mulligan.domain.views.excerpt import Excerpt, excerpt
 from mulligan.domain.views.report import Changes, PlanReport, Report
 from mulligan.domain.views.story import Records, ShownCall, story
+from mulligan.errors import Advice, NextStep
 from mulligan.ports import Clock, StoredTrees
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
@@ -48,16 +49,21 @@ class ReportService:
         self._queries = queries
         self._clock = clock
 
-    def report(self, plan_id: PlanId) -> Report:
-        """All of a plan and its child plans; costs what is shown and what differs."""
+    def report(self, plan_id: PlanId, words: Callable[[str], str]) -> Report:
+        """All of a plan and its child plans; costs what is shown and what differs.
+
+        `words` puts what it says of next steps into the words of a front door.
+        """
         with self._trees.hold(), self._database.reading() as db:  # what is found stays until it is read
             found = [*_family(db, _Found(plan=db.plans.get(plan_id), parent_name=None))]
             room = PageRoom(patches=_LINES, outputs=_LINES)
-            parts = tuple(self._part(db, each, room) for each in found[:_PLANS])
+            parts = tuple(self._part(db, each, room, words) for each in found[:_PLANS])
             left_out = max(0, len(found) - _PLANS)
             return Report(plans=parts, plans_left_out=left_out, made_at=self._clock.now())
 
-    def _part(self, db: Transaction, found: _Found, room: PageRoom) -> PlanReport:
+    def _part(
+        self, db: Transaction, found: _Found, room: PageRoom, words: Callable[[str], str]
+    ) -> PlanReport:
         plan, plan_id = found.plan, found.plan.plan_id
         status = self._queries.status_in(db, plan_id, None)
         events = db.events.list(plan_id, limit=_EVENTS)
@@ -73,17 +79,18 @@ class ReportService:
             decisions={d.decision_id: d for d in db.decisions.list(plan_id)},
             groups=groups,
         )
-        changes = ReportChanges(self._trees, room)
+        changes = ReportChanges(self._trees, room, words)
         return PlanReport(
             plan=plan,
             parent_name=found.parent_name,
             steps=status.steps,
             counts=status.execution,
-            error=status.error,
-            messages=status.messages,
+            error=replace(status.error, hint=words(status.error.hint)) if status.error else None,
+            messages=tuple(map(words, status.messages)),
             corrections=tuple(db.corrections.list(plan_id)),
             passages=story(events, records, db.history.lines(plan_id), plan.line),
             events_left_out=older,
+            look=words(Advice(NextStep("log", plan=plan_id))),
             overall=_overall(
                 db, plan_id, [*groups.values()], changes
             ),  # first: what matters most gets the room

@@ -9,7 +9,7 @@ from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, PlanId
-from mulligan.ports import PlanLocks
+from mulligan.ports import Locks
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
 
@@ -61,7 +61,7 @@ class PlanProgress(Struct, frozen=True, kw_only=True):
 class ProgressQueries:
     """Reads how far plans are; never waits for who works on them."""
 
-    def __init__(self, *, database: Database, locks: PlanLocks) -> None:
+    def __init__(self, *, database: Database, locks: Locks) -> None:
         """Read from these."""
         self._database = database
         self._locks = locks

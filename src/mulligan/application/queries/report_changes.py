@@ -1,6 +1,6 @@
 """What differs between two groups, as far as a page can show it: no more is read than is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from mulligan.domain.text.ids import GroupId
 from mulligan.domain.trees.diff import FileDiff, TreeDiff
 from mulligan.domain.trees.tree_difference import TreeDifference
 from mulligan.domain.views.report import Changes, ShownFile
-from mulligan.errors import SnapshotDamaged, SystemFailed
+from mulligan.errors import Advice, NextStep, SnapshotDamaged, SystemFailed
 from mulligan.ports import StoredTrees
 
 _PATHS = 200  # of one comparison
@@ -44,10 +44,11 @@ class Compared(Protocol):
 class ReportChanges:
     """Compares groups for one page."""
 
-    def __init__(self, trees: StoredTrees, room: PageRoom) -> None:
+    def __init__(self, trees: StoredTrees, room: PageRoom, words: Callable[[str], str]) -> None:
         """Read from these trees, and take no more than this room."""
         self._trees = trees
         self._room = room
+        self._words = words
 
     def between(self, old: Compared, new: Compared) -> Changes:
         """What differs; what the store cannot give is told, and keeps nobody from seeing the rest."""
@@ -65,7 +66,7 @@ class ReportChanges:
                 diffs.append(diff)
                 files += [self._cut(*each) for each in zip(diff.files, diff.patches, strict=True)]
         except (SnapshotDamaged, SystemFailed) as exc:
-            problem = f"{exc.text}; {exc.next_step}"
+            problem = self._words(Advice(f"{exc.text}; ", exc.next_step))
         return Changes(
             old=old.group_id,
             new=new.group_id,
@@ -73,6 +74,7 @@ class ReportChanges:
             folders=tuple(folder for diff in diffs for folder in diff.folders),
             paths_left_out=left_out,
             problem=problem,
+            look=self._words(Advice(NextStep("checkpoints.diff", old=old.group_id, new=new.group_id))),
         )
 
     def _within_room(self, differences: Sequence[TreeDifference]) -> Sequence[TreeDifference]:

@@ -4,7 +4,7 @@ from mulligan.application.plans.guards import refuse_ended, refuse_without_check
 from mulligan.domain.history.last_step import StepBack, step_back
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.text.ids import CheckpointId, PlanId
-from mulligan.errors import NothingToUndo
+from mulligan.errors import Advice, NextStep, NothingToUndo
 from mulligan.rows.database import Database
 
 
@@ -35,7 +35,7 @@ def _refusal(plan: Plan, back: StepBack) -> NothingToUndo:
         return NothingToUndo(
             plan_id=plan.plan_id,
             reason="no step is complete, and what the failed one did was taken back when it failed",
-            hint=f"`mulligan plan diff {plan.plan_id} --to {kept}` shows what it left",
+            hint=Advice(NextStep("diff", plan=plan.plan_id, new=kept), " shows what it left"),
         )
     if back.nearest is None:
         return NothingToUndo(plan_id=plan.plan_id, reason="it stands before its first step")
@@ -43,6 +43,8 @@ def _refusal(plan: Plan, back: StepBack) -> NothingToUndo:
     return NothingToUndo(
         plan_id=plan.plan_id,
         reason=f"no checkpoint holds the state right before the step {step!r}",
-        hint=f"`mulligan plan rollback {plan.plan_id} {back.nearest.first_checkpoint_id}` goes further back, "
-        f"to before the step {earlier!r}",
+        hint=Advice(
+            NextStep("rollback", plan=plan.plan_id, checkpoint=back.nearest.first_checkpoint_id),
+            f" goes further back, to before the step {earlier!r}",
+        ),
     )

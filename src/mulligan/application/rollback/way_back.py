@@ -16,6 +16,7 @@ from mulligan.domain.resources.resource import MergeUnit, Sandbox, Strategy
 from mulligan.domain.trees.real_change import Snapshots, left_halfway
 from mulligan.domain.trees.text_merge import Labels
 from mulligan.errors import (
+    Advice,
     ChangedMeanwhile,
     MulliganError,
     PlanTakenOver,
@@ -42,7 +43,8 @@ class Way(Struct, frozen=True, kw_only=True):
 
 def remedy_of(failure: MulliganError) -> str:
     """Say what to do about a failure that was taken back: what it says itself, if that is about its cause."""
-    return failure.next_step if failure.next_step != type(failure).hint else "fix the cause, then try again"
+    usual = failure.next_step == Advice(type(failure).hint)
+    return "fix the cause, then try again" if usual else failure.next_step
 
 
 class WayBackService:
@@ -71,7 +73,7 @@ class WayBackService:
         except Exception as failure:
             self.undo(run, group, before, failure)
             if isinstance(failure, RestoreFailed):
-                hint = f"everything is as it was before; {remedy_of(failure)}"
+                hint = Advice("everything is as it was before; ", remedy_of(failure))
                 raise RestoreFailed(hint=hint, **failure.facts) from failure
             raise
 

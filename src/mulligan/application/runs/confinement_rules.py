@@ -6,7 +6,7 @@ from pathlib import Path
 from mulligan.application.runs.run import Run
 from mulligan.config import Isolation, Settings
 from mulligan.domain.resources.bounds import Bounds
-from mulligan.errors import ConfinementImpossible, MulliganError, SettingInvalid, ToolFailed
+from mulligan.errors import Advice, ConfinementImpossible, MulliganError, NextStep, SettingInvalid, ToolFailed
 from mulligan.ports import Claim, Confinement
 
 _KEY = "sandbox.writable"
@@ -39,7 +39,7 @@ class ConfinementService:
         """What the user must know, once per plan."""
         if settings.isolate is Isolation.OFF:
             return ()
-        known = "`mulligan config set sandbox.isolate off` says that you know"
+        known = "set `sandbox.isolate` to `off` to say that you know"
         if lacking := self._confinement.lacking():
             return (f"tools can write outside their sandboxes: {lacking} ({known})",)
         opened = self._opened(real)
@@ -72,12 +72,13 @@ class ConfinementService:
         remedy = (
             f"make {unmade}, which `{_KEY}` names"
             if unmade
-            else f"add it, or a folder around it, to what `mulligan config get {_KEY}` shows: "
-            f"`mulligan config set {_KEY} LIST`"
+            else f"add it, or a folder around it, to `{_KEY}`"
         )
+        shown, change = NextStep("config.get", key=_KEY), NextStep("config.set", key=_KEY, value=...)
+        hint = remedy if unmade else Advice(f"{remedy}: ", shown, " shows what it is, ", change, " sets it")
         told = f"writing {path} was stopped: it lies outside of what the plan's tools may write"
         facts = {**error.facts, "reason": f"{error.facts['reason']}\n{told}; {remedy}", "stopped_write": path}
-        return ToolFailed(hint=remedy, **facts)
+        return ToolFailed(hint=hint, **facts)
 
     def _refuse_opening(self, settings: Settings) -> None:
         for path in settings.writable:

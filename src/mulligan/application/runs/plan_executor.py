@@ -23,6 +23,7 @@ from mulligan.domain.plans.plan import Conflict, Phase, PlanDefinition, PlanFail
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import (
+    Advice,
     Interrupted,
     MulliganError,
     PlanAlreadyComplete,
@@ -118,7 +119,7 @@ class PlanExecutor:
                 self._walk(run)
         except KeyboardInterrupt:
             self._stages.interrupt(run)
-            raise Interrupted(plan_id=plan_id, hint=f"run on with `mulligan plan resume {plan_id}`") from None
+            raise Interrupted(plan_id=plan_id, hint=run.plan.way_on) from None
         except SubplanConflicts as exc:
             self._constrain(run, exc)
             return _ended(run, resumed, exc)
@@ -148,7 +149,9 @@ class PlanExecutor:
             resumed = self._stages.restore(run)
         if run.plan.state is State.PROCESSING:
             run.record(run.plan.moved_to(Phase.EXECUTE, State.QUEUED, self._clock.now()))
-        told = f"nothing was run: this plan is a session, its steps are those of a program; {run.plan.way_on}"
+        told = Advice(
+            "nothing was run: this plan is a session, its steps are those of a program; ", run.plan.way_on
+        )
         return Execution(
             plan_id=run.plan.plan_id,
             resumed_from=resumed,

@@ -13,7 +13,7 @@ from mulligan.domain.plans.plan import OnFailure, Phase, Plan, PlanFailure, Stat
 from mulligan.domain.plans.step import Step, StepRecord, StepStatus, ToolUse
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.json_value import JsonObject
-from mulligan.errors import MulliganError, RollbackDisabled, StepFailed, ToolFailed
+from mulligan.errors import Advice, MulliganError, RollbackDisabled, StepFailed, ToolFailed
 from mulligan.ports import Clock
 from mulligan.rows.database import Database
 
@@ -121,8 +121,8 @@ def _next_step(plan: Plan, error: MulliganError) -> str:
     """What helps against the error itself, where that is known, and how to go on then."""
     if plan.definition.session:
         return error.next_step
-    again = StepFailed.hint.format(plan_id=plan.plan_id)
+    again: str = StepFailed.usual_advice(plan_id=plan.plan_id)
     if not plan.definition.rollback_policy.enabled:
         again = "what the step left is in the sandbox; without checkpoints only a new plan goes on from here"
-    known = error.next_step and error.next_step != ToolFailed.hint
-    return f"{error.next_step}; then {again}" if known else again
+    known = error.next_step and error.next_step != ToolFailed.usual_advice()
+    return Advice(error.next_step, "; then ", again) if known else again

@@ -11,8 +11,8 @@ from mulligan.application.sandboxes.sandbox_repairs import SandboxRepairs
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import MulliganError, PlanBusy
-from mulligan.ports import Observer, PlanLocks, SnapshotStore, Toolbox
+from mulligan.errors import Advice, MulliganError, NextStep, PlanBusy
+from mulligan.ports import Locks, Observer, SnapshotStore, Toolbox
 from mulligan.ports.world import one_by_one
 from mulligan.rows.database import Database
 
@@ -47,7 +47,7 @@ class DoctorService:
         *,
         database: Database,
         store: SnapshotStore,
-        locks: PlanLocks,
+        locks: Locks,
         repairs: SandboxRepairs,
         toolbox: Toolbox,
         sweeps: SweepService,
@@ -67,7 +67,11 @@ class DoctorService:
         """Check everything, while plans may run. What cannot be looked at because of damage is a finding too."""
         try:
             problems = self._database.problems()
-            keep = "keep a copy of the file; `mulligan checkpoint restore` still writes out what can be read"
+            keep = Advice(
+                "keep a copy of the file; ",
+                NextStep("checkpoints.restore", checkpoint=..., to=...),
+                " still writes out what can be read",
+            )
             findings = [_wrong("database", problem, keep) for problem in problems]
             if problems:  # what follows reads these rows
                 return _only(findings)
@@ -111,8 +115,11 @@ class DoctorService:
                         "store",
                         f"checkpoint {checkpoint.checkpoint_id} of plan {group.plan_id} cannot be restored: "
                         f"{damage.object} {damage.reason}",
-                        f"go to another checkpoint; `mulligan checkpoint delete {checkpoint.checkpoint_id}` "
-                        "removes this one",
+                        Advice(
+                            "go to another checkpoint; ",
+                            NextStep("checkpoints.delete", checkpoint=checkpoint.checkpoint_id),
+                            " removes this one",
+                        ),
                     )
         for sandbox in sandboxes:
             if sandbox.base in hurt:
@@ -144,8 +151,12 @@ class DoctorService:
                 yield _wrong(
                     "sandboxes",
                     what,
-                    "put it back; or get the files of a checkpoint with `mulligan checkpoint restore ID --to DIR`, "
-                    f"and end the plan with `mulligan plan cancel {plan.plan_id}`",
+                    Advice(
+                        "put it back; or get the files of a checkpoint with ",
+                        NextStep("checkpoints.restore", checkpoint=..., to=...),
+                        ", and end the plan with ",
+                        NextStep("cancel", plan=plan.plan_id),
+                    ),
                 )
             try:
                 published = self._repairs.republish(plan)
@@ -158,8 +169,11 @@ class DoctorService:
                 yield _wrong(
                     "sandboxes",
                     f"{what}; {damages[0].reason}",
-                    f"its files are whole: `mulligan checkpoint restore {checkpoint_id} --to DIR`; "
-                    "`git fetch` in your checkout may bring the objects back",
+                    Advice(
+                        "its files are whole: ",
+                        NextStep("checkpoints.restore", checkpoint=checkpoint_id, to=...),
+                        "; `git fetch` in your checkout may bring the objects back",
+                    ),
                 )
             if published:
                 what = f"checkpoints of plan {plan.plan_id} that were commits no more were made anew: {published}"
@@ -201,14 +215,14 @@ class DoctorService:
         for described in found.dropped:
             yield _removed(described)
 
-    def _waiting(self, plans: Iterable[Plan]) -> Iterator[str]:
+    def _waiting(self, plans: Iterable[Plan]) -> Iterator[Advice]:
         for plan in plans:
             gone = plan.state is State.PROCESSING and self._locks.holder(plan.plan_id) is None
             with self._database.reading() as db:
                 unfinished = bool(db.intents.list(plan.plan_id)) and plan.state is not State.CANCELLED
             if gone or (unfinished and self._locks.holder(plan.plan_id) is None):
                 what = "its process is gone" if gone else "something was cut off"
-                yield f"plan {plan.name}: {what}; go on with `mulligan plan resume {plan.plan_id}`"
+                yield Advice(f"plan {plan.name}: {what}; go on with ", NextStep("resume", plan=plan.plan_id))
 
 
 def _only(findings: Sequence[Finding]) -> Diagnosis:

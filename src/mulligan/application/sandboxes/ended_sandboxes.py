@@ -11,7 +11,7 @@ from mulligan.config import Cleanup
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.errors import PlanBusy
-from mulligan.ports import PlanFolders, PlanLocks, SandboxKinds
+from mulligan.ports import Locks, PlanFolders, SandboxKinds
 from mulligan.rows.database import Database
 
 
@@ -26,7 +26,7 @@ class EndedSandboxes:
         kinds: SandboxKinds,
         folders: PlanFolders,
         repositories: PlanFolders,
-        locks: PlanLocks,
+        locks: Locks,
         settings: SettingsSource,
     ) -> None:
         """`home` is the folder for sandboxes."""

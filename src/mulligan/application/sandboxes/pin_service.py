@@ -15,7 +15,7 @@ from mulligan.application.subplans.child_plans import lineage
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.resources.placement import folder_name
 from mulligan.errors import PlanBusy
-from mulligan.ports import Clock, LeftLock, Pinned, Pins, PlanFolders, PlanLocks
+from mulligan.ports import Clock, LeftLock, Locks, Pinned, Pins, PlanFolders
 from mulligan.rows.database import Database
 
 
@@ -35,7 +35,7 @@ class PinService:
         project: Path,
         database: Database,
         repositories: PlanFolders,
-        locks: PlanLocks,
+        locks: Locks,
         user_pins: Pins,
         clock: Clock,
     ) -> None:

@@ -10,7 +10,7 @@ from mulligan.domain.plans.plan import Plan
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.errors import PlanBusy
-from mulligan.ports import Observer, PlanLocks, Publication, SandboxKinds, SnapshotStore
+from mulligan.ports import Locks, Observer, Publication, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
 
 
@@ -24,7 +24,7 @@ class SandboxRepairs:
         store: SnapshotStore,
         kinds: SandboxKinds,
         renewal: SandboxRenewal,
-        locks: PlanLocks,
+        locks: Locks,
     ) -> None:
         self._database = database
         self._store = store

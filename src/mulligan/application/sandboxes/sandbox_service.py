@@ -30,7 +30,7 @@ from mulligan.domain.resources.placement import (
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import IntentId, PlanId
 from mulligan.domain.text.plural import counted
-from mulligan.errors import LocationTaken, NotBuiltYet, ResourceUnsuitable, RestoreFailed
+from mulligan.errors import Advice, LocationTaken, NextStep, NotBuiltYet, ResourceUnsuitable, RestoreFailed
 from mulligan.ports import (
     Clock,
     Ids,
@@ -183,7 +183,7 @@ class SandboxService:
             try:
                 made[order.resource.name] = make(kind, order)
             except RestoreFailed as exc:  # nothing is to be completed: the next start makes it anew
-                hint = f"mend the cause, then run on with `mulligan plan execute {run.plan.plan_id}`"
+                hint = Advice("mend the cause, then run on with ", NextStep("execute", plan=run.plan.plan_id))
                 raise RestoreFailed(hint=hint, **exc.facts) from exc
         return [made[order.resource.name] for order in orders]
 
@@ -238,8 +238,11 @@ class SandboxService:
             raise LocationTaken(
                 path=other.path,
                 plan_id=other.plan_id,
-                hint=f"it is a plan of another project: apply it, or cancel it with "
-                f"`mulligan --project {other.project} plan cancel {other.plan_id}`, then try again",
+                hint=Advice(
+                    "it is a plan of another project: apply it, or cancel it with ",
+                    NextStep("cancel", plan=other.plan_id, project=str(other.project)),
+                    ", then try again",
+                ),
             )
 
     def _sizes(self, resource: Resource, kind: SandboxKind, survey: Survey) -> Entry:

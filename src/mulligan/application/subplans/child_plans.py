@@ -13,14 +13,14 @@ from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import PlanBusy
-from mulligan.ports import PlanLocks, SandboxKinds
+from mulligan.ports import Locks, SandboxKinds
 from mulligan.rows.transaction import Transaction
 
 
 class ChildPlans:
     """The children of plans, as far as they are to end."""
 
-    def __init__(self, *, kinds: SandboxKinds, locks: PlanLocks) -> None:
+    def __init__(self, *, kinds: SandboxKinds, locks: Locks) -> None:
         self._kinds = kinds
         self._locks = locks
 

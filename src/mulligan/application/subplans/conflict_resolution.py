@@ -17,7 +17,7 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.trees.line_diff import LARGEST_TEXT
 from mulligan.domain.trees.text_merge import has_markers
-from mulligan.errors import ConflictUnknown, MarkersLeft, PlanNotReady
+from mulligan.errors import Advice, ConflictUnknown, MarkersLeft, NextStep, PlanNotReady
 from mulligan.ports import Clock, Observer, SnapshotStore
 
 
@@ -85,7 +85,7 @@ def _refuse_without_conflicts(run: Run) -> None:
             phase=plan.phase.value,
             state=plan.state.value,
             reason="no conflicts of its own wait to be resolved",
-            hint=f"`mulligan plan status {plan.plan_id}` says what it waits for",
+            hint=Advice(NextStep("status", plan=plan.plan_id), " says what it waits for"),
         )
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
-from mulligan.errors import MulliganError
+from mulligan.api.document import Reply
 
 
 class Format(StrEnum):
@@ -78,33 +78,18 @@ class Document(Struct, frozen=True):
 Block: TypeAlias = Line | Table | Drawing | Patch | Document
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class Answer(Reply, frozen=True, kw_only=True):
     """The answer to a command: data for scripts, blocks for people."""
 
-    data: object
     blocks: Sequence[Block] = ()
-    messages: Sequence[str] = ()
-    error: MulliganError | None = None
-    warn: bool = False
-    exit_code: int | None = None  # None: that of the error, or 0
-    timing: dict[str, object] = field(default_factory=dict[str, object])
+
+    @classmethod
+    def drawn(cls, reply: Reply, blocks: Sequence[Block]) -> "Answer":
+        """Return an answer of the API with what people see of it."""
+        return cls(**asdict(reply), blocks=blocks)
 
     def without_tables(self) -> "Answer":
         """The answer to who was asked before, with the same tables; of one that failed they tell something else."""
         return (
             self if self.error else replace(self, blocks=[b for b in self.blocks if not isinstance(b, Table)])
         )
-
-    @property
-    def code(self) -> int:
-        """The exit code."""
-        if self.exit_code is not None:
-            return self.exit_code
-        return self.error.exit_code if self.error else 0
-
-    @property
-    def status(self) -> str:
-        """The word of the envelope."""
-        if self.error is not None:
-            return "error"
-        return "warn" if self.warn else "ok"

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec.structs import asdict
-
+from mulligan.api.replies import application_reply
 from mulligan.cli.answers.answer import Answer, Line, Table
 from mulligan.domain.resources.resource import MergeUnit
 from mulligan.domain.text.plural import counted
 from mulligan.domain.trees.diff import FileStatus
 
 if TYPE_CHECKING:
-    from mulligan.application.apply.apply_preparation import Application, AppliedResource
-    from mulligan.application.queries.plan_queries import PlanStatus
+    from mulligan.api.results import Application, AppliedResource, PlanStatus
     from mulligan.cli.invocation import Invocation
 
 _OF_WHOLES = {FileStatus.ADDED: "made", FileStatus.DELETED: "removed"}
@@ -53,22 +51,7 @@ def apply_answer(status: PlanStatus, done: Application, *, done_as: str) -> Answ
     rows = tuple((f.status.value, f.resource, f.path) for f in (*done.files, *done.folders))
     if rows:
         blocks.append(Table(("CHANGE", "RESOURCE", "PATH"), rows))
-    return Answer(
-        data={
-            **asdict(status),
-            "dry_run": done.dry_run,
-            "applied": done.applied,
-            "changes": [
-                {"resource": f.resource, "path": f.path, "status": f.status}
-                for f in (*done.files, *done.folders)
-            ],
-            "conflicts": done.conflicts,
-            "sandbox_cleanup": done.sandbox_cleanup,
-        },
-        blocks=blocks,
-        messages=[*status.messages, *done.messages],
-        error=done.error,
-    )
+    return Answer.drawn(application_reply(status, done), blocks)
 
 
 def _extent(applied: AppliedResource, done: Application) -> str:

@@ -10,7 +10,7 @@ from mulligan.cli.answers.answer import Line, Table
 from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
-    from mulligan.application.rollback.impact import Impact, RevertedChange
+    from mulligan.api.results import Impact, RevertedChange
 
 _OBJECTS = ".git/objects/"
 

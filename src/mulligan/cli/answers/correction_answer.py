@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import asdict
-
-from mulligan.cli.answers.answer import Answer, Line, Table
+from mulligan.api.replies import correction_reply
+from mulligan.cli.answers.answer import Answer, Block, Line, Table
 from mulligan.cli.answers.changes_table import changes_line, changes_table
+from mulligan.cli.answers.status_answer import status_answer
 
 if TYPE_CHECKING:
-    from mulligan.application.corrections.correction_result import Appended, Corrected
-    from mulligan.application.queries.plan_queries import PlanStatus
-    from mulligan.errors import MulliganError
-
-StatusAnswer = Callable[["PlanStatus", "MulliganError | None", Sequence[str]], Answer]
+    from mulligan.api.results import Appended, Corrected, PlanStatus
 
 
-def correction_answer(status: PlanStatus, corrected: Corrected, status_answer: StatusAnswer) -> Answer:
+def correction_answer(status: PlanStatus, corrected: Corrected) -> Answer:
     """The answer of `plan execute`, and what the correction did or would do."""
-    error = corrected.execution.error if corrected.execution else None
-    only_restored = corrected.execution is not None and corrected.execution.only_restored
-    standing = status_answer(status, error, corrected.messages)
-    data = asdict(status) | {
-        "dry_run": corrected.dry_run,
-        "correction": corrected.correction,
-        "changes_reverted": corrected.changes_reverted,
-        "impact": corrected.impact,
-        "pre_rollback_checkpoint": corrected.pre_rollback_checkpoint,
-        "appended": corrected.appended,
-    }
-    blocks = [*_blocks(status, corrected), *(() if corrected.dry_run else standing.blocks)]
+    reply = correction_reply(status, corrected)
+    standing = () if corrected.dry_run else status_answer(status, reply.error).blocks
+    blocks: list[Block] = [*_blocks(status, corrected), *standing]
     if not corrected.dry_run and corrected.execution is None:
         blocks.append(Line(f"run on with `mulligan plan resume {corrected.plan_id}`"))
-    return Answer(
-        data=data,
-        blocks=blocks,
-        messages=standing.messages,
-        error=error,
-        warn=bool(corrected.impact.undo_failed) or only_restored,
-    )
+    return Answer.drawn(reply, blocks)
 
 
 def _blocks(status: PlanStatus, corrected: Corrected) -> list[Line | Table]:

@@ -14,17 +14,9 @@ _SHORT_TABLE = 10  # rows
 
 def diff_answer(diff: "Diff") -> Answer:
     """For programs the patch alone, which `git apply` takes; on a terminal a table of what differs below it."""
-    messages = diff.messages
-    if not diff.files and not diff.folders:
-        messages = (*messages, "nothing differs")
-    data = {
-        "old": diff.old,
-        "new": diff.new,
-        "files": diff.files,
-        "folders": diff.folders,
-        "patch": diff.patch,
-    }
-    return Answer(data=data, blocks=[Patch(diff.patch, _summary(diff))], messages=messages)
+    from mulligan.api.replies import diff_reply  # here: commands on plans import this module
+
+    return Answer.drawn(diff_reply(diff), [Patch(diff.patch, _summary(diff))])
 
 
 def short_diff(diff: "Diff", plan_id: str) -> tuple[Block, ...]:

@@ -9,7 +9,7 @@ from mulligan.cli.answers.changes_table import changes_line, changes_table
 from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
-    from mulligan.application.rollback.rollback_service import Rollback
+    from mulligan.api.results import Rollback
 
 
 def rollback_answer(rollback: Rollback) -> Answer:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mulligan.cli.answers.answer import Answer, Line, Table
+from mulligan.cli.command_words import in_commands
 from mulligan.cli.terminal.times import lasting
 from mulligan.domain.plans.plan import Phase, State
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from mulligan.application.queries.plan_queries import PlanStatus
+    from mulligan.api.results import Execution, PlanStatus
     from mulligan.errors import MulliganError
 
 
@@ -50,7 +51,15 @@ def status_answer(
     blocks += [Line(f"conflict in {c['resource']}: {c['path']} ({c['reason']})") for c in status.conflicts]
     if error is None and status.error is not None:
         blocks.append(Line(f"stopped: {status.error.message}"))
-        blocks.append(Line(f"next: {status.error.hint}"))
+        blocks.append(Line(f"next: {in_commands(status.error.hint)}"))
     if status.phase is Phase.STRATEGIZE and status.state is State.COMPLETE and status.parent_plan_id is None:
         blocks.append(Line(f"next: run it with `mulligan plan execute {status.plan_id}`"))
     return Answer(data=status, blocks=blocks, messages=[*status.messages, *messages], error=error)
+
+
+def executed_answer(status: PlanStatus, execution: Execution) -> Answer:
+    """Where a plan stands after it was executed."""
+    from mulligan.api.replies import execution_reply  # here: a look at a plan executes nothing
+
+    reply = execution_reply(status, execution)
+    return Answer.drawn(reply, status_answer(status, reply.error).blocks)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mulligan.api.document import encode
+from mulligan.api.replies import checkpoints_reply
 from mulligan.cli.answers.answer import Answer, Format, Line, Table
 from mulligan.cli.answers.diff_answer import diff_answer
 from mulligan.cli.commands.command_groups import SuggestingGroup
@@ -20,8 +21,7 @@ from mulligan.domain.text.plural import counted
 from mulligan.errors import SnapshotDamaged
 
 if TYPE_CHECKING:
-    from mulligan.application.checkpoints.prune_service import Pruning
-    from mulligan.application.queries.checkpoint_queries import CheckpointView
+    from mulligan.api.results import CheckpointView, Pruning
     from mulligan.cli.invocation import Invocation
 
 _READS = (0, 1, 2, 3)
@@ -55,9 +55,8 @@ def list_checkpoints(invocation: Invocation, plan: str, superseded: bool, limit:
 def show(invocation: Invocation, checkpoint: str) -> Answer:
     """Show one checkpoint, or those of a group, in full."""
     views = invocation.project().checkpoints.show(checkpoint)
-    return Answer(
-        data=_one_or_all(views), blocks=[line for view in views for line in _in_full(invocation, view)]
-    )
+    lines = [line for view in views for line in _in_full(invocation, view)]
+    return Answer.drawn(checkpoints_reply(views), lines)
 
 
 @command(group, "diff", example="mulligan checkpoint diff draft latest | git apply", codes=(0, 1, 2, 3))
@@ -85,7 +84,7 @@ def diff(invocation: Invocation, old: str, new: str, binary: bool) -> Answer:
 def create(invocation: Invocation, plan: str, label: str) -> Answer:
     """Take a labelled checkpoint of a plan that nothing works on."""
     views, messages = invocation.project().checkpoints.take(plan, label)
-    return Answer(data=_one_or_all(views), blocks=[_table(invocation, views)], messages=messages)
+    return Answer.drawn(checkpoints_reply(views, messages), [_table(invocation, views)])
 
 
 @command(group, "verify", example="mulligan checkpoint verify --quick", codes=(0, 1, 2, 3, 130))
@@ -193,8 +192,3 @@ def _told(invocation: Invocation, value: object) -> str:
     return (
         "-" if plain is None else plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
     )
-
-
-def _one_or_all(views: Sequence[CheckpointView]) -> object:
-    """One checkpoint as itself; those of a group of several resources as a list."""
-    return views[0] if len(views) == 1 else {"group_id": views[0].group_id, "checkpoints": views}

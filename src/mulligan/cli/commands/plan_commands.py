@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from mulligan.cli.answers.answer import Answer, Line, Table
 from mulligan.cli.answers.diff_answer import diff_answer
-from mulligan.cli.answers.status_answer import status_answer
+from mulligan.cli.answers.status_answer import executed_answer, status_answer
 from mulligan.cli.commands.command_groups import SuggestingGroup
 from mulligan.cli.commands.declaration import command, everywhere, newest, not_shown
 from mulligan.cli.trust_question import trusting
 from mulligan.domain.plans.plan import State
-from mulligan.errors import PlanNotFound, ProjectNotFound, UsageWrong
+from mulligan.errors import Advice, PlanNotFound, ProjectNotFound, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
@@ -42,7 +42,7 @@ def create(invocation: Invocation, file: Path) -> Answer:
 @click.argument("plan_or_file", metavar="FILE|PLAN_ID")
 def execute(invocation: Invocation, plan_or_file: str) -> Answer:
     """Run the plan in FILE, or run on with a recorded one, in its sandboxes."""
-    from mulligan.api.plan_files import names_a_file, nearest_file
+    from mulligan.api.operations.plan_files import names_a_file, nearest_file
 
     wanted: str | Path = plan_or_file
     try:
@@ -56,8 +56,8 @@ def execute(invocation: Invocation, plan_or_file: str) -> Answer:
         near = nearest_file(Path(plan_or_file))
         if near is None:
             raise
-        raise type(exc)(hint=f"did you mean the file `{near}`? {exc.next_step}", **exc.facts) from exc
-    return replace(status_answer(status, execution.error, execution.messages), warn=execution.only_restored)
+        raise type(exc)(hint=Advice(f"did you mean the file `{near}`? ", exc.next_step), **exc.facts) from exc
+    return executed_answer(status, execution)
 
 
 @command(group, "resume", example="mulligan plan resume upgrade-api", codes=(0, 1, 2, 3, 4, 130))
@@ -89,7 +89,7 @@ def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, me
     status, execution = trusting(
         invocation, project, lambda: project.resume(plan, mended=mended, take_over=take_over)
     )
-    return replace(status_answer(status, execution.error, execution.messages), warn=execution.only_restored)
+    return executed_answer(status, execution)
 
 
 @command(group, "status", example="mulligan plan status --watch", codes=(0, 1, 2, 3, 130))
@@ -141,9 +141,12 @@ def log(invocation: Invocation, plan: str, limit: int | None) -> Answer:
     """
     project = invocation.project()
     if invocation.format.is_document:
+        from mulligan.api.replies import log_reply
+
         events = project.log(plan, limit=limit)
-        shown = [{"seq": e.seq, "type": e.type, "created_at": e.created_at, "data": e.data} for e in events]
-        return Answer(data={"events": shown}, messages=not_shown(events.older, "entry", "entries"))
+        return replace(
+            Answer.drawn(log_reply(events), ()), messages=not_shown(events.older, "entry", "entries")
+        )
     from mulligan.cli.answers.timeline_blocks import (
         timeline_blocks,  # here: no other command shows a timeline
     )
@@ -304,7 +307,7 @@ def correct(
             execute=not no_execute,
             dry_run=trying,
         )
-        return correction_answer(status, corrected, status_answer)
+        return correction_answer(status, corrected)
 
     if dry_run:
         return trusting(invocation, project, lambda: carry_out(trying=True))
@@ -384,7 +387,7 @@ def cancel(invocation: Invocation, plan: str, reason: str | None) -> Answer:
 
 def _project_for(invocation: Invocation, file: Path) -> Project:
     """The project to run a plan file in; for one that cannot be read none is made."""
-    from mulligan.api.plan_files import read_bytes
+    from mulligan.api.operations.plan_files import read_bytes
 
     read_bytes(file)
     return invocation.project_or_new()

@@ -72,10 +72,9 @@ def trust(invocation: Invocation, yes: bool) -> Answer:
     """
     project = invocation.project()
     standing = project.tools.standing()
-    sha256 = standing.sha256
     if not yes and standing.status != "trusted":
-        sha256 = ask_for_trust(invocation, project, f"{standing.path} {standing.problem}.")
-    done = project.tools.trust(sha256)
+        ask_for_trust(invocation, standing, f"{standing.path} {standing.problem}.")
+    done = project.tools.trust(standing.sha256)
     word = "is trusted already" if standing.status == "trusted" else "is trusted from now on"
     blocks: list[Line | Table] = [Line(f"{done.path} {word}: sha256 {done.sha256}"), _table(done.tools)]
     return Answer(data=done, blocks=blocks)

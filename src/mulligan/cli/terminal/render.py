@@ -6,11 +6,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TextIO, cast
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TextIO
 
-from mulligan.api.document import encode, harmless, harmless_lines
+from mulligan.api.document import document, harmless, harmless_lines, text_with_times
 from mulligan.cli.answers.answer import (
     Answer,
     Block,
@@ -23,12 +23,13 @@ from mulligan.cli.answers.answer import (
     Span,
     Table,
 )
+from mulligan.cli.command_words import in_commands
 from mulligan.cli.terminal.glyphs import has_signs, plain_signs
 from mulligan.cli.terminal.patch_colours import styled_lines
 from mulligan.cli.terminal.streams import lead_nowhere
 from mulligan.cli.terminal.tables import table_text
 from mulligan.cli.terminal.times import local_time
-from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.text.json_value import Json
 from mulligan.errors import StepFailed
 
 if TYPE_CHECKING:
@@ -43,18 +44,16 @@ _MANY = 1000  # rows; rich measures and breaks every one, which of ten thousand 
 def render(answer: Answer, command: str, format: Format, started: datetime, took: timedelta) -> None:
     """Write the answer to stdout; for people, errors and messages go to stderr."""
     if format.is_document:
-        document = _envelope(answer, command, started, took)
-        write(
-            sys.stdout, _as_yaml(document) if format is Format.YAML else json.dumps(document, indent=2) + "\n"
-        )
+        made = document(answer, command, started, took, in_commands)
+        write(sys.stdout, _as_yaml(made) if format is Format.YAML else json.dumps(made, indent=2) + "\n")
         return
     draw_blocks(answer, format)
     for message in answer.messages:
-        write(sys.stderr, f"note: {harmless(message)}\n")
+        write(sys.stderr, f"note: {harmless(in_commands(message))}\n")
     if answer.error is not None:
         write(sys.stderr, f"error: {harmless_lines(_told(answer.error))}\n")
         if answer.error.next_step:
-            write(sys.stderr, f"hint: {harmless(answer.error.next_step)}\n")
+            write(sys.stderr, f"hint: {harmless(in_commands(answer.error.next_step))}\n")
 
 
 def draw_blocks(answer: Answer, format: Format) -> None:
@@ -76,49 +75,15 @@ def draw_blocks(answer: Answer, format: Format) -> None:
 
 def _told(error: MulliganError) -> str:
     """The error for people; of a failed step its first line, for all of it was shown when the step failed."""
-    text = _with_times(error, local_time)
+    text = text_with_times(error, local_time)
     return text.split("\n", 1)[0].removesuffix(":") if error.kind == StepFailed.kind else text
 
 
-def _with_times(error: MulliganError, told: Callable[[datetime], str]) -> str:
-    """The message with its times told as whoever reads it expects them."""
-    text = error.text
-    for fact in error.facts.values():
-        for moment in cast("list[object]", fact) if isinstance(fact, list) else [fact]:
-            if isinstance(moment, datetime):
-                text = text.replace(str(moment), told(moment))
-    return text
-
-
-def _envelope(answer: Answer, command: str, started: datetime, took: timedelta) -> JsonObject:
-    document: JsonObject = {
-        "command": command,
-        "status": answer.status,
-        "exit_code": answer.code,
-        "data": encode(answer.data),
-        "timing": {
-            "started": encode(started.astimezone(UTC)),
-            "duration_ms": round(took.total_seconds() * 1000),
-        },
-        "messages": [encode(m) for m in answer.messages],
-    }
-    if answer.error is not None:
-        error = answer.error
-        facts = {name: encode(value) for name, value in error.facts.items()}
-        document["error"] = {
-            **facts,
-            "kind": error.kind,
-            "message": encode(_with_times(error, lambda moment: str(encode(moment)))),
-            "hint": encode(error.next_step),
-        }
-    return document
-
-
-def _as_yaml(document: Json) -> str:
+def _as_yaml(made: Json) -> str:
     import yaml
 
     # What the locale cannot write is spelled inside quotes: spelled afterwards it would be another text.
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=_writes_anything(sys.stdout))
+    return yaml.safe_dump(made, sort_keys=False, allow_unicode=_writes_anything(sys.stdout))
 
 
 def _writes_anything(stream: TextIO) -> bool:

@@ -1,6 +1,6 @@
 """Shows nothing while an operation goes on."""
 
-from mulligan.ports import Unobserved
+from mulligan.api.entrance import Unobserved
 
 
 class Silent(Unobserved):

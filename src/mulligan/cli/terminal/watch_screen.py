@@ -23,7 +23,7 @@ from mulligan.errors import Interrupted
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
-    from mulligan.application.queries.progress_queries import PlanProgress
+    from mulligan.api.results import PlanProgress
     from mulligan.cli.invocation import Invocation
     from mulligan.domain.plans.event import Event
     from mulligan.domain.plans.step import StepRecord

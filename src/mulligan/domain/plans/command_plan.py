@@ -10,7 +10,7 @@ from mulligan.domain.plans.step import Step, ToolUse
 from mulligan.domain.resources.resource import Resource
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import plan_name_problem
-from mulligan.errors import UsageWrong
+from mulligan.errors import Advice, NextStep, UsageWrong
 
 _LONGEST = 60  # characters of a command as the name of its plan and step
 
@@ -58,9 +58,15 @@ def command_plan(
 
 def _refuse_unfit(words: Sequence[str], name: str | None) -> None:
     if not words or not words[0]:
-        raise UsageWrong(reason="the command is empty", hint="`mulligan run -- make test` runs `make test`")
+        raise UsageWrong(
+            reason="the command is empty",
+            hint=Advice(NextStep("run_command", words=("make", "test")), " runs `make test`"),
+        )
     if name is not None and (problem := plan_name_problem(name)):
-        raise UsageWrong(reason=f"the name {name!r} {problem}", hint="give another --name, or none")
+        raise UsageWrong(
+            reason=f"the name {name!r} {problem}",
+            hint=Advice("give another ", NextStep("again", name=...), ", or none"),
+        )
 
 
 def _title(words: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from mulligan.domain.plans.step import Step
 from mulligan.domain.resources.resource import Resource
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.text.json_value import Json, JsonObject
-from mulligan.errors import TransitionIllegal
+from mulligan.errors import Advice, NextStep, TransitionIllegal
 
 
 class Phase(StrEnum):
@@ -171,11 +171,11 @@ class Plan(Struct, frozen=True, kw_only=True):
         return self.progress.steps[index] if self.definition.session else self.definition.steps[index].name
 
     @property
-    def way_on(self) -> str:
+    def way_on(self) -> Advice:
         """Describe how to continue the plan when it has stopped."""
         if self.definition.session:
-            return f"start its program again, with `project.session(resume={self.plan_id!r})`"
-        return f"run on with `mulligan plan resume {self.plan_id}`"
+            return Advice("start its program again, with ", NextStep("session", resume=self.plan_id))
+        return Advice("run on with ", NextStep("resume", plan=self.plan_id))
 
     @property
     def is_executed(self) -> bool:

@@ -31,6 +31,7 @@ class Changes(Struct, frozen=True, kw_only=True):
     folders: tuple[FolderDiff, ...]
     paths_left_out: int  # files and folders that differ too, and were not looked at
     problem: str | None  # why this is not all: the store is damaged
+    look: str  # how to see all of it
 
 
 class PlanReport(Struct, frozen=True, kw_only=True):
@@ -45,6 +46,7 @@ class PlanReport(Struct, frozen=True, kw_only=True):
     corrections: tuple[Correction, ...]
     passages: tuple[Passage, ...]
     events_left_out: int  # older ones
+    look: str  # how to see all events
     changes: Mapping[GroupId, Changes]  # by the newer group: since the one before it
     overall: Changes | None  # from the first live group to the newest; None: there are no two
 

@@ -16,7 +16,7 @@ from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.text.names import nearest_word
-from mulligan.errors import Ambiguous, CheckpointNotFound
+from mulligan.errors import Advice, Ambiguous, CheckpointNotFound, NextStep
 from mulligan.rows.columns import ALL, is_text, json_object, json_text, time_text, time_value
 from mulligan.rows.row_repository import RowRepository
 from mulligan.rows.state_document import state_from_text, state_to_text
@@ -313,25 +313,28 @@ class CheckpointRepository(RowRepository):
 
             labels = (row["label"] for row in self._db.rows(_LABELS, (plan_id, plan_id)))
             near = nearest_word(word, (known for known in (*_WORDS, *labels) if known != word))
-            shown = f"`mulligan checkpoint list {plan_id} --all` shows all of the plan" if plan_id else None
-            hint = shown or CheckpointNotFound.hint
+            hint = CheckpointNotFound.usual_advice()
+            if plan_id:
+                all_of_it = NextStep("checkpoints.list", plan=plan_id, superseded=True)
+                hint = Advice(all_of_it, " shows all of the plan")
             if near:
-                return CheckpointNotFound(wanted=word, hint=f"did you mean {near!r}? {hint}")
+                return CheckpointNotFound(wanted=word, hint=Advice(f"did you mean {near!r}? ", hint))
             return CheckpointNotFound(wanted=word, **({"hint": hint} | hint_of_other_kind(self._db, word)))
         ids = ", ".join(row["group_id"] for row in rows)
         return CheckpointNotFound(
             wanted=word, hint=f"that label was left behind by a rollback: name it by its id, {ids}"
         )
 
-    def _why_none(self, plan_id: PlanId) -> str:
+    def _why_none(self, plan_id: PlanId) -> Advice:
         from mulligan.rows.tables.plan_rows import PlanRepository
 
         if not PlanRepository(self._db).get(plan_id).definition.rollback_policy.enabled:
-            return (
-                f"plan {plan_id} takes none, its rollback_policy is disabled; "
-                "`mulligan checkpoint list PLAN_ID` shows those of another plan"
+            return Advice(
+                f"plan {plan_id} takes none, its rollback_policy is disabled; ",
+                NextStep("checkpoints.list", plan=...),
+                " shows those of another plan",
             )
-        return f"plan {plan_id} has none yet: execute it with `mulligan plan execute {plan_id}`"
+        return Advice(f"plan {plan_id} has none yet: execute it with ", NextStep("execute", plan=plan_id))
 
     def _one(self, statement: str, plan_id: PlanId, *more: int) -> CheckpointGroup | None:
         row = self._db.row(statement, (plan_id, *more))

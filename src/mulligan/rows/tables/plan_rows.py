@@ -26,6 +26,7 @@ from mulligan.rows.state_document import state_from_text, state_to_text
 
 if TYPE_CHECKING:
     from mulligan.rows.sql_connection import Row
+from mulligan.errors import Advice
 
 _ADD = """
 INSERT INTO plans (
@@ -168,13 +169,13 @@ class PlanRepository(RowRepository):
             )
         return self._plan(rows[0])
 
-    def _meant(self, word: str) -> dict[str, str]:
+    def _meant(self, word: str) -> dict[str, Advice]:
         """The hint for a word that names no plan."""
         from mulligan.rows.tables.id_hints import hint_of_other_kind
 
         near = nearest_word(word, [row["name"] for row in self._db.rows(_NAMES)])
         if near:
-            return {"hint": f"did you mean {near!r}? {PlanNotFound.hint}"}
+            return {"hint": Advice(f"did you mean {near!r}? ", PlanNotFound.usual_advice())}
         return hint_of_other_kind(self._db, word)
 
     def list(self, state: State | None, *, limit: int | None = None) -> Sequence[Plan]:

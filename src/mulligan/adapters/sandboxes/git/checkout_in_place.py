@@ -43,7 +43,7 @@ from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.domain.trees.tree_difference import changed_by_others
-from mulligan.errors import ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable
+from mulligan.errors import Advice, ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable
 from mulligan.ports import (
     ApplyOrder,
     Composed,
@@ -315,8 +315,11 @@ class InPlaceCheckouts(InPlaceFolders):
                 resource=sandbox.resource,
                 path=sandbox.path,
                 reason=f"{found.reason}; a checkpoint of a git directory holds only HEAD, branch and index",
-                hint="put the git directory back, from a backup or a clone, then try again"
-                f"{head if sandbox.branch else ''}; {FILES_ALONE}",
+                hint=Advice(
+                    "put the git directory back, from a backup or a clone, then try again"
+                    f"{head if sandbox.branch else ''}; ",
+                    FILES_ALONE,
+                ),
             )
         return self._context.opened(sandbox.resource, Path(sandbox.path))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.errors import SystemFailed
+from mulligan.errors import Advice, NextStep, SystemFailed
 
 # Variables that git may get from the caller; others would point it at another repository, trace or edit.
 _PASSED_ON = frozenset(
@@ -123,7 +123,9 @@ def _about_lock(said: str) -> str:
     if found is None:
         return ""
     lock = found[1]
-    return (
+    return Advice(
         "another git command is at work there, or was killed and left its lock: let it finish; "
-        f"if none is running: `rm {shlex.quote(lock)}`; then try again (`mulligan doctor` lists such locks)"
+        f"if none is running: `rm {shlex.quote(lock)}`; then try again (",
+        NextStep("doctor"),
+        " lists such locks)",
     )

@@ -19,7 +19,7 @@ from mulligan.adapters.sandboxes.git.git_command import Git, GitFailed
 from mulligan.adapters.sandboxes.git.repository.git_trees import ObjectMissing, Trees, folders_above
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
-from mulligan.errors import CheckoutUnready, NotBuiltYet, SystemFailed
+from mulligan.errors import Advice, CheckoutUnready, NextStep, NotBuiltYet, SystemFailed
 from mulligan.ports import ApplyOrder, SnapshotStore
 
 
@@ -128,7 +128,7 @@ class Applying:
                 path=str(self._repository.top),
                 reason="the plan changed files in submodules or other repositories inside it, which no commit "
                 f"of it can hold: {', '.join(inside)}",
-                hint="apply with --no-commit, and commit there yourself",
+                hint=Advice("apply with ", NextStep("again", commit=False), ", and commit there yourself"),
             )
 
     def _commit_text(self, tree: bytes, parent: str | None, message: str) -> bytes:

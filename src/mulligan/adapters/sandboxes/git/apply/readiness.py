@@ -4,7 +4,7 @@ import os
 
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
-from mulligan.errors import CheckoutUnready
+from mulligan.errors import Advice, CheckoutUnready, NextStep
 
 # Files in a git directory while an operation is half done, and the command that ends it.
 _HALF_DONE = {
@@ -46,7 +46,10 @@ def refuse_unready(git: Git, repository: Repository, *, commit: bool) -> None:
         raise CheckoutUnready(
             path=str(repository.top),
             reason="no branch is checked out (detached HEAD), so there is none to commit on",
-            hint="switch to a branch with `git switch`, or leave it uncommitted with --no-commit",
+            hint=Advice(
+                "switch to a branch with `git switch`, or leave it uncommitted with ",
+                NextStep("again", commit=False),
+            ),
         )
     if commit:
         identity(git, repository, "AUTHOR")
@@ -61,7 +64,10 @@ def identity(git: Git, repository: Repository, role: str) -> tuple[str, str]:
         raise CheckoutUnready(
             path=str(repository.top),
             reason="git does not know who you are, so nobody could be named as the author of a commit",
-            hint="set it with `git config user.name` and `git config user.email`, or use --no-commit",
+            hint=Advice(
+                "set it with `git config user.name` and `git config user.email`, or use ",
+                NextStep("again", commit=False),
+            ),
         )
     who, _, zone = os.fsdecode(asked.stdout).strip().rpartition(" ")
     return who.rpartition(" ")[0], zone

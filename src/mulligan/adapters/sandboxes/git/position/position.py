@@ -14,11 +14,11 @@ from mulligan.adapters.sandboxes.git.repository.ref_locks import HEAD, PACKED, n
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.boundaries import act
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import ChangedMeanwhile, RestoreFailed
+from mulligan.errors import Advice, ChangedMeanwhile, NextStep, RestoreFailed
 
 BRANCHES = "branches"  # the commits of all of them: the branch that HEAD leaves goes back too
 STAGED = "staged.pack"  # what the index names and HEAD has not: no ref keeps it
-FILES_ALONE = "the files of a checkpoint: `mulligan checkpoint restore ID --to DIR`"
+FILES_ALONE = Advice("the files of a checkpoint: ", NextStep("checkpoints.restore", checkpoint=..., to=...))
 _STAMP_NS = 0
 _ON, _BACK = "mulligan", "mulligan: going back"  # in reflogs
 
@@ -131,7 +131,7 @@ class Position:
             raise RestoreFailed(
                 path=str(self._repository.git_dir),
                 reason=f"the commit {commit} is no longer in the repository",
-                hint=f"fetch it, or put it back, then try again; {FILES_ALONE}",
+                hint=Advice("fetch it, or put it back, then try again; ", FILES_ALONE),
             )
 
     def _write(self, *words: str, stdin: bytes = b"") -> None:

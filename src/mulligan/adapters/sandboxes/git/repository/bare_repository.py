@@ -19,6 +19,7 @@ from mulligan.adapters.sandboxes.git.repository.ref_locks import HEAD, PACKED, S
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.boundaries import act
 from mulligan.domain.text.ids import CheckpointId
+from mulligan.errors import Advice, NextStep
 
 BASE = "refs/mulligan/base"  # the commit of what the sandbox started from
 CHECKPOINTS = "refs/checkpoints"
@@ -108,7 +109,7 @@ class BareRepository:
             raise GitFailed(
                 path=str(self.path),
                 reason="the repository of the plan's checkpoints is gone or damaged",
-                hint="`mulligan doctor` makes it again from the store",
+                hint=Advice(NextStep("doctor"), " makes it again from the store"),
             ) from exc
         return Memory(
             object_format=found["object_format"],

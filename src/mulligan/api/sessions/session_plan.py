@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mulligan.api.resource_factories import named
+from mulligan.api.sessions.resource_factories import named
 from mulligan.config import check_value, setting_named
 from mulligan.domain.plans.plan import OnFailure, PlanDefinition, RollbackPolicy
 from mulligan.domain.resources.resource import Resource
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import plan_name_problem
-from mulligan.errors import UsageWrong
+from mulligan.errors import Advice, NextStep, UsageWrong
 
 _ORIGIN = "session"
 
@@ -48,6 +48,8 @@ def _setting(key: str, value: Json) -> tuple[str, Json]:
     if not setting.in_plan_files:
         raise UsageWrong(
             reason=f"{setting.key} is not for sessions",
-            hint="set it with `mulligan config set` for the project",
+            hint=Advice(
+                "set it with ", NextStep("config.set", key=setting.key, value=...), " for the project"
+            ),
         )
     return setting.key, check_value(setting.key, value, _ORIGIN)

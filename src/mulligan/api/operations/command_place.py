@@ -7,7 +7,7 @@ from msgspec import Struct
 from mulligan.adapters.sandboxes.suitability import unsuitable_place
 from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.domain.resources.resource import Resource, Strategy, type_of_folder
-from mulligan.errors import ProjectNotFound, ResourceUnsuitable
+from mulligan.errors import Advice, NextStep, ProjectNotFound, ResourceUnsuitable
 from mulligan.wiring.surroundings import Surroundings, locate
 
 _NAME = "workspace"  # as of plan files without resources
@@ -60,7 +60,9 @@ def _another_place(project: Path) -> str:
     elsewhere = "change to the folder that the command shall work on"
     if not (project / PROJECT_HOME).exists():
         return elsewhere
-    return f"{elsewhere}, or name one inside the project {project} with --resource"
+    return Advice(
+        f"{elsewhere}, or name one inside the project {project} with ", NextStep("again", resource=...)
+    )
 
 
 def _project(around: Surroundings, named: str | None, otherwise: Path) -> Path:

@@ -1,0 +1,1 @@
+"""Operations of more than one method of a project: run a command without a file, save a report, trust tools."""

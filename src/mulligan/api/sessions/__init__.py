@@ -1,0 +1,1 @@
+"""Sessions: plans whose steps are a program's own code, their resources, and the check of what they are given."""

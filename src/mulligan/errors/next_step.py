@@ -1,0 +1,94 @@
+"""Next steps as data: sentences with operations of the API in them, which each front door words in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, Self, TypeAlias
+
+# Operations of `mulligan.Project`, by the names they have there; `again` is the one that was
+# refused, or that was named just before.
+Verb: TypeAlias = Literal[
+    "again", "apply", "cancel", "checkpoints.delete", "checkpoints.diff", "checkpoints.list", "checkpoints.prune",
+    "checkpoints.restore", "checkpoints.show", "checkpoints.verify", "config.get", "config.list", "config.set",
+    "config.unset", "correct", "diff", "diff_of_correction", "doctor", "execute", "gc", "help", "init", "log", "plans",
+    "resolve", "resume", "rollback", "run_command", "save_report", "session", "status", "tools.list", "tools.trust",
+    "tree", "unapply", "undo",
+]  # fmt: skip
+
+
+class NextStep:
+    """An operation that helps, with what is known of its parameters; `...` is for the user to fill in.
+
+    `project`, which no operation takes, names another project to do it in.
+    """
+
+    def __init__(self, verb: Verb, **facts: object) -> None:
+        self.verb: Verb = verb
+        self.facts = facts
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NextStep) and (self.verb, self.facts) == (other.verb, other.facts)
+
+    def __hash__(self) -> int:
+        return hash(self.verb)
+
+    def __str__(self) -> str:
+        """Spell it as a call of the API; of `again` only what to change about that call."""
+        given = ((name, "..." if value is ... else repr(value)) for name, value in self.facts.items())
+        arguments = ", ".join(
+            f"{name}={value}" for name, value in given if name != "project" or self.verb == "again"
+        )
+        if self.verb == "again":
+            return arguments
+        if self.verb == "help":
+            return "help(mulligan.Project)"
+        if "project" in self.facts:
+            return f"mulligan.open({self.facts['project']!r}).{self.verb}({arguments})"
+        return f"{'mulligan' if self.verb == 'init' else 'project'}.{self.verb}({arguments})"
+
+    __repr__ = __str__
+
+
+class Advice(str):
+    """What to do next: sentences, and the operations that they name.
+
+    As a text it is worded for programs: operations are calls of the API. A front door words them in its own way.
+    """
+
+    __slots__ = ("parts",)
+    parts: tuple[str | NextStep, ...]
+
+    def __new__(cls, *parts: str | NextStep) -> Self:
+        """Join these parts; advice among them brings its own."""
+        flat = [p for part in parts for p in (part.parts if isinstance(part, Advice) else (part,))]
+        advice = super().__new__(cls, _worded(flat, str))
+        advice.parts = tuple(flat)
+        return advice
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel between processes with its operations."""
+        return (type(self), self.parts)
+
+    @property
+    def steps(self) -> tuple[NextStep, ...]:
+        """The operations that it names."""
+        return tuple(part for part in self.parts if isinstance(part, NextStep))
+
+    def worded(self, word: Callable[[NextStep], str]) -> str:
+        """Return the text with every operation in these words."""
+        return _worded(self.parts, word)
+
+    def filled(self, facts: Mapping[str, object]) -> Advice:
+        """Return it with facts in place of their names: `{plan_id}`."""
+        return Advice(*(_filled(part, facts) for part in self.parts))
+
+
+def _worded(parts: Iterable[str | NextStep], word: Callable[[NextStep], str]) -> str:
+    return "".join(part if isinstance(part, str) else f"`{word(part)}`" for part in parts)
+
+
+def _filled(part: str | NextStep, facts: Mapping[str, object]) -> str | NextStep:
+    if isinstance(part, str):
+        return part.format_map(facts)
+    values = part.facts.items()
+    return NextStep(part.verb, **{n: v.format_map(facts) if isinstance(v, str) else v for n, v in values})

@@ -1,0 +1,42 @@
+import signal
+
+import pytest
+
+from mulligan.adapters import plan_locks
+from mulligan.errors import PlanBusy
+from tests.contracts.locks.conftest import PLAN, Claimants
+
+
+def test_a_process_is_ended(claimants: Claimants) -> None:
+    with claimants.process() as process:
+        assert claimants.locks().take_over(PLAN, []) == []
+        assert process.wait(timeout=60) == -signal.SIGKILL
+        with claimants.locks().hold(PLAN):
+            pass
+
+
+def test_another_thread_of_this_process_is_stopped(claimants: Claimants) -> None:
+    with claimants.thread() as stopped:
+        assert claimants.locks().take_over(PLAN, []) == []
+        assert stopped.is_set()
+        with claimants.locks().hold(PLAN):
+            pass
+
+
+def test_a_thread_that_does_not_stop_loses_the_plan(
+    claimants: Claimants, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_locks, "_DEATH_PATIENCE", 0.1)
+    with claimants.thread(obeys=False):
+        assert claimants.locks().take_over(PLAN, []) == [PLAN]
+        with claimants.locks().hold(PLAN):
+            assert claimants.locks().holder(PLAN) is not None
+
+
+def test_a_thread_cannot_take_a_plan_from_itself(claimants: Claimants) -> None:
+    with claimants.locks().hold(PLAN), pytest.raises(PlanBusy):
+        claimants.locks().take_over(PLAN, [])
+
+
+def test_where_no_process_works_on_it_there_is_nothing_to_take(claimants: Claimants) -> None:
+    assert claimants.locks().take_over(PLAN, []) == []

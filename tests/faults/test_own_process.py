@@ -1,0 +1,105 @@
+"""A process can cancel and take over the plans that its own threads run, as it can those of other processes."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mulligan.domain.plans.plan import State
+from mulligan.errors import Interrupted, MulliganError, PlanBusy
+from tests.faults.projects import project_in
+
+PLAN = """name: p
+steps:
+  - {name: one, tool: shell, args: {command: "echo 1 >> one"}}
+  - name: two
+    tool: shell
+    args: {command: "echo 2 >> two; touch held; until [ -e ../../../../go ]; do sleep 0.02; done"}
+  - {name: three, tool: shell, args: {command: "echo 3 >> three"}}
+"""
+PATIENCE = 30
+
+
+class Running:
+    """A plan that another thread runs; how that ended."""
+
+    def __init__(self, run: Callable[[], object]) -> None:
+        self.error: BaseException | None = None
+        self._run = run
+        self._thread = threading.Thread(target=self._work)
+        self._thread.start()
+
+    def _work(self) -> None:
+        try:
+            self._run()
+        except MulliganError as exc:
+            self.error = exc
+
+    def join(self) -> None:
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    """A thread in the middle of the second step."""
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    project_in(tmp_path)
+    found = Running(lambda: project_in(tmp_path).execute(tmp_path / "plan.yaml"))
+    end = time.monotonic() + PATIENCE
+    while not list((tmp_path / ".mulligan").glob("sandboxes/*/workspace/held")):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    yield found
+    (tmp_path / "go").touch()
+    found.join()
+
+
+def test_it_is_refused_without_being_asked_for(running: Running, tmp_path: Path) -> None:
+    with pytest.raises(PlanBusy):
+        project_in(tmp_path).resume("p")
+
+
+def test_a_plan_of_another_thread_is_cancelled(running: Running, tmp_path: Path) -> None:
+    status = project_in(tmp_path).cancel("p", "not needed")
+    running.join()
+    assert isinstance(running.error, Interrupted)
+    assert status.state is State.CANCELLED
+    assert not (tmp_path / "two").exists()
+
+
+def test_a_plan_of_another_thread_is_taken_over(running: Running, tmp_path: Path) -> None:
+    def let_go() -> None:
+        running.join()
+        (tmp_path / "go").touch()
+
+    Running(let_go)
+    status, execution = project_in(tmp_path).resume("p", take_over=True)
+    assert isinstance(running.error, Interrupted)
+    assert execution.error is None
+    assert status.state is State.COMPLETE
+    (sandbox,) = status.sandboxes
+    assert [Path(sandbox.path, name).read_text() for name in ("one", "two", "three")] == ["1\n", "2\n", "3\n"]
+
+
+def test_a_project_that_was_asked_to_stop_runs_its_next_plan(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    project, other = project_in(tmp_path), project_in(tmp_path)
+    ended: list[State] = []
+
+    def both() -> None:
+        with pytest.raises(Interrupted):
+            project.execute(tmp_path / "plan.yaml")
+        (tmp_path / "go").touch()
+        ended.append(project.execute(tmp_path / "plan.yaml").state)
+
+    found = Running(both)
+    end = time.monotonic() + PATIENCE
+    while not list((tmp_path / ".mulligan").glob("sandboxes/*/workspace/held")):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    other.cancel("p")
+    found.join()
+    assert ended == [State.COMPLETE]
