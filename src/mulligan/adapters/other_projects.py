@@ -88,12 +88,12 @@ def _inside(location: Path) -> Iterator[Path]:
 
 
 def _is_own(project: Path) -> bool:
-    """Whether it is this user's: no other's can be looked into."""
+    """Return whether it is this user's: those of others cannot be read."""
     return (project / PROJECT_HOME).stat().st_uid == os.geteuid()
 
 
 def _lie_together(one: Path, other: Path) -> bool:
-    """Whether one is the other, or lies inside it, by whatever names: a folder may be mounted twice."""
+    """Return whether one is the other, or inside it, under any name: a folder may be mounted twice."""
     first, second = _identities(one), _identities(other)
     return bool(first and second) and (first[0] in second or second[0] in first)
 

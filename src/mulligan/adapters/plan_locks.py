@@ -72,7 +72,7 @@ class FilePlanLocks:
             os.close(fd)  # lets go of the lock
 
     def holder(self, plan_id: PlanId) -> LockHolder | None:
-        """Who holds it now, if anyone."""
+        """Return the current holder, if there is one."""
         file = self._file(plan_id)
         try:
             with _translated(file):
@@ -160,9 +160,9 @@ class FilePlanLocks:
         raise LockImpossible(path=str(file), reason="other processes kept replacing it")
 
     def _is_ours_to_end(self, plan_id: PlanId, holder: LockHolder) -> bool:
-        """Whether the number in the file is that of the process that has the lock, as this system sees it.
+        """Return whether the process id in the file is that of the lock's holder, as this system sees it.
 
-        A holder in another container has a number there that is someone else's here.
+        The process id of a holder in another container belongs to a different process here.
         """
         if not holder.pid:
             return False
@@ -179,7 +179,7 @@ class FilePlanLocks:
         )
 
     def _sign(self, plan_id: PlanId, fd: int) -> None:
-        """Tell others who holds it."""
+        """Record the holder for others."""
         word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
         try:
             with act("lock.sign"):

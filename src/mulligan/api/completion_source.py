@@ -1,4 +1,4 @@
-"""What the shell can complete from a project: the words its rows, settings and tools know."""
+"""Words for completion from a project's rows, settings and tools."""
 
 from __future__ import annotations
 

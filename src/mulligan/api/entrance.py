@@ -1,4 +1,4 @@
-"""How a program or a front door enters: look around, open a project, or make one."""
+"""The entrance for programs and front doors: read the environment, open a project, or make one."""
 
 from __future__ import annotations
 

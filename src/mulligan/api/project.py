@@ -172,7 +172,7 @@ class Project:
         )
 
     def preview_resume(self, plan: str) -> tuple[PlanStatus, ResumePreview]:
-        """Where a plan that stopped would go on, and what would be discarded; changes nothing."""
+        """Return where a stopped plan would continue, and what would be discarded; change nothing."""
         plan_id = self._plan_id(plan)
         preview = self._services.resumes.preview(plan_id, self._observer)
         return self._services.queries.status(plan_id, preview.resumed_from), preview
@@ -182,11 +182,11 @@ class Project:
         return self._services.queries.status(plan_id, execution.resumed_from), execution
 
     def problems(self) -> Sequence[str]:
-        """What is wrong with the rows of the project."""
+        """Return what is wrong with the rows of the project."""
         return self._services.adapters.database.problems()
 
     def status(self, plan: str) -> PlanStatus:
-        """Where a plan stands."""
+        """Return the status of a plan."""
         return self._services.queries.status(self._plan_id(plan), None)
 
     def plans(self, state: State | None = None, *, limit: int | None = None) -> Listing[PlanLine]:
@@ -194,7 +194,7 @@ class Project:
         return self._services.queries.plans(state, limit)
 
     def log(self, plan: str, *, limit: int | None = None, after: int = 0) -> Listing[Event]:
-        """What happened to a plan after that sequence number, in order; of more than `limit` entries the newest."""
+        """Return the events of a plan after that sequence number, in order; at most the newest `limit`."""
         return self._services.queries.log(self._plan_id(plan), limit, after)
 
     def timeline(self, plan: str, *, limit: int | None = None) -> Timeline:
@@ -202,7 +202,7 @@ class Project:
         return self._services.queries.timeline(self._plan_id(plan), limit)
 
     def progress(self, plan: str) -> PlanProgress:
-        """How far a plan that someone works on is, with its child plans: what is looked at again and again."""
+        """Return the progress of a plan and its child plans; cheap enough to poll."""
         return self._services.progress.of(self._plan_id(plan))
 
     def changes(self) -> int:
@@ -216,7 +216,7 @@ class Project:
     def diff(
         self, plan: str, *, old: str | None = None, new: str | None = None, binary: bool = False
     ) -> Diff:
-        """What differs between two checkpoints of a plan; unless told its first live group and its newest."""
+        """Compare two checkpoints of a plan; by default its first live group and its newest."""
         return self._services.diffs.of_plan(self._plan_id(plan), old, new, binary=binary)
 
     def report(self, plan: str, *, words: Callable[[str], str] | None = None) -> str:
@@ -243,7 +243,7 @@ class Project:
         return save_page(file, partial(self.report_with_problems, plan, words or str), again, force=force)
 
     def diff_of_correction(self, correction: str, *, plan: str | None = None, binary: bool = False) -> Diff:
-        """What differs between the attempt that a correction ended and the one that it began."""
+        """Compare the attempt that a correction ended with the one that it began."""
         plan_id = None if plan is None else self._plan_id(plan)
         return self._services.diffs.of_correction(correction, plan_id, binary=binary)
 
@@ -261,8 +261,8 @@ class Project:
         """Take a decision back with all that followed from it (`revert`), or `append` work to it, with the guidance.
 
         To revert, `choose` replaces what its `decision:` step chose, and `mended` is a plan file whose steps replace
-        those from the restored one on. To append, the steps of the plan file `mended` are run on what is there, or
-        without it the step that recorded the decision once more. Without `execute` the plan waits to be resumed.
+        those from the restored one on. To append, the steps of the plan file `mended` run on the current state; without
+        it the step that recorded the decision runs once more. Without `execute` the plan waits to be resumed.
         """
         if mode == "append":
             return self._append(decision, guidance, choose, mended, execute=execute, dry_run=dry_run)
@@ -354,7 +354,7 @@ class Project:
         message: str | None = None,
         include: Sequence[str] = (),
     ) -> tuple[PlanStatus, Application]:
-        """Merge a plan's sandboxes into the real resources, all or none; with what stood in the way."""
+        """Merge a plan's sandboxes into the real resources, all or none; return the conflicts if there are any."""
         from mulligan.application.apply.plan_apply import ApplyWishes
 
         plan_id, applies = self._plan_id(plan), self._services.applies
@@ -381,7 +381,7 @@ class Project:
         return self._services.doctor.look_over(self._observer)
 
     def gc(self, *, dry_run: bool = False) -> SweepReport:
-        """Free all that no plan refers to any more, while others run."""
+        """Free everything that no plan refers to, while others run."""
         return self._services.sweeps.sweep(dry_run=dry_run, observer=self._observer)
 
     def _plan_id(self, word: str) -> PlanId:

@@ -80,5 +80,5 @@ class Checkpoints:
         return self._services.library.export(found, target, self._observer)
 
     def diff(self, old: str, new: str, *, binary: bool = False) -> Diff:
-        """What differs between two checkpoints or groups, of one plan or of two."""
+        """Compare two checkpoints or groups, of one plan or of two."""
         return self._services.diffs.between(old, new, binary=binary)

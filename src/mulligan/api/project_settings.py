@@ -40,7 +40,7 @@ class Configuration:
         return self.get(key)
 
     def unset(self, key: str) -> bool:
-        """Forget a key of this project; tells whether it was set."""
+        """Forget a key of this project; return whether it was set."""
         from mulligan.adapters.settings_files import unset_setting
 
         return unset_setting(self._services.adapters.settings_file, Source.PROJECT_FILE, key)

@@ -1,4 +1,4 @@
-"""What a caller can ask about the tools of a project."""
+"""The tools of a project, for callers."""
 
 from msgspec import Struct
 
@@ -74,7 +74,7 @@ class Tools:
         return _own_view(found)
 
     def standing(self) -> FileStanding:
-        """How it stands with the tools.py, or a refusal where there is none that could be trusted."""
+        """Return the state of the tools.py; refuse where there is none that could be trusted."""
         standing = self._toolbox.own.look()
         if standing.status == "missing":
             raise NotFound(

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def execution_reply(status: PlanStatus, execution: Execution) -> Reply:
-    """Answer an execution: where the plan stands, and what stopped it."""
+    """Answer an execution: the plan's status, and what stopped it."""
     messages = [*status.messages, *execution.messages]
     return Reply(data=status, messages=messages, error=execution.error, warn=execution.only_restored)
 
 
 def application_reply(status: PlanStatus, done: Application) -> Reply:
-    """Answer an apply or unapply: where the plan stands, and what was done to the real resources."""
+    """Answer an apply or unapply: the plan's status, and what was done to the real resources."""
     changes = (*done.files, *done.folders)
     data = asdict(status) | {
         "dry_run": done.dry_run,
@@ -41,7 +41,7 @@ def application_reply(status: PlanStatus, done: Application) -> Reply:
 
 
 def correction_reply(status: PlanStatus, corrected: Corrected) -> Reply:
-    """Answer a correction: where the plan stands, and what the correction did or would do."""
+    """Answer a correction: the plan's status, and what the correction did or would do."""
     execution = corrected.execution
     data = asdict(status) | {
         "dry_run": corrected.dry_run,

@@ -24,7 +24,7 @@ _LOOK_FIRST = "look at it with --dry-run, then repeat the command with --yes"
 
 
 class Invocation(Struct, kw_only=True, dict=True):
-    """What the words of the command line say, apart from the command itself."""
+    """The global options of a command line."""
 
     project_option: str | None = None
     format_option: str | None = None
@@ -34,19 +34,19 @@ class Invocation(Struct, kw_only=True, dict=True):
 
     @cached_property
     def around(self) -> "Surroundings":
-        """What the process finds around itself."""
+        """The environment of the process."""
         from mulligan.api.entrance import look_around
 
         return look_around(self.settings)
 
     @cached_property
     def format(self) -> Format:
-        """How to answer: option, environment, project, user, then by whether someone looks."""
+        """The format of the answer: from option, environment or settings, else by whether stdout is a terminal."""
         return Format(self._configured_format() or ("rich" if sys.stdout.isatty() else "plain"))
 
     @cached_property
     def live(self) -> "Live | Silent":
-        """Who shows what goes on."""
+        """The observer that shows progress."""
         if self.format.is_document:
             from mulligan.cli.terminal.silent import Silent
 
@@ -92,14 +92,14 @@ class Invocation(Struct, kw_only=True, dict=True):
             return self.project_in(".")
 
     def project_in(self, folder: str) -> "Project":
-        """The project of a folder, made where there is none, which is told."""
+        """Return the project of a folder; make one where there is none, and say so."""
         project, new = self.new_project(folder)
         if new:
             self._tell(f"made a project: {project.folder}/.mulligan keeps plans and checkpoints")
         return project
 
     def new_project(self, folder: str) -> "tuple[Project, bool]":
-        """Make a project; tells whether it is new."""
+        """Make a project; return whether it is new."""
         from mulligan.api.entrance import make_project
 
         self.found, new = make_project(self.around, folder, self.live)
@@ -120,7 +120,7 @@ class Invocation(Struct, kw_only=True, dict=True):
 
     @property
     def can_ask(self) -> bool:
-        """Whether there is someone to answer a question."""
+        """Return whether a user can answer a question."""
         return sys.stdin.isatty() and sys.stderr.isatty() and not self.format.is_document
 
     def confirm(self, question: str, otherwise: str = _LOOK_FIRST) -> None:
@@ -150,7 +150,7 @@ class Invocation(Struct, kw_only=True, dict=True):
         )
 
     def _tell(self, text: str) -> None:
-        """Say something that is no answer: people hear it now, for what comes last shall be what to do next."""
+        """Print a note immediately, so that the output ends with the next step."""
         if self.format.is_document:
             self.told.append(text)
             return
@@ -166,7 +166,7 @@ class Invocation(Struct, kw_only=True, dict=True):
 
             return configured_format(self.around, self.project_option)
         except (MulliganError, OSError):
-            # Settings that cannot be read are an error of their own, told by the command; how to tell it
+            # Settings that cannot be read are an error of their own, which the command reports; the format for that
             # is decided without them.
             return _format_word(os.environ)
 

@@ -33,7 +33,7 @@ _GROUPS = {
     "config": ("mulligan.cli.commands.config_commands", "Look at and change settings."),
     "tool": ("mulligan.cli.commands.tool_commands", "List, show and trust tools."),
 }
-# Commands that stand by themselves, each in the group of a module of its own.
+# Top-level commands, each in a module of its own.
 _COMMANDS = {
     "completion": "mulligan.cli.commands.completion_command",
     "run": "mulligan.cli.commands.run_command",
@@ -45,7 +45,7 @@ _WITH_VALUE = (
     "-c",
     "--resource",
     "--name",
-)  # options that may stand before its words
+)  # options that may come before its words
 
 
 class _Program(SuggestingGroup):
@@ -80,7 +80,7 @@ class _Program(SuggestingGroup):
 def program(context: click.Context) -> None:
     """Run plans so that nothing they do is final until you say so.
 
-    A plan works in sandboxes, takes checkpoints by itself, and can be rolled back to any of them.
+    A plan works in sandboxes, takes checkpoints automatically, and can be rolled back to any of them.
     Start with: mulligan run -- COMMAND, or with a plan file: mulligan plan execute FILE
     """
     if context.invoked_subcommand is None:
@@ -103,9 +103,9 @@ def init(invocation: Invocation, path: str) -> Answer:
 @command(program, "gc", example="mulligan gc --dry-run", codes=(0, 1, 2, 3, 130))
 @click.option("--dry-run", is_flag=True, help="Only count what would be freed.")
 def gc(invocation: Invocation, dry_run: bool) -> Answer:
-    """Free what no checkpoint refers to any more, and what killed processes left behind.
+    """Free what no checkpoint refers to, and what killed processes left behind.
 
-    Plans may run meanwhile. Pruning frees most of it by itself; this frees the rest. With the setting
+    Plans may run meanwhile. Pruning frees most of it automatically; this frees the rest. With the setting
     sandbox.cleanup=on_terminal it removes the sandboxes of plans that were applied or cancelled, too.
     """
     report = invocation.project().gc(dry_run=dry_run)
@@ -147,7 +147,7 @@ def doctor(invocation: Invocation) -> Answer:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line; gives the exit code."""
+    """Run one command line; return the exit code."""
     if "_MULLIGAN_COMPLETE" in os.environ:
         from mulligan.cli.completion.word_completion import answer_shell  # here: only shells ask
 
@@ -198,7 +198,7 @@ def _interrupt(_signal: int, _frame: object) -> None:
 
 
 def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
-    """What is behind an error that nobody expected: no name for a file, rows that make no sense, or else a bug."""
+    """Return the cause of an unexpected error: an impossible file name, invalid rows, or a bug."""
     if isinstance(exc, UnicodeEncodeError) or (isinstance(exc, ValueError) and "embedded null" in str(exc)):
         return UsageWrong(reason="a path has a character that no file name has", hint="give another one")
     if explained := invocation.unsound_rows():
@@ -224,7 +224,7 @@ def _system_error(exc: OSError) -> SystemFailed:
 
 
 def _format_in(arguments: Sequence[str]) -> str | None:
-    """The format asked for anywhere on the line, so that a usage error is told in it too."""
+    """Return the format asked for anywhere on the line, so that a usage error is in it too."""
     words = {f.value for f in Format}
     arguments = _without_command(arguments)
     for index, argument in enumerate(arguments):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ApplyOrder(Struct, frozen=True, kw_only=True):
-    """What a plan made, to be brought into the real thing: merged already, and not written yet."""
+    """The result of a plan for a real resource: merged already, and not written yet."""
 
     sandbox: Sandbox  # the plan's
     real: Sandbox  # the same resource as an in-place sandbox: what is to change
@@ -29,7 +29,7 @@ class ApplyOrder(Struct, frozen=True, kw_only=True):
 
 
 class Composed(Struct, frozen=True, kw_only=True):
-    """What the real thing is to become."""
+    """The new content of the real resource."""
 
     snapshot: Snapshot  # all roots of it; restoring it is all that is left to do
     commit: str | None  # that it will have checked out; None: no new one

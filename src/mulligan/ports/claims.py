@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Claim(Struct, frozen=True, kw_only=True):
-    """The right to work on a plan, until someone claims it anew."""
+    """The right to work on a plan, until it is claimed again."""
 
     plan_id: PlanId
     fence: int
@@ -35,7 +35,7 @@ class Locks(Protocol):
         ...
 
     def holder(self, plan_id: PlanId) -> LockHolder | None:
-        """Who holds it now, if anyone."""
+        """Return the current holder, if there is one."""
         ...
 
     def plans(self) -> Sequence[PlanId]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Ended(Struct, frozen=True, kw_only=True):
-    """How a plan that ran beside others ended."""
+    """The end of a plan that ran beside others."""
 
     plan_id: PlanId
     error: MulliganError | None  # what stopped it, if something did
@@ -42,7 +42,7 @@ class Engine(Protocol):
     """Runs plans beside each other."""
 
     def crew(self, observer: Observer) -> AbstractContextManager[Crew]:
-        """Have plans run until the block ends. Whatever ends it, none of them runs any more afterwards."""
+        """Have plans run until the block ends. Afterwards none of them runs, whatever ended the block."""
         ...
 
 

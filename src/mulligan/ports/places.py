@@ -50,7 +50,7 @@ class LeftLock(Struct, frozen=True, kw_only=True):
 
 
 class Pins(Protocol):
-    """What keeps, in repositories of the user's, the things that sandboxes borrow."""
+    """Pins in users' repositories, which keep the objects that sandboxes borrow."""
 
     def pinned(self, locations: Iterable[Path]) -> Sequence[Pinned]:
         """All pins in the repositories of the checkouts that are in these places, of whatever project."""
@@ -77,7 +77,7 @@ class PlanFolders(Protocol):
         ...
 
     def size_of(self, folder: Path) -> int:
-        """How many bytes the files in a folder hold."""
+        """Return the size of the files in a folder."""
         ...
 
     def remove(self, folder: Path) -> None:
@@ -85,7 +85,7 @@ class PlanFolders(Protocol):
         ...
 
     def is_free(self, folder: Path) -> bool:
-        """Whether a folder of a plan is gone, and nothing stands in its place."""
+        """Return whether a folder of a plan is gone, and its place is free."""
         ...
 
     def make_beside(self, folder: Path) -> Path:
@@ -97,7 +97,7 @@ class PlanFolders(Protocol):
         ...
 
     def trash(self) -> Sequence[Path]:
-        """What a removal that was cut off left, or one that goes on has not removed yet."""
+        """Return what an interrupted removal left, or a running one has not removed yet."""
         ...
 
     def clear_trash(self) -> None:

@@ -38,13 +38,13 @@ class SandboxOrder(Struct, frozen=True, kw_only=True):
     plan_id: PlanId
     resource: Resource
     location: Path  # of the real thing
-    path: Path  # where the working copy is to stand
+    path: Path  # path of the working copy
     excluded: frozenset[str]  # paths inside it, relative, that belong to other resources of the plan
     include_ignored: bool  # git-checkout only: copy what git ignores too
 
 
 class Replacement(Struct, frozen=True, kw_only=True):
-    """A file of a user's folder that gives way to another one, or to none."""
+    """A file of a user's folder that is replaced by another one, or removed."""
 
     name: str
     new: Path | None  # what comes under that name, a file or symlink of ours; it is used up
@@ -70,10 +70,10 @@ class StoredTrees(Protocol):
         ...
 
     def difference(self, old: Root, new: Root) -> tuple[TreeDifference, ...]:
-        """Where two trees differ, path by path, sorted by bytes; folders that are equal are not opened.
+        """Return the differences of two trees, path by path, sorted by bytes; equal folders are not opened.
 
-        A folder is named when it came, went, changed itself, or came to hold nothing or something; what
-        differs below it is named by itself. mtimes are no difference.
+        A folder is listed if it is new, gone, changed itself, or became empty or stopped being so; differences
+        below it are listed separately. mtimes do not count.
         """
         ...
 
@@ -114,17 +114,17 @@ class SnapshotStore(StoredTrees, Protocol):
         ...
 
     def graft(self, root: Root, edits: Mapping[str, TreeEntry | None], at_ns: int) -> Root:
-        """Store, durably, a tree that is another one but for these paths; None: nothing stands there.
+        """Store, durably, a copy of a tree with these paths edited; None: removed.
 
-        A folder that is given keeps what it held, a file in its place drops that. Around each path there must
-        be folders, in the tree or among the edits: ValueError where there are none. Equal to a capture of the
-        same tree. It costs what is edited, not what is there: folders without an edit are not opened. mtimes
-        of all else stay, but folders in which a name came, went or changed get `at_ns`.
+        A given folder keeps its content, a file in its place drops it. Each path needs folders around it, in the
+        tree or among the edits: ValueError where there are none. The result equals a capture of the same tree. The
+        cost is that of the edits: folders without an edit are not opened. mtimes of all else stay, but folders in
+        which a name came, went or changed get `at_ns`.
         """
         ...
 
     def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
-        """What a restore would do to the tree, to the path, sorted; touches nothing.
+        """Return what a restore would do to the tree, path by path, sorted; touch nothing.
 
         All that the restore would need is read and verified: a damaged snapshot is refused here already.
         """
@@ -169,17 +169,17 @@ class SnapshotStore(StoredTrees, Protocol):
         ...
 
     def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
-        """Delete what no live snapshot stands on, while others capture and restore; a dry run only counts.
+        """Delete what no live snapshot needs, while others capture and restore; a dry run only counts.
 
-        `live` gives all snapshots that rows name at the time of the call. It is called several times: what a
-        capture found in the store and reused meanwhile is not deleted. A snapshot whose folders cannot be
-        read is SnapshotDamaged, and nothing more is deleted: nobody knows what it stands on. Cut off
-        anywhere, it leaves bytes that the next sweep deletes.
+        `live` returns all snapshots that rows name at the time of the call. It is called several times: objects that
+        a capture found in the store and reused meanwhile are not deleted. A snapshot whose folders cannot be read is
+        SnapshotDamaged, and nothing more is deleted: the objects that it needs are unknown. Interrupted at any
+        point, it leaves bytes that the next sweep deletes.
         """
         ...
 
     def has_grown(self, factor: float, at_least: int) -> bool:
-        """Tell whether the store has become larger, by factor and bytes, than the last sweep left it."""
+        """Return whether the store has grown, by factor and bytes, since the last sweep."""
         ...
 
     def clear_leftovers(self, trees: Iterable[WorkingTree], *, dry_run: bool) -> Leftovers:
@@ -214,13 +214,13 @@ class SandboxKind(Protocol):
         ...
 
     def exists(self, sandbox: Sandbox) -> bool:
-        """Tell whether the working copy is there."""
+        """Return whether the working copy exists."""
         ...
 
     def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
-        """While it is open, capturing, comparing and restoring cost what changed, where the system can tell.
+        """Watch the sandbox: meanwhile captures, comparisons and restores cost what changed, where possible.
 
-        With `others_at_work` processes that nobody ends between two steps may be writing.
+        With `others_at_work`, processes that no step ends may be writing.
         """
         ...
 
@@ -233,7 +233,7 @@ class SandboxKind(Protocol):
         ...
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
-        """Publish all of them anew, oldest first, if any cannot be found any more; gives the names they have then."""
+        """Publish all of them again, oldest first, if one cannot be found; return the names they have then."""
         ...
 
     def lacking(
@@ -249,7 +249,7 @@ class SandboxKind(Protocol):
     def compare(
         self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
     ) -> tuple[PathChange, ...]:
-        """What a restore would do, proved possible: all it needs is read and verified; touches nothing.
+        """Return what a restore would do, after reading and verifying all it needs; touch nothing.
 
         `leaving` are paths inside it that belong to other resources, and will be gone by then.
         """
@@ -270,7 +270,7 @@ class SandboxKind(Protocol):
         ...
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
-        """Tell whether two of its snapshots are the same to whoever uses them: a database by what SQLite reads."""
+        """Return whether two of its snapshots are the same to their users: a database by what SQLite reads."""
         ...
 
     def why_not_taken(self, ours: Root, theirs: Root) -> str:
@@ -280,20 +280,20 @@ class SandboxKind(Protocol):
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
     ) -> Sequence[str]:
-        """What holds neither snapshot while a return to `target` from `before` lies cut off, by absolute paths.
+        """Return the absolute paths that match neither snapshot: changes of others while a return was interrupted.
 
-        What is on the way from one to the other is the return's own doing. In a plan's own copy it is all.
+        Paths on the way from one to the other are the return's own doing. Always empty for private sandboxes.
         """
         ...
 
     def moved(self, real: Sandbox, one: Snapshot, other: Snapshot) -> Sequence[str]:
-        """What two snapshots of a real thing differ in besides files, by absolute paths: where a checkout stands."""
+        """Return the differences of two snapshots other than files, as absolute paths: the position of a checkout."""
         ...
 
     def taken_back(
         self, real: Sandbox, present: Snapshot, written: Snapshot, before: Snapshot
     ) -> tuple[tuple[Root, ...], Sequence[str]]:
-        """What comes besides the files when what was written is taken back, and what of others stays, by paths."""
+        """Return the non-file roots after undoing `written`, and the paths left alone because others changed them."""
         ...
 
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
@@ -301,7 +301,7 @@ class SandboxKind(Protocol):
         ...
 
     def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
-        """Refuse a real thing, given as an in-place sandbox, that nothing can be brought into as it stands."""
+        """Refuse a real resource, given as an in-place sandbox, that cannot take changes in its current state."""
         ...
 
     def compose(self, order: ApplyOrder) -> Composed:

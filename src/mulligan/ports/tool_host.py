@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class StepHost(Protocol):
-    """What a running tool can ask of the plan it runs in."""
+    """The requests that a running tool can make to its plan."""
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
         """Record a choice, with the checkpoint group that belongs to it."""
@@ -31,7 +31,7 @@ class StepHost(Protocol):
         ...
 
     def spawn(self, document: JsonObject) -> Json:
-        """Run and merge child plans, given as the `subplans:` of a step are; gives what became of each."""
+        """Run and merge child plans, given as the `subplans:` of a step are; return the result of each."""
         ...
 
     def log(self, message: str) -> None:
@@ -119,11 +119,11 @@ class Confinement(Protocol):
         ...
 
     def opens_home(self, path: str) -> bool:
-        """Tell whether one who may write all that lies at the path may write what mulligan itself keeps."""
+        """Return whether write access to everything at the path includes mulligan's own files."""
         ...
 
     def bounds(self, plan_id: PlanId, sandboxes: Sequence[Sandbox], besides: Sequence[str]) -> Bounds:
-        """What tools of the plan may write: its sandboxes, temporary folders, device nodes, and `besides`."""
+        """Return what tools of the plan may write: its sandboxes, temporary folders, device nodes, and `besides`."""
         ...
 
     def stopped(self, complaint: str, folder: Path, bounds: Bounds) -> str | None:

@@ -14,7 +14,7 @@ _Item = TypeVar("_Item")
 
 
 class Clock(Protocol):
-    """What time it is."""
+    """The current time."""
 
     def now(self) -> datetime:
         """The present moment, aware, in UTC."""
@@ -22,7 +22,7 @@ class Clock(Protocol):
 
 
 class Ids(Protocol):
-    """Where new ids come from."""
+    """The source of new ids."""
 
     def new(self) -> str:
         """A ULID, greater than every one given before by this process."""
@@ -30,9 +30,9 @@ class Ids(Protocol):
 
 
 class Observer(Protocol):
-    """Someone who watches an operation while it goes on; must be quick and must not raise.
+    """An observer of a running operation; it must be quick and must not raise.
 
-    Plans that run beside each other tell it from several threads.
+    Plans that run beside each other call it from several threads.
     """
 
     def event(self, event: Event) -> None:

@@ -1,4 +1,4 @@
-"""How values stand in columns: times as ISO 8601 text in UTC, documents as JSON text."""
+"""The representation of values in columns: times as ISO 8601 text in UTC, documents as JSON text."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ ALL = 2**62  # a LIMIT that leaves nothing out, in SQLite and PostgreSQL alike
 
 
 def is_text(word: str) -> bool:
-    """Whether a column can hold this; bytes that are not UTF-8 come as surrogates, which none can."""
+    """Return whether a column can hold this; bytes that are not UTF-8 come as surrogates, which none can."""
     try:
         word.encode()
     except UnicodeEncodeError:

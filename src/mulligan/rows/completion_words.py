@@ -74,7 +74,7 @@ class KnownWords:
                 yield row["checkpoint_id"], f"{kind} at step {row['step_index']}"
 
     def decisions(self) -> Iterator[Word]:
-        """Decisions that stand."""
+        """Live decisions."""
         for row in self._db.rows(_DECISIONS, (_MOST,)):
             yield row["decision_id"], f"{row['question']} {row['chosen']}"
 

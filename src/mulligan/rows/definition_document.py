@@ -21,7 +21,7 @@ from mulligan.rows.columns import json_text
 
 
 def definition_to_text(definition: PlanDefinition) -> str:
-    """Write a definition so that `definition_from_text` gives an equal one."""
+    """Write a definition so that `definition_from_text` returns an equal one."""
     session: JsonObject = {"session": True} if definition.session else {}
     return json_text(
         {

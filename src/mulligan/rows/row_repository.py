@@ -1,4 +1,4 @@
-"""What all repositories have in common."""
+"""The base of all repositories."""
 
 from __future__ import annotations
 

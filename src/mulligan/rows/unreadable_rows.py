@@ -37,7 +37,7 @@ def unreadable_rows(db: Transaction) -> Iterator[str]:
         for plan in plans:
             try:
                 read(plan.plan_id)
-            except Exception as exc:  # noqa: BLE001 - likewise
+            except Exception as exc:  # noqa: BLE001 - any error means that the rows cannot be read
                 yield _told(table, exc)
                 break
 
@@ -48,7 +48,7 @@ def _strangers(db: Transaction, plan: Plan) -> Iterator[str]:
     try:
         groups = db.checkpoints.list(plan.plan_id, superseded=True)
         found = {"sandboxes": {s.resource for s in db.sandboxes.list(plan.plan_id)}}
-    except Exception:  # noqa: BLE001 - told by who reads them one by one
+    except Exception:  # noqa: BLE001 - the reader of single rows reports it
         return
     found["checkpoints"] = {c.resource for group in groups for c in group.checkpoints}
     for table, resources in found.items():

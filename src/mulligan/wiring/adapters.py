@@ -54,7 +54,7 @@ class Adapters:
 
     @cached_property
     def settings(self) -> LayeredSettings:
-        """Where settings come from."""
+        """The source of settings."""
         return LayeredSettings(around=self.around, project_file=self.settings_file)
 
     @cached_property
@@ -64,7 +64,7 @@ class Adapters:
 
     @cached_property
     def database(self) -> Database:
-        """Where rows are kept. An empty one beside a full store is a loss, not a beginning."""
+        """The database. An empty one beside a full store is a loss, not a new project."""
         files = (self.database_path, Path(f"{self.database_path}-wal"))
         # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
         empty = not files[0].exists() or not any(file.exists() and file.stat().st_size for file in files)
@@ -93,7 +93,7 @@ class Adapters:
 
     @property
     def default_resource(self) -> Resource:
-        """What a plan without `resources:` works on: the project folder."""
+        """The resource of a plan without `resources:`: the project folder."""
         return Resource(
             name="workspace",
             type=type_of_folder(lambda name: (self.project / name).exists()),
@@ -174,7 +174,7 @@ class Adapters:
 
     @property
     def user_pins(self) -> Pins:
-        """What keeps commits in users' repositories."""
+        """Pins in users' repositories."""
         return self.sandbox_kinds.repositories
 
     @cached_property

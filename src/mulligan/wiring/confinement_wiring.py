@@ -1,4 +1,4 @@
-"""What of this machine the tools of a project may write."""
+"""The paths of this machine that the tools of a project may write."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

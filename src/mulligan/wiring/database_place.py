@@ -1,4 +1,4 @@
-"""Where the rows of a project are kept, and in which database: a second kind is chosen here."""
+"""The location and the kind of a project's database: a second kind is chosen here."""
 
 from __future__ import annotations
 

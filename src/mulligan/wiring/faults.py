@@ -24,7 +24,7 @@ _SIGNALS = ("SIGKILL", "SIGTERM", "SIGSTOP")
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """What is to go wrong, and where."""
+    """A fault, and the act that it strikes."""
 
     when: str
     act: str

@@ -51,7 +51,7 @@ class ProjectSandboxes:
 
     @property
     def repositories(self) -> CheckpointRepositories:
-        """Where checkpoints of git checkouts are commits."""
+        """The repositories in which checkpoints of git checkouts are commits."""
         return self._git.repositories
 
     @cached_property

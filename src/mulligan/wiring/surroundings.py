@@ -1,4 +1,4 @@
-"""What a process finds around itself: environment, folders, the user's own settings."""
+"""The environment of a process: variables, folders, the user's own settings."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from mulligan.errors import SystemFailed
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What a process finds around itself; read once, handed on."""
+    """The environment of a process; read once, passed on."""
 
     environ: Mapping[str, str]
     folder: Path  # the current one
@@ -44,9 +44,9 @@ def _current_folder() -> Path:
 
 
 def user_folder(environ: Mapping[str, str]) -> Path:
-    """The folder of the user's own settings, as platformdirs tells it.
+    """Return the folder of the user's own settings, as platformdirs does.
 
-    On Linux its answer follows from one of two variables almost always; importing it to hear that would be a
+    On Linux the answer almost always follows from one of two variables; importing platformdirs for that would be a
     twentieth of what a short command costs.
     """
     if sys.platform == "linux":
@@ -67,13 +67,13 @@ def locate(around: Surroundings, named: str | None) -> Path:
 
 
 def make(around: Surroundings, folder: str) -> tuple[Path, bool]:
-    """Make a project home in the folder; tells where it is and whether it is new."""
+    """Make a project home in the folder; return its path and whether it is new."""
     place = (around.folder / folder).resolve()
     return place, home.make_project(place)
 
 
 def boot_id() -> str:
-    """What tells this boot of the machine from the one before; where nothing does, nothing is trusted."""
+    """Return the id of this boot of the machine; where there is none, nothing is trusted."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:  # pragma: no cover - not on Linux

@@ -1,4 +1,4 @@
-"""How the toolbox of a project is built."""
+"""The construction of a project's toolbox."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ def build_toolbox(
 
 
 def machine_name(files: tuple[Path, ...]) -> str:
-    """What tells this machine from others; nothing, where the system does not say."""
+    """Return the id of this machine; empty, where the system has none."""
     for file in files:
         try:
             return file.read_text("ascii").strip()

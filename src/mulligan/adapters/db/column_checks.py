@@ -37,7 +37,7 @@ def misfits(connection: SqliteConnection) -> Iterator[str]:
 
 
 def _sound(name: str, type: str) -> str:
-    """What a value of a column must be, as SQL says it."""
+    """Return the condition on a column's values, in SQL."""
     if not name.endswith("_json"):
         return _NUMBER if "INT" in type else _TEXT
     if name in _ANYTHING:

@@ -49,7 +49,7 @@ class SqliteConnection:
 
     def _opened(self) -> sqlite3.Connection:
         """Open or create the file."""
-        # SQLite gives its own files beside it the same mode, and they would keep it when the user changes the mode.
+        # SQLite's own files beside it get the same mode, and would keep it when the user changes the mode.
         if self._path.exists() and not os.access(self._path, os.W_OK):
             raise DatabaseUnusable(database=str(self._path), reason="it is read-only")
         raw = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
@@ -100,7 +100,7 @@ class SqliteConnection:
             # Inside: a signal that came while it waited for other writers is raised right after it has begun.
             self.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             if write and self._look() != self._identity:
-                # Else all that is written would be gone when this process ends, and nobody would have been told.
+                # Otherwise all that is written would be lost when this process ends, without an error.
                 raise DatabaseUnusable(
                     database=str(self._path),
                     reason="it was removed or replaced while this process had it open",
@@ -117,7 +117,7 @@ class SqliteConnection:
             raise
 
     def _look(self) -> tuple[int, int] | None:
-        """Which file it is; None: there is none."""
+        """Return the identity of the file; None if it is missing."""
         try:
             st = self._path.stat()
         except FileNotFoundError:
@@ -181,7 +181,7 @@ class SqliteConnection:
         return DatabaseUnusable(**facts)
 
     def _reason(self, exc: sqlite3.Error) -> str:
-        """What SQLite says; of a full disk it says "disk I/O error" where it could not make its own files."""
+        """Return SQLite's message; on a full disk it says "disk I/O error" when it cannot make its own files."""
         if "disk I/O error" not in str(exc):
             return str(exc)
         disk = os.statvfs(self._path.parent)

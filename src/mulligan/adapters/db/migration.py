@@ -1,4 +1,4 @@
-"""Numbered migrations, run by themselves when a database of another version is opened."""
+"""Numbered migrations, run automatically when a database of an earlier version is opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which schema a database has, and which one this version of mulligan wants."""
+"""The schema version of a database, and the one that this version of mulligan needs."""
 
 from __future__ import annotations
 

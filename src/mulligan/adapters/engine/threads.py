@@ -18,7 +18,7 @@ from mulligan.ports import Ended, Observer, StopRequest
 _PACE = 0.1  # seconds: how long a request to stop may go unseen
 
 
-# Runs a plan with so many retries, told to someone, until it ends or the request is made.
+# Runs a plan with so many retries, reporting to an observer, until it ends or is asked to stop.
 Runner: TypeAlias = Callable[[PlanId, int, Observer, StopRequest], Ended]
 
 
@@ -26,7 +26,7 @@ class ThreadEngine:
     """Runs each plan in a thread."""
 
     def __init__(self, runner: Runner, stop: StopRequest) -> None:
-        """`stop` is asked while one waits for the others: whoever waits may itself be one of several."""
+        """`stop` is checked while waiting for the others: the waiting plan may itself be one of several."""
         self._runner = runner
         self._stop = stop
 
@@ -97,11 +97,11 @@ class ThreadCrew:
 
 
 class _Uncounted:
-    """Tells an observer all but how far long work is: of several that count at once no line is true."""
+    """Passes everything to an observer except progress: with several counts at once no line would be right."""
 
     def __init__(self, observer: Observer) -> None:
         self.event = observer.event
         self.output = observer.output
 
     def progress(self, what: str, done: int, total: int | None) -> None:
-        """Tell nothing."""
+        """Report nothing."""

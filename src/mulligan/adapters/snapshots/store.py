@@ -74,7 +74,7 @@ class PackedSnapshotStore(PackedTrees):
 
     @property
     def last_look(self) -> Look:
-        """How the last capture, comparison or restore looked at its tree: all of it or what changed."""
+        """The way in which the last capture, comparison or restore read its tree: all of it or the changes."""
         return self._last_look
 
     @contextmanager
@@ -262,7 +262,7 @@ class PackedSnapshotStore(PackedTrees):
         """Keep the number of packs small; where someone else is at it, or the disk is full, it can wait."""
         with self._leases.exclusive_if_free(Lease.UPKEEP) as free:
             if free:
-                with suppress(OSError):  # the capture stands without it, and the next one tries again
+                with suppress(OSError):  # the capture is valid without it, and the next one tries again
                     join_small_packs(self._objects)
 
     def _watch_of(self, tree: WorkingTree) -> Watch | None:

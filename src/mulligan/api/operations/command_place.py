@@ -1,4 +1,4 @@
-"""Where a command that has no plan file runs: in which project, on which resource, in which folder of it."""
+"""The place of a command without a plan file: its project, resource and folder."""
 
 from pathlib import Path
 
@@ -82,5 +82,5 @@ def _checkout_around(folder: Path, user_home: Path) -> Path | None:
 
 
 def _not_text(folder: Path) -> bool:
-    """Whether a name holds bytes that are not UTF-8, which come as surrogates."""
+    """Return whether a name holds bytes that are not UTF-8, which come as surrogates."""
     return any("\ud800" <= character <= "\udfff" for character in str(folder))

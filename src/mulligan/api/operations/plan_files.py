@@ -11,14 +11,14 @@ _LARGEST = 1024 * 1024  # bytes; the reader refuses more, with a place
 
 
 def names_a_file(plan: str | Path) -> bool:
-    """Whether a word means a plan file rather than a recorded plan: it looks like a path, or a file is there."""
+    """Return whether a word means a plan file rather than a recorded plan: it looks like a path, or the file exists."""
     if isinstance(plan, Path):
         return True
     return "/" in plan or plan.endswith(_ENDINGS) or os.path.isfile(plan)  # noqa: PTH113 - never raises
 
 
 def read_bytes(file: Path) -> bytes:
-    """What stands in a plan file; as much of it as one may hold, and a byte more."""
+    """Read a plan file; at most as much as one may hold, and a byte more."""
     try:
         with file.open("rb") as stream:
             return stream.read(_LARGEST + 1)

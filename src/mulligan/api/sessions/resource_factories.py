@@ -17,7 +17,7 @@ from mulligan.errors import UsageWrong
 def git(location: str | Path = ".", *, in_place: bool = False, from_revision: str | None = None) -> Resource:
     """A git working tree; locations are relative to the project folder.
 
-    `in_place` works on the real one itself; `from_revision` starts from a clean revision instead of what is there.
+    `in_place` works on the real one itself; `from_revision` starts from a clean revision instead of the current state.
     """
     if from_revision is not None and (
         in_place or not from_revision or from_revision.startswith("-") or not from_revision.isprintable()

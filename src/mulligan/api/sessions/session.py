@@ -91,12 +91,12 @@ class Session:
 
     @property
     def guidance(self) -> str:
-        """What a correction gave the program to go by; empty without one."""
+        """The guidance of corrections; empty without one."""
         return self._opened.guidance
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What the user should know, such as files that no checkpoint can hold."""
+        """Notes for the user, such as files that no checkpoint can hold."""
         return self._opened.messages
 
     @property
@@ -105,7 +105,7 @@ class Session:
         return self._opened.resumed_from
 
     def done(self, step: str) -> bool:
-        """Tell whether the step of that name is done, in this process or before it."""
+        """Return whether the step of that name is done, in this process or before it."""
         return step in self._opened.steps
 
     def path(self, resource: str | None = None) -> Path:
@@ -121,9 +121,9 @@ class Session:
     def step(self, name: str) -> Generator[None]:
         """Do a step inside `with`: a checkpoint before it, and one after it that makes it last.
 
-        An exception inside is a failed step: what it left is kept in an `on_error` checkpoint, sandboxes and state go
-        back to the checkpoint before the step, and the exception goes on. Names are unique among the steps that are
-        done. Ctrl-C and whatever else is no `Exception` cuts the session off, to be opened again with `resume`.
+        An exception inside is a failed step: its changes are kept in an `on_error` checkpoint, sandboxes and state go
+        back to the checkpoint before the step, and the exception propagates. Names are unique among the steps that are
+        done. Ctrl-C, or anything else that is not an `Exception`, interrupts the session; `resume` opens it again.
         """
         require_texts(name=name)
         with self._working():
@@ -150,14 +150,14 @@ class Session:
         rationale: str | None = None,
         **metadata: Any,
     ) -> str:
-        """Record a choice inside a step, with the checkpoint that belongs to it; gives the decision's id."""
+        """Record a choice inside a step, with its checkpoint; return the decision's id."""
         others = tuple(checked_choice(question, chosen, alternatives, rationale))
         choice = Choice(question=question, chosen=chosen, alternatives=others, rationale=rationale)
         with self._working():
             return self._opened.record_decision(choice, kept(metadata, "metadata"))
 
     def checkpoint(self, label: str, **metadata: Any) -> str:
-        """Take a labelled checkpoint now, inside a step or between two; gives its group's id."""
+        """Take a labelled checkpoint now, inside a step or between two; return its group's id."""
         require_texts(label=label)
         with self._working():
             return self._opened.checkpoint(label, kept(metadata, "metadata"))

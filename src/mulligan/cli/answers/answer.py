@@ -1,4 +1,4 @@
-"""What a command gives back, before it is drawn."""
+"""Answers of commands, before they are drawn."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -11,7 +11,7 @@ from mulligan.api.document import Reply
 
 
 class Format(StrEnum):
-    """How answers are drawn."""
+    """The format in which answers are drawn."""
 
     RICH = "rich"
     PLAIN = "plain"
@@ -20,12 +20,12 @@ class Format(StrEnum):
 
     @property
     def is_document(self) -> bool:
-        """Whether the answer is one document on stdout and nothing else."""
+        """Return whether the answer is one document on stdout and nothing else."""
         return self in (Format.JSON, Format.YAML)
 
 
 class Line(Struct, frozen=True):
-    """One line of an answer for people; a title stands out where the terminal can."""
+    """One line of an answer for people; a title is emphasised where the terminal can."""
 
     text: str
     title: bool = False
@@ -89,7 +89,7 @@ class Answer(Reply, frozen=True, kw_only=True):
         return cls(**asdict(reply), blocks=blocks)
 
     def without_tables(self) -> "Answer":
-        """The answer to who was asked before, with the same tables; of one that failed they tell something else."""
+        """Drop the tables, which the user saw in the preview. A failed answer keeps them."""
         return (
             self if self.error else replace(self, blocks=[b for b in self.blocks if not isinstance(b, Table)])
         )

@@ -1,4 +1,4 @@
-"""How applying a plan, and taking that back, is asked for and told."""
+"""Answers of apply and unapply, and the question before them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Run(Protocol):
 
 
 def confirmed(invocation: Invocation, run: Run, question: str, *, yes: bool) -> Answer:
-    """Do it, unless told otherwise after the user has seen what it would do and said yes."""
+    """Run it after the user has seen the preview and confirmed, or at once with `yes`."""
     if not yes:
         preview = run(dry=True)
         if preview.error is None:  # a conflict changes nothing: there is nothing to ask for
@@ -37,7 +37,7 @@ def confirmed(invocation: Invocation, run: Run, question: str, *, yes: bool) -> 
 
 
 def apply_answer(status: PlanStatus, done: Application, *, done_as: str) -> Answer:
-    """What was done to the real resources, or would be, or stood in the way."""
+    """Answer with the changes of the real resources, or what prevented them."""
     would = "would be " if done.dry_run else ""
     title = f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}"
     blocks: list[Line | Table] = [Line(title, title=True)]

@@ -1,4 +1,4 @@
-"""How it is shown what a return touches."""
+"""The paths that a return touches, as a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OBJECTS = ".git/objects/"
 
 
 def changes_line(paths: int, impact: Impact, *, dry_run: bool) -> Line:
-    """How much a return touches and takes back, or would."""
+    """Describe how much a return touches and takes back, or would."""
     calls = counted(impact.tool_calls_undone, "tool call")
     decisions = counted(impact.decisions_discarded, "decision")
     be = "to be " if dry_run else ""

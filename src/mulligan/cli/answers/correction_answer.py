@@ -1,4 +1,4 @@
-"""How a correction is shown: what it took back, and where the plan stands then."""
+"""The answer of a correction: what it took back, and the plan's state afterwards."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _blocks(status: PlanStatus, corrected: Corrected) -> list[Line | Table]:
     blocks += [Line(f"{be}undone: {call}") for call in impact.undo if call not in impact.undo_failed]
     if corrected.changes_reverted:
         blocks.append(changes_table(corrected.changes_reverted))
-    if corrected.dry_run:  # of one that is done the messages tell
+    if corrected.dry_run:  # the messages cover one that is done
         blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
     if corrected.pre_rollback_checkpoint:
         blocks.append(Line(f"the earlier attempt is kept in {corrected.pre_rollback_checkpoint}"))

@@ -1,4 +1,4 @@
-"""How a difference between checkpoints is shown."""
+"""The answer for a difference between checkpoints."""
 
 from typing import TYPE_CHECKING
 

@@ -12,7 +12,7 @@ _STATES = {"processing": "begun", "queued": "stopped before its end"}
 
 
 def told(event: Event) -> str:
-    """What happened, in one line, but for errors of several."""
+    """Describe an event in one line; errors may take several."""
     data = event.data
     match event.type:
         case EventType.PLAN_CREATED:

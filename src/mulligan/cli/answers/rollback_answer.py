@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def rollback_answer(rollback: Rollback) -> Answer:
-    """What a rollback did, or would do."""
+    """Answer with what a rollback did, or would do."""
     summary, after, impact = rollback.rollback_summary, rollback.post_rollback_state, rollback.impact
     label = f" ({summary.label})" if summary.label else ""
     verb = "would go" if rollback.dry_run else "went"
@@ -31,7 +31,7 @@ def rollback_answer(rollback: Rollback) -> Answer:
     blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
     if rollback.changes_reverted:
         blocks.append(changes_table(rollback.changes_reverted))
-    if rollback.dry_run:  # of one that is done the messages tell
+    if rollback.dry_run:  # the messages cover one that is done
         blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
     if after.pre_rollback_checkpoint:
         blocks.append(Line(f"what was there is kept in {after.pre_rollback_checkpoint}"))

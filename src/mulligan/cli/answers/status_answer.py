@@ -1,4 +1,4 @@
-"""Where a plan stands, for people."""
+"""The status of a plan, for people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def status_answer(
     when: Callable[[datetime], str] | None = None,
     went_on: str = "went on",
 ) -> Answer:
-    """Where a plan stands, and what stopped it; `when` tells times, for one that is only looked at."""
+    """Answer with the status of a plan, and what stopped it; `when` formats times."""
     attempt = f", attempt {status.attempt}" if status.attempt > 1 else ""
     title = f"plan {status.name} ({status.plan_id}) is {status.phase}/{status.state}{attempt}"
     rows = tuple(
@@ -58,7 +58,7 @@ def status_answer(
 
 
 def executed_answer(status: PlanStatus, execution: Execution) -> Answer:
-    """Where a plan stands after it was executed."""
+    """Answer with the status of a plan after it was executed."""
     from mulligan.api.replies import execution_reply  # here: a look at a plan executes nothing
 
     reply = execution_reply(status, execution)

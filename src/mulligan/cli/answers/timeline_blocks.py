@@ -26,7 +26,7 @@ _MARKS = {
 
 
 def timeline_blocks(timeline: Timeline, when: Callable[[datetime], str]) -> list[Block]:
-    """The timeline, drawn; `when` tells times that stand in words."""
+    """Draw the timeline; `when` formats times inside of texts."""
     attempt = f", attempt {timeline.attempt}" if timeline.attempt > 1 else ""
     state = f"{timeline.phase}/{timeline.state}{attempt}"
     return [

@@ -38,7 +38,7 @@ def _rows(node: TreeNode, lead: str, below: str) -> Iterator[Row]:
 
 
 def _standing(node: TreeNode) -> str:
-    """Whether it was left behind; the newest `on_error` was too, but stays live while its failure is the last."""
+    """Return whether it was left behind; the newest `on_error` stays live while its failure is the last."""
     if node.superseded:
         return ", superseded"
     return ", what the failed step left" if node.about.get("checkpoint_type") == _ON_ERROR else ""

@@ -134,8 +134,8 @@ def restore(invocation: Invocation, checkpoint: str, target: Path) -> Answer:
 def prune(invocation: Invocation, plan: str, keep: int | None, dry_run: bool) -> Answer:
     """Remove a plan's oldest checkpoint groups, as retention does, and free their bytes.
 
-    Always kept: the first, the most recent, the newest live one between two steps, and what something
-    unfinished stands on.
+    Always kept: the first, the most recent, the newest live one between two steps, and those that an unfinished
+    operation depends on.
     """
     result = invocation.project().checkpoints.prune(plan, keep=keep, dry_run=dry_run)
     would = "would be " if dry_run else ""

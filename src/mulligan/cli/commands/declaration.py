@@ -1,4 +1,4 @@
-"""How commands are declared: the options all of them take, and help with example and exit codes."""
+"""The declaration of commands: common options, and help with example and exit codes."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,7 +41,7 @@ def command(
 
 
 def closing_words(examples: Sequence[str], codes: Sequence[int]) -> str:
-    """What stands at the end of a help: how it is used, and what it ends with."""
+    """Return the end of a help: the example and the exit codes."""
     shown = "\n".join(f"  {example}" for example in examples)
     listed = "\n".join(f"  {code:<4}{_CODES[code]}" for code in codes)
     return f"\b\nExample:\n{shown}\n\n\b\nExit codes:\n{listed}"
@@ -98,17 +98,17 @@ def newest(function: Any) -> Any:
         "--limit",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Only the newest N; how many are left out is told.",
+        help="Show only the newest N, and how many were omitted.",
     )(function)
 
 
 def not_shown(older: int, one: str, many: str | None = None) -> list[str]:
-    """What an answer says of what a limit left out."""
+    """Describe what a limit left out of an answer."""
     return [f"{counted(older, f'older {one}', many and f'older {many}')} not shown"] if older else []
 
 
 def everywhere(function: Any) -> Any:
-    """Add the options that stand before or after any command."""
+    """Add the options that may come before or after any command."""
     for option in (
         click.option(
             "--format",

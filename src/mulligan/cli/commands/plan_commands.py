@@ -69,7 +69,7 @@ def execute(invocation: Invocation, plan_or_file: str) -> Answer:
     "mended",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Go on with a mended plan file; its completed steps must be the same.",
+    help="Continue with an edited plan file; its completed steps must be the same.",
 )
 def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, mended: Path | None) -> Answer:
     """Go on with a plan that stopped, from its last good restore point.
@@ -96,7 +96,7 @@ def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, me
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
 @click.option("--watch", is_flag=True, help="Show it again whenever it changes, until the plan ends.")
 def status(invocation: Invocation, plan: str, watch: bool) -> Answer:
-    """Show where a plan stands; the newest one unless named.
+    """Show the status of a plan; the newest one unless named.
 
     With --watch a terminal shows it in place: steps with their running time, child plans, the newest checkpoints.
     Elsewhere each change is a line, and with json or yaml the document comes when the plan has ended. Ctrl-C leaves
@@ -137,7 +137,7 @@ def list_plans(invocation: Invocation, state: str | None, limit: int | None) -> 
 def log(invocation: Invocation, plan: str, limit: int | None) -> Answer:
     """Show what happened to a plan, in order, with its child plans; the newest one unless named.
 
-    What a rollback, a correction or a failed step left behind stands on a branch beside the line.
+    Records that a rollback, a correction or a failed step left behind are on a branch beside the line.
     """
     project = invocation.project()
     if invocation.format.is_document:
@@ -223,7 +223,7 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
     """Bring a plan back, or forward, to a checkpoint: files, plan state, decisions.
 
     CHECKPOINT_ID is the id of a checkpoint or group, a unique prefix of one, a label, `first` or `latest`.
-    What is there now is kept in a pre_rollback checkpoint, so a rollback can itself be rolled back.
+    The current state is kept in a pre_rollback checkpoint, so a rollback can itself be rolled back.
     """
     from mulligan.cli.answers.rollback_answer import rollback_answer  # here: no other command shows one
 
@@ -244,8 +244,8 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
 def resolve(invocation: Invocation, plan: str, paths: tuple[str, ...]) -> Answer:
     """Mark conflicts that a merge of child plans left as solved: those of each PATH, or all.
 
-    Mend them in the plan's sandbox first. When none is left the sandboxes are kept in a checkpoint, and
-    `plan resume` goes on from there.
+    Fix them in the plan's sandbox first. When none is left the sandboxes are kept in a checkpoint, and
+    `plan resume` continues from there.
     """
     return status_answer(invocation.project().resolve(plan, paths), None)
 
@@ -263,8 +263,8 @@ def resolve(invocation: Invocation, plan: str, paths: tuple[str, ...]) -> Answer
     type=click.Choice(["revert", "append"]),
     help="Take the decision back with all that followed from it, or append work to it.",
 )
-@click.option("--guidance", required=True, metavar="TEXT", help="What the steps shall go by from now on.")
-@click.option("--choose", metavar="TEXT", help="What the decision's `decision:` step shall choose instead.")
+@click.option("--guidance", required=True, metavar="TEXT", help="Instructions for the steps from now on.")
+@click.option("--choose", metavar="TEXT", help="The new choice of the decision's `decision:` step.")
 @click.option(
     "--plan",
     "mended",
@@ -289,7 +289,7 @@ def correct(
     """Correct a decision, and run on from there: nothing else of the plan is done again.
 
     To revert, the plan goes back to its last checkpoint between two steps before the decision. To append, nothing is
-    undone: a child plan runs on what is there, and is merged. The steps find the guidance in `${{ guidance }}`,
+    undone: a child plan runs on the current state, and is merged. The steps find the guidance in `${{ guidance }}`,
     `StepContext.guidance` and `MULLIGAN_GUIDANCE`. `plan diff --correction` compares what was with what came of it.
     DECISION_ID is the id of a decision or a unique prefix of it; `plan tree` shows them.
     """

@@ -46,7 +46,7 @@ def run(
     COMMAND is a program and its words, taken literally; for a line of shell: mulligan run -- sh -c 'a && b'.
     In a git checkout it works on all of it, uncommitted work included, and starts in the same subfolder. Nothing
     real changes before `mulligan plan apply` (or with --apply, --in-place); `mulligan undo` takes it back. Its own
-    exit status is in the answer: 0 gives exit code 0, any other 1.
+    exit status is in the answer: for 0 the exit code is 0, for any other 1.
     """
     from mulligan.api.operations.command_place import command_place
     from mulligan.api.operations.command_run import run_command_in
@@ -91,6 +91,6 @@ def _succeeded(project: Project, status: PlanStatus) -> Sequence[Block]:
 
 
 def _did_something(project: Project, plan_id: str) -> bool:
-    """Whether there is anything to apply or undo; a git directory can change where no file does."""
+    """Return whether there is anything to apply or undo; a git directory can change without any file changing."""
     since_the_first = project.checkpoints.list(plan_id)[1:]
     return not since_the_first or any(checkpoint.modified for checkpoint in since_the_first)

@@ -68,7 +68,7 @@ def show(invocation: Invocation, tool: str) -> Answer:
 def trust(invocation: Invocation, yes: bool) -> Answer:
     """Say that the project's .mulligan/tools.py may run, with the content it has now.
 
-    Shows which content that is before anything of it runs. Once the content changes, it is asked for anew.
+    Shows which content that is before anything of it runs. Once the content changes, mulligan asks again.
     """
     project = invocation.project()
     standing = project.tools.standing()

@@ -23,8 +23,8 @@ group = click.Group("mulligan")
 def undo(invocation: Invocation, plan: str, yes: bool) -> Answer:
     """Roll a plan back to the state before its last completed step; the newest plan unless named.
 
-    A step that failed or was cut off, and whose mess still stands, goes first. Again: one step further back. What is
-    there now is kept in a pre_rollback checkpoint. A plan that was applied is taken back with `plan unapply`.
+    A step that failed or was cut off, and whose changes are still there, goes first. Again: one step further back. The
+    current state is kept in a pre_rollback checkpoint. A plan that was applied is taken back with `plan unapply`.
     """
     project = invocation.project()
     preview = project.undo(plan, dry_run=True)

@@ -1,4 +1,4 @@
-"""What click finds wrong with a command line, in words of ours: what is wrong, and what to type instead."""
+"""Usage errors of click in our words: what is wrong, and what to type instead."""
 
 import re
 
@@ -55,7 +55,7 @@ def _bad_value(exc: click.BadParameter, parameter: click.Parameter, see: str) ->
         )
     if isinstance(parameter.type, click.IntRange):
         return UsageWrong(
-            reason=f"{name}: {exc.message.split(' is not ')[0]} is no whole number from {parameter.type.min} up",
+            reason=f"{name}: {exc.message.split(' is not ')[0]} is not a whole number from {parameter.type.min} up",
             hint=see,
         )
     return UsageWrong(reason=f"{name}: {_in_a_sentence(exc.message)}", hint=see)
@@ -67,7 +67,7 @@ def _choices(parameter: click.Parameter) -> str:
 
 
 def _name(parameter: click.Parameter) -> str:
-    """How the help calls it."""
+    """Return its name in the help."""
     if isinstance(parameter, click.Option):
         return max(parameter.opts, key=len)
     words = re.findall(r"[A-Z][A-Z_|]*", parameter.metavar or "")

@@ -1,4 +1,4 @@
-"""What makes a shell ask the program how a word may go on; see `completing` for what it is answered."""
+"""Scripts that let a shell ask the program for completions; `word_completion` answers."""
 
 BASH = r"""
 _mulligan_completion() {

@@ -31,13 +31,13 @@ def answer_shell(program: click.Command, environ: Mapping[str, str]) -> None:
     """Write how the word at the end of the line may go on."""
     try:
         found = list(_items(program, environ.get(LINE, "")))
-    except Exception:  # noqa: BLE001 - someone is typing: whatever is wrong is told when the command runs
+    except Exception:  # noqa: BLE001 - the user is typing: the command itself reports what is wrong
         return
     sys.stdout.buffer.write("".join(map(_told, found)).encode("utf-8", "replace"))
 
 
 def _items(program: click.Command, line: str) -> Iterator[CompletionItem[str]]:
-    # What stands at the end of the line shows where the last word ends, also after a space or in quotes.
+    # The end of the line shows where the last word ends, also after a space or in quotes.
     *words, last = split_arg_string(f"{line}.")
     typed = last[:-1]
     option, equals, _ = typed.partition("=")
@@ -57,7 +57,7 @@ def _told(item: CompletionItem[str]) -> str:
 
 
 def named_words(kind: str, context: click.Context, typed: str) -> list[CompletionItem[str]]:
-    """How a word that names something of this kind may go on."""
+    """Return the completions of a word that names something of this kind."""
     if kind == "program" and context.params.get("words"):
         kind = "file"  # a word for the program that is named already
     if kind in ("dir", "file", "program"):
@@ -109,7 +109,7 @@ def _keys() -> Iterable[Word]:
 
 
 def _values(key: str, typed: str) -> Iterable[Word]:
-    """The words a setting may be set to; of a list, one more after those that stand there."""
+    """Return the words a setting may be set to; for a list, one more after the existing ones."""
     from mulligan.config import setting_named
     from mulligan.config.values import ListOf
 

@@ -21,7 +21,7 @@ def plain_signs(drawn: str) -> str:
 
 
 def has_signs(encoding: str | None, environ: Mapping[str, str]) -> bool:
-    """Whether a terminal shows more than ASCII: by what the locale says, which Python does not always believe."""
+    """Return whether a terminal shows more than ASCII, according to the locale, which Python does not always follow."""
     if (encoding or "").lower().replace("-", "") != "utf8":
         return False
     named = environ.get("LC_ALL") or environ.get("LC_CTYPE")

@@ -1,8 +1,7 @@
-"""What people see while an operation goes on: steps, output, checkpoints, child plans, progress. All of it on stderr.
+"""Live progress of an operation, on stderr: steps, output, checkpoints, child plans.
 
-Elsewhere than on a terminal everything is a line. On a terminal the steps that run stand at its lower end with their
-running time, and above them scrolls what is over; a clock of its own keeps that in motion, so that whoever works
-only notes what happened.
+Without a terminal everything is a line. On a terminal the running steps are at its lower end with their running
+time, and finished ones scroll away above them. A clock of its own redraws it, so that the workers only record events.
 """
 
 import re
@@ -40,7 +39,7 @@ _NOTABLE = frozenset(
 
 
 class Printed(Protocol):
-    """What a program prints, made fit for where it is shown."""
+    """The output of a program, made fit for its destination."""
 
     def piece(self, data: bytes) -> bytes:
         """Return what can be shown now that this was printed."""
@@ -51,12 +50,12 @@ class Printed(Protocol):
         ...
 
     def line(self, data: bytes) -> bytes:
-        """Return a whole line of pieces as it can stand behind something else."""
+        """Return a whole line of pieces as it can follow something else."""
         ...
 
 
 class AsItIs:
-    """Every byte, for whoever reads it from a pipe or a file."""
+    """Every byte, for a pipe or a file."""
 
     def piece(self, data: bytes) -> bytes:
         """Return it."""
@@ -72,7 +71,7 @@ class AsItIs:
 
 
 class _Doing(Struct, kw_only=True):
-    """How far one plan is."""
+    """The progress of one plan."""
 
     name: str | None  # of a child
     parent: PlanId | None
@@ -81,8 +80,8 @@ class _Doing(Struct, kw_only=True):
     step: str | None = None
     since: float = 0.0
     printed: Printed
-    titled: bool = False  # the step's name stands above its output
-    begun_line: bytes = b""  # of a child: output that is no whole line yet
+    titled: bool = False  # the step's name is above its output
+    begun_line: bytes = b""  # of a child: output that is not a whole line yet
 
 
 class _Counted(Struct, frozen=True):
@@ -120,7 +119,7 @@ class Live:
         self._begun: float | None = None
         self._ticking: threading.Thread | None = None
         self._over = threading.Event()
-        self._lock = threading.Lock()  # child plans tell from threads of their own
+        self._lock = threading.Lock()  # child plans report from threads of their own
 
     def event(self, event: Event) -> None:
         """Something was recorded."""
@@ -305,7 +304,7 @@ class Live:
 
 
 def _plain_lines(event: Event) -> Iterator[tuple[Span, ...]]:
-    """What is told of an event where every event is a line."""
+    """Return the line for an event, where every event is a line."""
     data = event.data
     match event.type:
         case EventType.STEP_STARTED:
@@ -319,7 +318,7 @@ def _plain_lines(event: Event) -> Iterator[tuple[Span, ...]]:
 
 
 def _terminal_lines(event: Event) -> Iterator[tuple[Span, ...]]:
-    """What scrolls away above the area: what is over. A step is told when it ends."""
+    """Return the lines that scroll away above the area: finished steps and other events."""
     data = event.data
     match event.type:
         case EventType.STEP_STARTED:

@@ -113,7 +113,7 @@ def _signs(drawn: str) -> str:
 
 
 def _patch(block: Patch) -> bytes | str:
-    """A patch as it is; where someone looks at it, what stands in the files must not speak to the terminal."""
+    """Return a patch as it is; on a terminal, the content of files must not control it."""
     if not sys.stdout.isatty():
         return block.data
     return "".join(f"{harmless(line)}\n" for line, _ in styled_lines(block.data))
@@ -162,7 +162,7 @@ def _draw_rows(console: Console, rows: Sequence[Row]) -> None:
 
 
 def _breaks(text: str, room: int) -> Iterator[int]:
-    """Where to go on in a new line; never inside a word, which could be an id to be copied."""
+    """Return where to break a line; never inside a word, which could be an id to be copied."""
     from rich.cells import cell_len
 
     used = 0
@@ -187,7 +187,7 @@ def _flat(blocks: Sequence[Block]) -> Iterator[Line | Table | Drawing | Patch]:
 def write(stream: TextIO, text: str | bytes) -> None:
     """Write text whatever the locale, and bytes as they are.
 
-    A reader that went away is no error of ours; an answer that is lost is.
+    A reader that went away is not an error of ours; a lost answer is.
     """
     data = text if isinstance(text, bytes) else text.encode(_encoding(stream), "backslashreplace")
     try:

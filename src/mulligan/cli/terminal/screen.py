@@ -35,7 +35,7 @@ class Screen:
 
     @property
     def size(self) -> os.terminal_size:
-        """How large the terminal is now."""
+        """The current size of the terminal."""
         try:
             size = os.get_terminal_size(self._stream.fileno())
         except OSError:
@@ -44,21 +44,21 @@ class Screen:
 
     @property
     def room(self) -> int:
-        """How many columns of a row can be drawn on."""
+        """The number of usable columns."""
         return self.size.columns - _MARGIN
 
     @property
     def encoding(self) -> str:
-        """What characters are written in."""
+        """The encoding of the terminal."""
         return self._stream.encoding or "utf-8"
 
     @property
     def at_line_start(self) -> bool:
-        """Whether what was written last was a whole line."""
+        """Return whether the last output was a whole line."""
         return self._at_line_start
 
     def forget(self) -> None:
-        """Take the area for gone: someone else has written, and it is nobody's any more."""
+        """Consider the area gone: another writer has overwritten it."""
         self._area = []
 
     def styled(self, spans: Sequence[Span]) -> str:
@@ -79,7 +79,7 @@ class Screen:
             self._write(text)
 
     def _erased(self, *, keep: bool) -> str:
-        """What leads to where the area begins, and removes it; `keep`: the new one is drawn over it."""
+        """Return the codes that move to the start of the area and clear it; `keep`: the new one is drawn over it."""
         if not self._area:
             return ""
         columns = self.size.columns  # the terminal may have been made narrower, and has broken the rows then
@@ -101,7 +101,7 @@ class Screen:
         try:
             self._stream.buffer.write(data)
             self._stream.buffer.flush()
-        except OSError:  # nobody looks any more, or their disk is full; the operation itself goes on
+        except OSError:  # nobody reads it, or the disk is full; the operation itself continues
             lead_nowhere(self._stream)
 
 
@@ -119,12 +119,12 @@ def _cut(spans: Sequence[Span], room: int) -> list[Span]:
 
 
 def width(row: Sequence[Span]) -> int:
-    """How many columns a row takes."""
+    """Return the number of columns of a row."""
     from rich.cells import cell_len
 
     return sum(cell_len(span.text) for span in row)
 
 
 def can_draw(stream: TextIO) -> bool:
-    """Whether a stream leads to a terminal that can be drawn on."""
+    """Return whether a stream leads to a terminal that can be drawn on."""
     return stream.isatty() and os.environ.get("TERM", "") not in ("", "dumb")

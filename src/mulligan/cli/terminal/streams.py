@@ -1,4 +1,4 @@
-"""Streams that lead nowhere any more: a reader that went away, a disk that is full."""
+"""Streams without a destination: the reader went away, or the disk is full."""
 
 import os
 from typing import TextIO

@@ -28,7 +28,7 @@ def table_text(table: Table, *, width: int | None, encoding: str) -> tuple[str, 
 
 
 def _shorten(cells: Sequence[list[str]], column: int, width: int) -> None:
-    """Cut the cells of a column to what the others leave it, unless that is too little to tell them apart."""
+    """Cut the cells of a column to the remaining width, unless that is too little to distinguish them."""
     others = [max(_columns(row[i]) for row in cells) for i in range(len(cells[0])) if i != column]
     room = width - sum(others) - len(_GAP) * len(others)
     if room < _NARROWEST:
@@ -46,14 +46,14 @@ def _begun(text: str, room: int) -> str:
 
 
 def _width(cells: Sequence[int], room: int | None) -> int:
-    """How wide a column is; single cells that take more than three fifths of the room do not widen it."""
+    """Return the width of a column; single cells that take more than three fifths of the room do not widen it."""
     header, *rows = cells
     usual = [taken for taken in rows if room is None or taken <= room * 3 // 5]
     return max(header, *(usual if any(usual) else rows), 0)
 
 
 def _last_width(cells: Sequence[Sequence[str]], widths: Sequence[int], room: int) -> int:
-    """How wide the last column is: where most of its cells find room beside the others, only the rest go below."""
+    """Return the width of the last column: if most of its cells fit beside the others, only the rest go below."""
     *before, wanted = widths
     left = room - sum(before) - len(_GAP) * len(before)
     fitting = [taken for row in cells if (taken := _columns(row[-1])) <= left]
@@ -85,7 +85,7 @@ def _spelled(text: str, encoding: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """How many columns of a terminal a text takes: some characters take two, marks on others none."""
+    """Return the terminal columns of a text: some characters take two, combining marks none."""
     if text.isascii():
         return len(text)
     return sum(

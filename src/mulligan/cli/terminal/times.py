@@ -21,7 +21,7 @@ def local_day(moment: datetime) -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """How long ago a moment was, in one unit; a clock that was set back makes nothing lie in the future."""
+    """Return how long ago a moment was, in one unit; never in the future, even if a clock was set back."""
     seconds = int((now - moment) / timedelta(seconds=1))
     if seconds < 1:
         return "just now"
@@ -35,7 +35,7 @@ def ago(moment: datetime, now: datetime) -> str:
 
 
 def lasting(milliseconds: int) -> str:
-    """How long something took, as exactly as anyone wants to read it."""
+    """Return a duration, as exactly as people want to read it."""
     seconds = milliseconds / 1000
     if seconds < 1:
         return f"{milliseconds} ms"
@@ -45,7 +45,7 @@ def lasting(milliseconds: int) -> str:
 
 
 def running(seconds: float) -> str:
-    """How long something has been going on: whole seconds, that change once a second."""
+    """Return a running time in whole seconds."""
     whole = max(0, int(seconds))
     if whole < _MINUTE:
         return f"{whole} s"

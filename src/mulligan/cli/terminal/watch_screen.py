@@ -43,20 +43,20 @@ _MARKS = {
 
 
 def watched(invocation: Invocation, project: Project, plan: str) -> Answer:
-    """Show a plan until it has ended, then where it stands; the document of that where one is asked for."""
+    """Show a plan until it has ended, then its status, as a document if one is asked for."""
     plan_id = project.status(plan).plan_id
     looks = _looks(project, plan_id)
     try:
         if invocation.format is Format.RICH and can_draw(sys.stdout):
             _on_a_screen(looks)
         elif invocation.format.is_document:
-            deque(looks, maxlen=0)  # only its end is told
+            deque(looks, maxlen=0)  # only its end is reported
         else:
             _in_lines(project, looks)
     except KeyboardInterrupt:
         left = _left(project.progress(plan_id))
         if invocation.format.is_document:
-            raise Interrupted(hint=f"{left}; `mulligan plan status` shows where it stands") from None
+            raise Interrupted(hint=f"{left}; `mulligan plan status` shows its state") from None
         return Answer(data=None, blocks=[Line(f"no longer watched; {left}")], exit_code=130)
     except BrokenPipeError:
         lead_nowhere(sys.stdout)  # as `mulligan … | head` ends
@@ -65,14 +65,14 @@ def watched(invocation: Invocation, project: Project, plan: str) -> Answer:
 
 
 def _left(look: PlanProgress) -> str:
-    """What becomes of a plan that is no longer watched."""
+    """Describe what happens to a plan that is no longer watched."""
     if look.worked_on or look.is_over:
         return "the plan goes on" if look.worked_on else "the plan has ended"
     return f"nobody works on the plan: `mulligan plan execute {look.plan_id}` runs it"
 
 
 def _looks(project: Project, plan_id: PlanId) -> Iterator[PlanProgress]:
-    """How far the plan is, again and again, until it is over; read anew only where something was recorded."""
+    """Yield the progress of the plan until it is over; read it again only after something was recorded."""
     seen = project.changes()
     look, at = project.progress(plan_id), time.monotonic()
     yield look
@@ -102,7 +102,7 @@ def _on_a_screen(looks: Iterator[PlanProgress]) -> None:
 
 
 def frame(look: PlanProgress, now: datetime, *, lines: int, columns: int) -> list[tuple[Span, ...]]:
-    """What a screen of that size shows of a plan; of many steps those around the one that runs."""
+    """Return the lines that a screen of that size shows of a plan; with many steps, those around the running one."""
     attempt = f", attempt {look.attempt}" if look.attempt > 1 else ""
     state = f" is {look.phase}/{look.state}{attempt}"
     counts = f"{look.steps_done} of {len(look.steps)} steps done, last changed {ago(look.updated_at, now)}"
@@ -192,7 +192,7 @@ def _in_lines(project: Project, looks: Iterator[PlanProgress]) -> None:
 def _news(
     project: Project, look: PlanProgress, whose: str, seen: dict[PlanId, int]
 ) -> Iterator[tuple[Event, str]]:
-    """What happened to a plan and its children since it was last asked, each with whose it is."""
+    """Return the events of a plan and its children since the last call, each with its plan."""
     events = project.log(look.plan_id, after=seen.get(look.plan_id, 0))
     if events:
         seen[look.plan_id] = events[-1].seq

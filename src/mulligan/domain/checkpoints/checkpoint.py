@@ -119,7 +119,7 @@ class CheckpointGroup(Struct, frozen=True, kw_only=True):
 
 
 class FoundCheckpoint(Struct, frozen=True, kw_only=True):
-    """What a user's word for a checkpoint means: a group, or one checkpoint of it."""
+    """The meaning of a user's word for a checkpoint: a group, or one checkpoint of it."""
 
     group: CheckpointGroup
     checkpoint: Checkpoint | None  # None: the whole group is meant

@@ -12,7 +12,7 @@ from mulligan.domain.text.ids import GroupId, IntentId, PlanId
 
 
 class IntentKind(StrEnum):
-    """Which operation is under way."""
+    """The kind of an operation under way."""
 
     SANDBOX = "sandbox"  # making the plan's sandboxes
     ROLLBACK = "rollback"
@@ -94,7 +94,7 @@ class Intent(Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> IntentKind:
-        """Which operation it is."""
+        """The kind of operation."""
         return IntentKind(str(self.work.__struct_config__.tag))
 
     @property

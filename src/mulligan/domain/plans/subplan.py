@@ -24,7 +24,7 @@ from mulligan.domain.text.ids import PlanId
 
 
 class Spawn(Struct, frozen=True, kw_only=True):
-    """Where a child plan comes from: a step of its parent, and the moment of the parent's history."""
+    """The origin of a child plan: a step of its parent, and the moment of the parent's history."""
 
     parent_plan_id: PlanId
     step_index: int
@@ -47,17 +47,17 @@ class Child(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What its parent calls it."""
+        """Its name in the parent."""
         return self.plan.name
 
     @property
     def is_done(self) -> bool:
-        """Whether it ran to its end, so that its result can be merged."""
+        """Return whether it ran to its end, so that its result can be merged."""
         return self.plan.phase is Phase.EXECUTE and self.plan.state is State.COMPLETE
 
 
 def merged_name(number: int, name: str) -> str:
-    """What a group's state calls a child that was merged: ids and places would tell equal states apart."""
+    """Return the name of a merged child in a group's state: ids and places would make equal states differ."""
     return f"{number}:{name}"
 
 
@@ -77,7 +77,7 @@ def merge_order(subplans: Subplans) -> tuple[ChildPlan, ...]:
 
 
 def may_start(child: ChildPlan, subplans: Subplans, merged: Collection[str]) -> bool:
-    """Whether all that a child builds on was merged: it is forked from the parent's state of that moment."""
+    """Return whether all that a child builds on was merged: it is forked from the parent's state of that moment."""
     in_turn = (
         subplans.mode is SubplanMode.SEQUENTIAL or subplans.merge_strategy is MergeStrategy.SEQUENTIAL_APPLY
     )
@@ -93,9 +93,9 @@ def next_to_merge(order: Sequence[ChildPlan], merged: Collection[str]) -> ChildP
 
 
 def built_on(child: Child, siblings: Sequence[Child], action: Action, merged_at: int) -> tuple[Child, ...]:
-    """The children of the same step that were forked from what this one had made; they go where it goes back.
+    """Return the children of the same step that were forked from this one's result; they end when it goes back.
 
-    `merged_at` tells when it was merged first, for children that a tool spawned: nobody knows how they were to run.
+    `merged_at` is when it was first merged, for children that a tool spawned: their order is not recorded.
     """
     if not isinstance(action, Subplans):
         later = (child.spawn.number, merged_at)
@@ -135,7 +135,7 @@ def newest_without(groups: Sequence[CheckpointGroup], child: Child) -> Checkpoin
 def child_definition(
     parent: PlanDefinition, child: ChildPlan, sandboxes: Sequence[Sandbox]
 ) -> PlanDefinition:
-    """What a child plan is: its own steps, over copies of what its parent works on, under the same rules."""
+    """Return the definition of a child plan: its own steps, over copies of its parent's resources."""
     strategies = {sandbox.resource: sandbox.strategy for sandbox in sandboxes}
     return replace(
         parent,

@@ -1,4 +1,4 @@
-"""Where resources may lie: rules over locations as they are written, before any file is looked at."""
+"""Rules for the locations of resources, as they are written, before any file is looked at."""
 
 import posixpath
 import re
@@ -20,7 +20,7 @@ def location_within(project: str, location: str) -> str | None:
 
 
 def stays_inside(path: str) -> bool:
-    """Whether a path, as it is written, stays inside the folder it is relative to."""
+    """Return whether a path, as it is written, stays inside the folder it is relative to."""
     shortest = posixpath.normpath(path)
     return not posixpath.isabs(path) and shortest.split("/", 1)[0] != ".."
 
@@ -59,12 +59,12 @@ def outer_of(inner: Resource, resources: Iterable[Resource]) -> Resource | None:
 
 
 def lie_together(one: str, other: str) -> bool:
-    """Whether one of two absolute paths is the other, or lies inside it."""
+    """Return whether one of two absolute paths is the other, or inside it."""
     return posixpath.commonpath([one, other]) in (one, other)
 
 
 def path_inside(outer: Resource, inner: Resource) -> str:
-    """Where the inner resource lies, relative to the outer one."""
+    """Return the path of the inner resource, relative to the outer one."""
     return posixpath.relpath(inner.location, outer.location)
 
 
@@ -90,12 +90,12 @@ def _holds(outer: str, inner: str) -> bool:
 
 
 def spare_name(random: bytes) -> str:
-    """A name that a restore gives for a moment, beside the one that a file is to have."""
+    """Return a temporary name for a restore, beside the final one."""
     return f"{PROJECT_HOME}-{random.hex()}"
 
 
 def is_spare_name(name: str) -> bool:
-    """Whether a restore that was cut off may have given this name."""
+    """Return whether this may be a temporary name of an interrupted restore."""
     return re.fullmatch(rf"{re.escape(PROJECT_HOME)}-[0-9a-f]{{16}}", name) is not None
 
 

@@ -304,7 +304,7 @@ class CheckpointRepository(RowRepository):
         return [(GroupId(row["group_id"]), row["id"]) for row in rows]
 
     def _not_found(self, word: str, plan_id: PlanId | None) -> CheckpointNotFound:
-        """A label means live groups: of one that was left behind the id is told, of a misspelt one the nearest."""
+        """Return the hint for an unknown label: the id of a group that was left behind, or the nearest label."""
         if plan_id is not None and not self.count(plan_id, superseded=True):
             return CheckpointNotFound(wanted=word, hint=self._why_none(plan_id))
         rows = self._db.rows(_LEFT_BEHIND, (word, plan_id, plan_id))

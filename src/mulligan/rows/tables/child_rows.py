@@ -24,7 +24,7 @@ _BASES = "SELECT bases_json FROM spawns WHERE bases_json IS NOT NULL"
 
 
 class ChildRepository(RowRepository):
-    """Keeps which plans are children of which."""
+    """Rows of the relation between plans and their children."""
 
     def add(self, plan_id: PlanId, spawn: Spawn, bases: Mapping[str, Snapshot]) -> None:
         """Record where a new plan comes from, and what of its parent it starts with."""
@@ -74,7 +74,7 @@ class ChildRepository(RowRepository):
         self._db.execute(_FORGET_BASES, (plan_id,))
 
     def bases(self) -> Sequence[Snapshot]:
-        """What all children that have no sandboxes yet are to be forked from."""
+        """Return the snapshots that children without sandboxes are to be forked from."""
         return [base for row in self._db.rows(_BASES) for base in _bases(row["bases_json"]).values()]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _ADD_LINE = "INSERT INTO lines (plan_id, line, parent_line, fork_seq) VALUES (?, ?, ?, ?)"
 _LINES = "SELECT * FROM lines WHERE plan_id = ? ORDER BY line"
-# Each kind of row tells by its own column when it was recorded; a call that never ended lies nowhere.
+# Each kind of row has its own column for when it was recorded; a call that never ended has no place.
 _TOLD_BY = (
     ("checkpoint_groups", "seq"),
     ("decisions", "seq"),
@@ -113,11 +113,11 @@ class IntentRepository(RowRepository):
         self._db.execute(_CLOSE_INTENT, (intent_id,))
 
     def list(self, plan_id: PlanId) -> Sequence[Intent]:
-        """What is under way or was cut off, oldest first."""
+        """Return the open intents of a plan, oldest first."""
         return [_intent(row) for row in self._db.rows(_INTENTS, (plan_id,))]
 
     def of_kinds(self, kinds: Collection[IntentKind]) -> Sequence[Intent]:
-        """What of these kinds is under way or was cut off in any plan, oldest first."""
+        """Return the open intents of these kinds in any plan, oldest first."""
         return [intent for intent in map(_intent, self._db.rows(_ALL_INTENTS)) if intent.kind in kinds]
 
 
@@ -159,7 +159,7 @@ class EventRepository(RowRepository):
         return _event(row) if row else None
 
     def count(self, plan_id: PlanId, *, after: int = 0) -> int:
-        """How many entries the plan's log has after that sequence number."""
+        """Count the entries of the plan's log after that sequence number."""
         return self._count(_COUNT_EVENTS, (plan_id, after))
 
 

@@ -1,4 +1,4 @@
-"""What an id names that was given where another kind of thing is wanted."""
+"""Hints for an id that names another kind of thing than the wanted one."""
 
 from __future__ import annotations
 

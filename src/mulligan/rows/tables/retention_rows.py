@@ -1,4 +1,4 @@
-"""Which groups retention looks at: few of them, however many a plan has."""
+"""The groups that retention considers: few of them, however many a plan has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SUMMARY = (
     "SELECT seq, group_id, attempt, superseded, label, between_steps FROM checkpoint_groups WHERE plan_id = ?"
 )
 _SUMMARIES = f"{_SUMMARY} ORDER BY seq"
-_OUTSTANDING = (  # what retention spares for where it stands
+_OUTSTANDING = (  # spared by retention because of its position
     f"{_SUMMARY} ORDER BY seq LIMIT 1",
     f"{_SUMMARY} ORDER BY seq DESC LIMIT 1",
     f"{_SUMMARY} AND superseded = 0 AND between_steps = 1 ORDER BY seq DESC LIMIT 1",
@@ -30,7 +30,7 @@ _EXPENDABLE = (  # in the order in which retention lets go
 
 
 def summaries(connection: SqlConnection, plan_id: PlanId) -> Sequence[GroupSummary]:
-    """What is to be known of all groups, oldest first."""
+    """Return summaries of all groups, oldest first."""
     return [_summary(row) for row in connection.rows(_SUMMARIES, (plan_id,))]
 
 

@@ -71,7 +71,7 @@ class SandboxRepository(RowRepository):
 
 
 def sandbox_of(row: Row) -> Sandbox:
-    """The sandbox that a row tells of."""
+    """Return the sandbox of a row."""
     return Sandbox(
         plan_id=PlanId(row["plan_id"]),
         resource=row["resource"],

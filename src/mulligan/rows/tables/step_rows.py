@@ -149,7 +149,7 @@ class ToolCallRepository(RowRepository):
         self._db.execute(_SET_UNDO, (undo, call_id))
 
     def count_done(self, plan_id: PlanId) -> int:
-        """How many live calls succeeded."""
+        """Count the live calls that succeeded."""
         return self._count(_COUNT_CALLS, (plan_id,))
 
     def interrupt(self, plan_id: PlanId) -> None:
@@ -198,7 +198,7 @@ class DecisionRepository(RowRepository):
         )
 
     def count_live(self, plan_id: PlanId) -> int:
-        """How many decisions are live."""
+        """Count the live decisions."""
         return self._count(_COUNT_DECISIONS, (plan_id,))
 
     def list(self, plan_id: PlanId) -> Sequence[Decision]:

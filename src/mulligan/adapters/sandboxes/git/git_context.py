@@ -1,4 +1,4 @@
-"""What sandboxes of git checkouts need, whether they are copies or in place."""
+"""The collaborators of git sandboxes, for copies and for checkouts in place."""
 
 from collections.abc import Mapping
 from pathlib import Path

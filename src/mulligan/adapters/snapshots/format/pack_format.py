@@ -34,7 +34,7 @@ _TRAILER = struct.Struct("<QI32s8s")
 
 
 class Kind(IntEnum):
-    """What an object is, for whoever walks packs without trees."""
+    """The kind of an object, for code that walks packs without trees."""
 
     BLOB = 0
     CHUNK_LIST = 1
@@ -42,14 +42,14 @@ class Kind(IntEnum):
 
 
 class Coding(IntEnum):
-    """How an object's bytes stand in the pack."""
+    """The encoding of an object's bytes in the pack."""
 
     RAW = 0
     ZSTD = 1
 
 
 class Row(NamedTuple):
-    """Where one object stands in its pack."""
+    """The position of one object in its pack."""
 
     offset: int
     stored: int
@@ -64,12 +64,12 @@ def hash_of(data: bytes | memoryview) -> bytes:
 
 
 def size_of_pack(stored_bytes: int, count: int) -> int:
-    """How large a pack of so many objects is."""
+    """Return the size of a pack with so many objects."""
     return len(HEADER) + stored_bytes + count * (ID_LENGTH + ROW.size) + _TRAILER.size
 
 
 def trailer_of(offset: int, count: int, index: bytes) -> bytes:
-    """What stands at the end of a pack."""
+    """Return the trailer at the end of a pack."""
     checksum = blake3(HEADER + struct.pack("<QI", offset, count)).update(index).digest()
     return _TRAILER.pack(offset, count, checksum, _END)
 
@@ -111,7 +111,7 @@ class Pack:
         return self._id_at(self._position(object_id)) == object_id
 
     def row(self, object_id: bytes) -> Row:
-        """Where an object of this pack stands."""
+        """Return the position of an object in this pack."""
         return Row(*ROW.unpack_from(self._rows, self._position(object_id) * ROW.size))
 
     def places(self) -> dict[bytes, Pack]:
@@ -124,7 +124,7 @@ class Pack:
         return self._proved(object_id, row, self._storage.read(self.name, row.offset, row.stored))
 
     def stored(self, object_id: bytes) -> tuple[Row, bytes]:
-        """An object's bytes as they stand here, proved as well, to be taken over by another pack."""
+        """Return an object's encoded bytes, verified, to be copied into another pack."""
         row = self.row(object_id)
         stored = self._storage.read(self.name, row.offset, row.stored)
         self._proved(object_id, row, stored)

@@ -1,4 +1,4 @@
-"""Marks: the ids of all objects that some snapshots stand on."""
+"""Marks: the ids of all objects that some snapshots need."""
 
 from collections.abc import Callable, Iterable
 
@@ -22,9 +22,9 @@ class Marks:
         self.ids: set[bytes] = set()
 
     def add(self, snapshots: Iterable[Snapshot]) -> set[bytes]:
-        """Mark what these stand on; gives the ids that were not marked before.
+        """Mark the objects that these need; return the ids that were not marked before.
 
-        SnapshotDamaged where a folder or chunk list cannot be read: what lies behind it is not known.
+        SnapshotDamaged where a folder or chunk list cannot be read: the objects behind it are unknown.
         """
         new: set[bytes] = set()
         for snapshot in set(snapshots) - self._snapshots:

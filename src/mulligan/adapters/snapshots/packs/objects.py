@@ -19,10 +19,10 @@ _LOOKS = (
 
 
 class Sink(Protocol):
-    """Takes objects and tells their ids."""
+    """A sink for objects that returns their ids."""
 
     def add(self, kind: Kind, data: bytes) -> bytes:
-        """Take one object; gives its id."""
+        """Take one object; return its id."""
         ...
 
 
@@ -67,16 +67,16 @@ class Objects:
         return dict(self._damaged)
 
     def size_bytes(self) -> int:
-        """What all packs that can be read take on disk."""
+        """The size on disk of all readable packs."""
         with self._lock:
             return sum(pack.size for pack in self._packs.values())
 
     def contains(self, object_id: bytes) -> bool:
-        """Tell whether the object is here, as far as is known without looking again."""
+        """Return whether the object is here, as far as is known without listing again."""
         return self._place(object_id) is not None
 
     def length(self, object_id: bytes) -> int:
-        """How long an object is, as its pack says; SnapshotDamaged where it is missing."""
+        """Return the length of an object according to its pack; SnapshotDamaged if it is missing."""
         return self._find(object_id).row(object_id).raw
 
     def read(self, object_id: bytes) -> bytes:
@@ -98,7 +98,7 @@ class Objects:
         raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
 
     def is_sound(self, pack: Pack, object_id: bytes) -> bool:
-        """Tell whether this pack's copy of an object is what was stored."""
+        """Return whether this pack's copy of an object is intact."""
         try:
             pack.read(object_id)
         except (SnapshotDamaged, OSError):
@@ -119,7 +119,7 @@ class Objects:
         return pack
 
     def remove(self, packs: Iterable[Pack]) -> None:
-        """Delete packs; whoever calls knows that nothing needs what only they hold."""
+        """Delete packs; the caller knows that nothing needs the objects that only they hold."""
         with self._lock:
             names = {pack.name for pack in packs}
             for name in names:
@@ -194,7 +194,7 @@ class Objects:
             return
         for object_id in homeless:
             del where[object_id]
-        # The same object may stand in a pack that came before and was hidden by the one that went.
+        # The same object may be in an earlier pack that the removed one had hidden.
         for other in self._packs.values() if homeless else ():
             for object_id in homeless.intersection(other.ids):
                 where[object_id] = other

@@ -53,7 +53,7 @@ class PackFile:
         return [segment.tobytes() for segment in together(batch, threads=1)]
 
     def take(self, object_id: bytes, row: Row, stored: bytes) -> None:
-        """Add an object as it stands in another pack."""
+        """Add an object as it is encoded in another pack."""
         self._file.write(stored)
         self._rows[object_id] = ROW.pack(self._offset, len(stored), row.raw, row.coding, row.kind)
         self._offset += len(stored)

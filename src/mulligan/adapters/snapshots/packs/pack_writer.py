@@ -31,7 +31,7 @@ class PackWriter:
         self._failure: BaseException | None = None
 
     def add(self, kind: Kind, data: bytes) -> bytes:
-        """Take one object, to be stored where it is new; gives its id."""
+        """Take one object, to be stored if it is new; return its id."""
         object_id = hash_of(data)
         if object_id in self._taken or self._objects.contains(object_id):
             return object_id
@@ -43,7 +43,7 @@ class PackWriter:
         return object_id
 
     def finish(self) -> int:
-        """Make all of it durable and seen; gives the bytes that were added to the store."""
+        """Make all of it durable and visible; return the bytes added to the store."""
         if not self._taken:
             return 0
         self._join()

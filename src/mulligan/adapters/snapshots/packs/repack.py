@@ -1,7 +1,7 @@
 """Repacking: the objects of several packs into one new pack, so that the old ones can go.
 
-Whoever repacks holds the store's upkeep lock: packs are deleted by one process at a time. A new pack is
-durable and seen before an old one is deleted, so an object that is kept can be read at every instant.
+The caller holds the store's upkeep lease: one process at a time deletes packs. A new pack is durable and visible
+before an old one is deleted, so an object that is kept can be read at every instant.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.packs.pack_file import PackFile
 from mulligan.errors import SnapshotDamaged
 
-LARGEST_JOINED = 64 << 20  # bytes: copying more at once would be felt by whoever waits for the capture
+LARGEST_JOINED = 64 << 20  # bytes: copying more at once would noticeably delay the capture
 ENOUGH_TO_JOIN = 32  # packs: opening that many costs 3 ms, joining them two fsyncs
 _FACTOR = 2
 
@@ -34,7 +34,7 @@ def copy_objects(objects: Objects, wanted: Sequence[tuple[Pack, Sequence[bytes]]
             try:
                 _copy(pack, ids, file)
             except SnapshotDamaged:
-                continue  # what was copied of it stands in two packs now, which hurts nobody
+                continue  # its copied objects are in two packs now, which does no harm
             sources.append(pack)
             count += len(ids)
         if count == 0:

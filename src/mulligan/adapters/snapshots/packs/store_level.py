@@ -1,4 +1,4 @@
-"""How large the last sweep left the store: growth since then tells when another may pay."""
+"""The size of the store after the last sweep: growth since then decides when another pays off."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
-"""The sweep: mark what live snapshots stand on, then delete the rest, pack by pack.
+"""The sweep: mark the objects that live snapshots need, then delete the rest, pack by pack.
 
-Marking takes no lock. Packs go in short batches while nobody captures, and each time the rows are read again:
-whoever captures holds the lock until its rows are committed, so a snapshot that came meanwhile is seen, and a
-pack with an old object that it reuses is left for the next sweep.
+Marking takes no lock. Packs are deleted in short batches while nothing captures, and each time the rows are read
+again. A capture holds the lock until its rows are committed, so the sweep sees every new snapshot, and leaves a pack
+with an old object that it reuses for the next sweep.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -37,7 +37,7 @@ class _Sorted(Struct, eq=False):
 
 
 class _Verdict(Struct, eq=False):
-    """What is to be done with each pack."""
+    """The decision about each pack."""
 
     keep: list[_Sorted]
     rewrite: list[_Sorted]
@@ -45,7 +45,7 @@ class _Verdict(Struct, eq=False):
 
 
 class Sweep:
-    """One sweep. Whoever makes one holds the store's upkeep lock: packs are deleted by one process at a time."""
+    """One sweep. The caller holds the store's upkeep lease: one process at a time deletes packs."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Sweep:
         verdict.keep = [s for s in verdict.keep if s.pack.name not in joined]
 
     def _copy(self, group: Sequence[_Sorted]) -> list[_Sorted]:
-        """Copy what is live into a new pack; gives the packs that may go then."""
+        """Copy live objects into a new pack; return the packs that may go then."""
         copied = copy_objects(self._objects, [(s.pack, s.live) for s in group])
         if copied.pack is not None:
             self._standing.update(copied.pack.ids)
@@ -134,7 +134,7 @@ class Sweep:
         return [s for s in group if s.pack.name in sources]
 
     def _delete(self, batch: Sequence[_Sorted], total: int) -> list[_Sorted]:
-        """Delete packs, but for those that hold something which is needed by now; gives the deleted ones."""
+        """Delete packs, except those that are needed by now; return the deleted ones."""
         self._came |= self._marks.add(self._live())  # without the lock, so that little is left to do with it
         with self._nobody_captures():
             self._came |= self._marks.add(self._live())

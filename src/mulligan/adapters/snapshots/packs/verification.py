@@ -1,4 +1,4 @@
-"""Verifying: read and hash all that snapshots stand on, each object once, and name what is wrong."""
+"""Verification: reads and hashes all objects that snapshots need, each once, and names what is wrong."""
 
 from collections.abc import Iterable, Mapping
 

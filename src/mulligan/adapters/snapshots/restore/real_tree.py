@@ -51,7 +51,7 @@ class RealTree:
         self._places: dict[int, str] = {}  # device -> the folder of the aside for it
         self._count = 0
         self._removals: dict[tuple[int, str], Noted] = {}  # by folder and name
-        self._placements: dict[tuple[int, str], Noted] = {}  # likewise
+        self._placements: dict[tuple[int, str], Noted] = {}
         self._staged: set[tuple[int, str]] = set()
         self._found: dict[tuple[int, str], Folder] = {}  # names that are replaced, removed or adjusted
         self._works: list[Work] = []  # the folders that are worked in

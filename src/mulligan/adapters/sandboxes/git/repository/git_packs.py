@@ -37,7 +37,7 @@ class Objects:
 
     @property
     def is_full(self) -> bool:
-        """Whether what waits should be written now."""
+        """Return whether the pending objects should be written now."""
         return self.size > _FULL
 
     def name_of(self, kind: str, data: bytes) -> bytes:
