@@ -22,7 +22,7 @@ OWN_CODE = sorted(
     for file in (ROOT / folder).rglob("*.py")
 )
 
-LONGEST_FILE = 400
+LONGEST_FILE = 600
 MOST_MODULES = 12  # in a folder
 NOUNS_IN_ING = ("wiring.py", "listing.py")
 
@@ -47,7 +47,7 @@ NAMES_TYPES = {
     "adapters/sandboxes/": "the adapters of each type",
     "adapters/tools/sql/sql_tool.py": "the tool for SQLite databases",
     "wiring/sandbox_kinds.py": "chooses the adapter of each type",
-    "api/resource_factories.py": "a function per type, for programs",
+    "api/sessions/resource_factories.py": "a function per type, for programs",
 }
 
 SURROUNDINGS = {
@@ -180,7 +180,7 @@ def test_no_module_imports_the_public_api():
 
 
 def test_files_stay_readable():
-    """A file past 400 lines wants to be two rooms."""
+    """A file that long has usually more than one subject."""
     lengths = {
         file.relative_to(ROOT).as_posix(): len(file.read_text(encoding="utf-8").splitlines())
         for file in OWN_CODE

@@ -124,7 +124,7 @@ def test_gc_removes_what_applied_plans_were_told_to_keep(tmp_path: Path) -> None
 def test_gc_leaves_a_plan_that_somebody_works_on(top: Path) -> None:
     plan_id = _cancelled(top)
     before = _folders(top, plan_id), _pins(top)
-    with services_of(top)._locks.hold(plan_id):  # noqa: SLF001  as another process would
+    with services_of(top).adapters.locks.hold(plan_id):
         assert data_of(top, *ON_TERMINAL, "gc")["sandboxes_removed"] == []
         shutil.rmtree(top / ".mulligan" / "sandboxes" / plan_id)
         assert _repaired(top) == []
@@ -203,7 +203,7 @@ def test_doctor_drops_pins_whose_sandbox_no_row_names_any_more(top: Path) -> Non
     data_of(top, *ON_TERMINAL, "plan", "cancel", over)
     for pin in pins:
         run_git(top, "update-ref", pin, pin.rpartition("/")[2])
-    with services_of(top)._locks.hold(over):  # noqa: SLF001  as another process would
+    with services_of(top).adapters.locks.hold(over):
         assert _repaired(top) == []
     assert _pins(top, over) == pins
     (what,) = _repaired(top)

@@ -83,9 +83,10 @@ def test_ten_thousand_checkpoints_are_listed_whole_or_the_newest_of_them(
     database = sqlite_database(tmp_path / ".mulligan" / "mulligan.db")
     with database.writing() as db:
         newest = db.checkpoints.list(PlanId(plan_id), superseded=False)[-1]
-        seqs = db.plans.next_seqs(newest.plan_id, MANY)
-        for number, seq in enumerate(seqs):
-            db.checkpoints.add(_copy(newest, number, seq))
+        last = db.plans.last_seq(newest.plan_id)
+        for number in range(MANY):
+            db.checkpoints.add(_copy(newest, number, last + 1 + number))
+        db.plans.set_last_seq(newest.plan_id, last + MANY)
     database.close()
     listed = ask(tmp_path, "checkpoint", "list", "--limit", "50")
     assert listed["messages"] == [f"{MANY - 50 + 3:,} older groups not shown"]

@@ -26,7 +26,7 @@ def test_it_is_superseded_when_the_plan_goes_on(tmp_path: Path, mended: bool) ->
     status, _ = project_in(tmp_path).resume("p", mended=file if mended else None)
 
     assert status.state is State.COMPLETE
-    with services_in(tmp_path).database.reading() as db:
+    with services_in(tmp_path).adapters.database.reading() as db:
         calls = db.tool_calls.list(status.plan_id)
     assert [(call.status.value, call.superseded) for call in calls] == [
         ("interrupted", True),

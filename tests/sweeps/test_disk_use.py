@@ -40,7 +40,7 @@ def test_what_is_pruned_does_not_stay_on_disk(tmp_path: Path) -> None:
         most_packs, largest = max(most_packs, len(packs(home))), max(largest, sum(packs(home).values()))
     by_itself = sum(packs(home).values())
 
-    with services_in(folder).database.reading() as db:
+    with services_in(folder).adapters.database.reading() as db:
         groups = db.checkpoints.list(next(iter(db.plans.list(None))).plan_id, superseded=True)
         live = [group.checkpoints[0].snapshot for group in groups]
         base = db.sandboxes.all()[0].base

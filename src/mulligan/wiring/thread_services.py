@@ -6,6 +6,8 @@ from threading import local
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
+from mulligan.ports.engine import StopRequest
+
 if TYPE_CHECKING:
     from mulligan.wiring.services import Services
 
@@ -23,7 +25,7 @@ class ThreadServices:
     def here(self) -> Services:
         """The services of the thread that asks, built when it first does."""
         kept: _OfThread | None = getattr(self._here, "kept", None)
-        return kept.services if kept is not None else self._keep(self._first.apart(None))
+        return kept.services if kept is not None else self._keep(self._first.apart(StopRequest()))
 
     def close(self) -> None:
         """Close the connections of all threads; each thread opens another one when it needs it."""

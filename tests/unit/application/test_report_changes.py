@@ -49,7 +49,7 @@ def added(number: int, size: int, id: str | None = None) -> TreeDifference:
 
 
 def compare(trees: Trees, room: PageRoom):
-    return ReportChanges(trees, room).between(a_group("p", "g1", 1), a_group("p", "g2", 2))
+    return ReportChanges(trees, room, str).between(a_group("p", "g1", 1), a_group("p", "g2", 2))
 
 
 def test_paths_beyond_the_first_are_counted() -> None:

@@ -70,7 +70,7 @@ def test_an_undo_may_log_and_print_and_leaves_the_memory_alone(folder: Path) -> 
     logged = [e.data["message"] for e in project.log("p") if e.type is EventType.LOG]
     assert logged == ["undone"]
     assert observer.printed == b"shown\n"
-    with services.database.reading() as db:
+    with services.adapters.database.reading() as db:
         (plan,) = db.plans.list(None)
     assert plan.progress.memory == {"published": True}, "that of the checkpoint, without what the undo wrote"
 

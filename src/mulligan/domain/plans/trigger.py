@@ -15,7 +15,7 @@ class CheckpointType(StrEnum):
     ON_TOOL_WRITE_COMPLETE = "on_tool_write_complete", "after each successful call of a tool that writes"
     ON_SUBPLAN_SPAWN = "on_subplan_spawn", "before the first child plan of a step starts"
     AFTER_SUBPLAN = "after_subplan", "after a child plan's result was merged into its parent's sandboxes"
-    ON_ERROR = "on_error", "when a step failed, of what it left behind, before the sandboxes go back"
+    ON_ERROR = "on_error", "when a step failed: what it left behind, before the sandboxes are restored"
     # Not triggers: these groups are always taken.
     PRE_EXECUTE = "pre_execute"
     POST_EXECUTE = "post_execute"
