@@ -12,7 +12,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from threading import get_ident
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -41,6 +41,9 @@ class _Own(Struct):
 
 
 _own: dict[str, _Own] = {}  # by lock file: what this process holds
+_asking = (
+    Lock()
+)  # a request is made and withdrawn as a whole: one left over would stop the next plan of its thread
 
 
 class FilePlanLocks:
@@ -65,10 +68,11 @@ class FilePlanLocks:
             with guarded(lambda: _refuse_lost(plan_id, fd, file)):
                 yield
         finally:
-            if own.asked and own.stop is not None:
-                own.stop.withdraw(own.thread)
-            if _own.get(str(file)) is own:  # and not that of a thread that took the plan over
-                del _own[str(file)]
+            with _asking:
+                if _own.get(str(file)) is own:  # and not that of a thread that took the plan over
+                    del _own[str(file)]
+                if own.asked and own.stop is not None:
+                    own.stop.withdraw(own.thread)
             os.close(fd)  # lets go of the lock
 
     def holder(self, plan_id: PlanId) -> LockHolder | None:
@@ -136,11 +140,12 @@ class FilePlanLocks:
 
     def _ask_own(self, plan_id: PlanId, holder: LockHolder) -> None:
         """Ask the thread of this process that holds the plan to stop; PlanBusy for a session, and for this thread."""
-        own = _own.get(str(self._file(plan_id)))
-        if own is None or own.stop is None or own.thread == get_ident():
-            raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
-        own.asked = True
-        own.stop.ask(own.thread)
+        with _asking:
+            own = _own.get(str(self._file(plan_id)))
+            if own is None or own.stop is None or own.thread == get_ident():
+                raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
+            own.asked = True
+            own.stop.ask(own.thread)
 
     def _locked(self, plan_id: PlanId) -> int:
         """Return the plan's lock file, open and locked."""

@@ -27,25 +27,26 @@ class Database:
     @contextmanager
     def reading(self) -> Generator[Transaction]:
         """Read one consistent state, without waiting for a writer."""
-        with self._connection.transaction(write=False):
-            yield Transaction(self._connection)
+        connection = self._connection  # once: `close` in another thread must not exchange it in between
+        with connection.transaction(write=False):
+            yield Transaction(connection)
 
     @contextmanager
     def writing(self) -> Generator[Transaction]:
         """Write without a claim: to create a plan, or to claim one."""
-        with self._connection.transaction(write=True):
-            yield Transaction(self._connection)
+        connection = self._connection
+        with connection.transaction(write=True):
+            yield Transaction(connection)
 
     @contextmanager
     def writing_as(self, claim: Claim) -> Generator[Transaction]:
         """Write as a claimant; PlanTakenOver when another process has claimed the plan since."""
-        with self._connection.transaction(
-            write=True
-        ):  # nobody else writes, so the fence holds until the commit
-            row = self._connection.row(_FENCE, (claim.plan_id,))
+        connection = self._connection
+        with connection.transaction(write=True):  # nobody else writes, so the fence holds until the commit
+            row = connection.row(_FENCE, (claim.plan_id,))
             if row is None or row["fence"] != claim.fence:
                 raise PlanTakenOver(plan_id=claim.plan_id)
-            yield Transaction(self._connection)
+            yield Transaction(connection)
 
     def changes(self) -> int:
         """Return a number that is different after others have recorded something; it is cheap to ask for."""

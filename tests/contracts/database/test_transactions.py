@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import PlanNotFound
+from mulligan.errors import DatabaseUnusable, PlanNotFound
 from mulligan.rows.database import Database
 from mulligan.rows.sql_connection import SqlConnection
 from tests.unit.examples import a_plan
@@ -74,3 +74,20 @@ def test_a_closed_database_is_opened_again(database: Database) -> None:
     with database.reading() as db:
         assert db.plans.count(None) == 1
     database.close()
+
+
+def test_a_database_that_is_closed_inside_of_a_transaction_keeps_nothing_of_it(database: Database) -> None:
+    """Not a row may come through another connection, which would commit it without the rest."""
+
+    def work() -> None:
+        with database.writing() as db:
+            db.plans.add(a_plan(OTHER))
+            database.close()
+            db.plans.save(replace(a_plan(PLAN), attempt=7))
+
+    with pytest.raises(DatabaseUnusable):
+        work()
+    with database.reading() as db:
+        assert db.plans.get(PLAN).attempt == 1
+        with pytest.raises(PlanNotFound):
+            db.plans.get(OTHER)

@@ -94,7 +94,7 @@ class SqliteConnection:
 
     @contextmanager
     def transaction(self, *, write: bool) -> Generator[None]:
-        if self._raw.in_transaction:  # else the end of the inner one would roll back the outer one
+        if self._is_in_transaction():  # else the end of the inner one would roll back the outer one
             raise RuntimeError("a transaction of this connection is open already")
         try:
             # Inside: a signal that came while it waited for other writers is raised right after it has begun.
@@ -112,9 +112,16 @@ class SqliteConnection:
             else:
                 self.execute("COMMIT")
         except BaseException:
-            if self._raw.in_transaction:
+            if self._is_in_transaction():
                 self._raw.rollback()
             raise
+
+    def _is_in_transaction(self) -> bool:
+        """Return whether a transaction is open; False for a connection that another thread closed."""
+        try:
+            return self._raw.in_transaction
+        except sqlite3.ProgrammingError:
+            return False
 
     def _look(self) -> tuple[int, int] | None:
         """Return the identity of the file; None if it is missing."""

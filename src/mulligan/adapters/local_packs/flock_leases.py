@@ -46,7 +46,9 @@ class FlockLeases:
             try:
                 fcntl.flock(fd, kind)
                 free = True
-            except BlockingIOError:
+            except BlockingIOError as exc:
+                if not kind & fcntl.LOCK_NB:  # it must not be used without the lock
+                    raise LockImpossible(path=str(path), reason=exc.strerror or str(exc)) from exc
                 free = False
             except OSError as exc:
                 raise LockImpossible(path=str(path), reason=exc.strerror or str(exc)) from exc
