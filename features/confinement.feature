@@ -16,7 +16,7 @@ Feature: Confinement
     When the plan is executed
     Then it fails with "step_failed"
     And the message says "/home/new was stopped"
-    And the message says "config set sandbox.writable"
+    And the message says "to `sandbox.writable`"
     And the steps ran: inside
     And the log tells "was stopped"
 

@@ -34,6 +34,13 @@ WRITING = (
 )
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _little_garbage() -> None:
+    """What other tests left is out of the way of the collections below."""
+    gc.collect()
+    gc.freeze()
+
+
 def ask(folder: Path, *words: str) -> dict[str, Any]:
     """Run a command and end what a process would end with itself: its connection to the database."""
     answer = program.ask(folder, *words)

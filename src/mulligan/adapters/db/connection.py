@@ -23,7 +23,6 @@ _BUSY_HINT = (
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY_MS = 10_000  # writers wait this long for each other; readers never wait
 _SETTINGS = (
-    f"PRAGMA busy_timeout = {_BUSY_MS}",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
@@ -53,7 +52,7 @@ class SqliteConnection:
         if self._path.exists() and not os.access(self._path, os.W_OK):
             raise DatabaseUnusable(database=str(self._path), reason="it is read-only")
         raw = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        for setting in _SETTINGS:
+        for setting in (f"PRAGMA busy_timeout = {_BUSY_MS}", *_SETTINGS):
             raw.execute(setting)
         return raw
 
