@@ -41,28 +41,25 @@ class _Own(Struct):
 
 
 _own: dict[str, _Own] = {}  # by lock file: what this process holds
-_asking = (
-    Lock()
-)  # a request is made and withdrawn as a whole: one left over would stop the next plan of its thread
+# A request is made and withdrawn as a whole: one left over would stop the next plan of its thread.
+_asking = Lock()
 
 
-class FilePlanLocks:
+class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
     """One lock file per plan in a folder of the project home."""
 
-    def __init__(self, *, folder: Path, clock: Clock, stop: StopRequest | None) -> None:
-        """Use this folder, made when the first lock is taken; `stop` is how other threads ask a holder here."""
-        self._folder = folder
-        self._clock = clock
-        self._stop = stop
+    folder: Path
+    clock: Clock
+    stop: StopRequest | None
 
     @contextmanager
     def hold(self, plan_id: PlanId) -> Generator[None]:
         """Hold the plan's lock, or refuse at once with who has it."""
-        with _translated(self._folder):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _translated(self.folder):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = self._file(plan_id)
         fd = self._locked(plan_id)
-        own = _own[str(file)] = _Own(get_ident(), self._stop)
+        own = _own[str(file)] = _Own(get_ident(), self.stop)
         try:
             self._sign(plan_id, fd)
             with guarded(lambda: _refuse_lost(plan_id, fd, file)):
@@ -90,7 +87,7 @@ class FilePlanLocks:
 
     def plans(self) -> list[PlanId]:
         """All plans that were ever worked on here: a lock file stays."""
-        return sorted(PlanId(path.stem) for path in self._folder.glob("*.lock"))
+        return sorted(PlanId(path.stem) for path in self.folder.glob("*.lock"))
 
     def ask_to_stop(self, plan_id: PlanId) -> None:
         """Send SIGTERM to the process that holds it, or ask the thread of this one, and wait until it has let go."""
@@ -185,7 +182,7 @@ class FilePlanLocks:
 
     def _sign(self, plan_id: PlanId, fd: int) -> None:
         """Record the holder for others."""
-        word = json.dumps({"pid": os.getpid(), "since": self._clock.now().isoformat()}).encode()
+        word = json.dumps({"pid": os.getpid(), "since": self.clock.now().isoformat()}).encode()
         try:
             with act("lock.sign"):
                 os.ftruncate(fd, 0)
@@ -194,7 +191,7 @@ class FilePlanLocks:
             raise SystemFailed(path=str(self._file(plan_id)), reason=exc.strerror or str(exc)) from exc
 
     def _file(self, plan_id: PlanId) -> Path:
-        return self._folder / f"{plan_id}.lock"
+        return self.folder / f"{plan_id}.lock"
 
     def _busy(self, plan_id: PlanId, fd: int) -> PlanBusy:
         holder = _read_holder(fd)

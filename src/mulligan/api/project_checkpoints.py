@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from mulligan.application.queries.checkpoint_queries import CheckpointView, views_of
 
 if TYPE_CHECKING:
@@ -19,16 +21,15 @@ if TYPE_CHECKING:
     from mulligan.wiring.thread_services import ThreadServices
 
 
-class Checkpoints:
+class Checkpoints(Struct, kw_only=True, frozen=True, eq=False):
     """The checkpoints of a project."""
 
-    def __init__(self, *, threads: ThreadServices, observer: Observer) -> None:
-        self._threads = threads
-        self._observer = observer
+    threads: ThreadServices
+    observer: Observer
 
     @property
     def _services(self) -> Services:
-        return self._threads.here
+        return self.threads.here
 
     def list(
         self, plan: str, *, superseded: bool = False, limit: int | None = None
@@ -52,23 +53,23 @@ class Checkpoints:
     def take(self, plan: str, label: str) -> tuple[Sequence[CheckpointView], Sequence[str]]:
         """As `create`, with what the user must know of it."""
         plan_id = self._services.queries.plan_id(plan)
-        taken = self._services.library.create(plan_id, label, self._observer)
+        taken = self._services.library.create(plan_id, label, self.observer)
         return views_of(taken.group), taken.messages
 
     def verify(self, checkpoint: str | None = None, *, quick: bool = False) -> Verification:
         """Read and hash the stored bytes of one checkpoint or of all."""
         found = self._services.checkpoint_queries.find(checkpoint) if checkpoint is not None else None
-        return self._services.library.verify(found, quick=quick, observer=self._observer)
+        return self._services.library.verify(found, quick=quick, observer=self.observer)
 
     def prune(self, plan: str, *, keep: int | None = None, dry_run: bool = False) -> Pruning:
         """Prune a plan's groups to so many, or to the limit of its settings, and free their bytes."""
         plan_id, prunes = self._services.queries.plan_id(plan), self._services.prunes
-        return prunes.preview(plan_id, keep) if dry_run else prunes.prune(plan_id, keep, self._observer)
+        return prunes.preview(plan_id, keep) if dry_run else prunes.prune(plan_id, keep, self.observer)
 
     def delete(self, checkpoint: str) -> Pruning:
         """Delete the group of a checkpoint, unless it must stay."""
         found = self._services.checkpoint_queries.find(checkpoint)
-        return self._services.prunes.delete(found.group, self._observer)
+        return self._services.prunes.delete(found.group, self.observer)
 
     def restore(self, checkpoint: str, to: Path) -> Sequence[ExportedFolder]:
         """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
@@ -77,7 +78,7 @@ class Checkpoints:
         target = (
             Path(os.path.realpath(to.parent)) / to.name
         )  # which names a loop of symlinks, and does not raise
-        return self._services.library.export(found, target, self._observer)
+        return self._services.library.export(found, target, self.observer)
 
     def diff(self, old: str, new: str, *, binary: bool = False) -> Diff:
         """Compare two checkpoints or groups, of one plan or of two."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from mulligan.config import Entry, Source, parse_value, setting_named
 
 if TYPE_CHECKING:
@@ -12,15 +14,14 @@ if TYPE_CHECKING:
     from mulligan.wiring.thread_services import ThreadServices
 
 
-class Configuration:
+class Configuration(Struct, kw_only=True, frozen=True, eq=False):
     """The settings of a project."""
 
-    def __init__(self, *, threads: ThreadServices) -> None:
-        self._threads = threads
+    threads: ThreadServices
 
     @property
     def _services(self) -> Services:
-        return self._threads.here
+        return self.threads.here
 
     def list(self) -> Sequence[Entry]:
         """Every setting with its value and where it comes from."""

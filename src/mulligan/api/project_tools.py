@@ -46,15 +46,14 @@ class Trusted(Struct, frozen=True, kw_only=True):
     tools: tuple[ToolView, ...]
 
 
-class Tools:
+class Tools(Struct, kw_only=True, frozen=True, eq=False):
     """The tools of a project."""
 
-    def __init__(self, *, threads: ThreadServices) -> None:
-        self._threads = threads
+    threads: ThreadServices
 
     @property
     def _toolbox(self) -> ProjectToolbox:
-        return self._threads.here.adapters.toolbox
+        return self.threads.here.adapters.toolbox
 
     def list(self) -> ToolList:
         """Every tool there is; a tools.py that is not trusted is named, and not loaded."""

@@ -7,7 +7,7 @@ what the parameters of its constructor name: attributes of `Services`, or else o
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -81,11 +81,16 @@ class _Lazy:
 
     def __get__(self, services: Services, owner: type[Services]) -> object:
         made = getattr(importlib.import_module(self._module), owner.__annotations__[self._name])
-        parameters = made.__init__.__code__
-        names = parameters.co_varnames[1 : 1 + parameters.co_kwonlyargcount]
-        built = made(**{name: services.part(name) for name in names})
+        built = made(**{name: services.part(name) for name in _parameters(made)})
         services.__dict__[self._name] = built  # found before this descriptor from here on
         return built
+
+
+def _parameters(made: Any) -> Sequence[str]:
+    if fields := getattr(made, "__struct_fields__", ()):
+        return fields
+    code = made.__init__.__code__
+    return code.co_varnames[1 : 1 + code.co_kwonlyargcount]
 
 
 def _in(module: str) -> Any:

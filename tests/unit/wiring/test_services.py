@@ -4,6 +4,7 @@ import inspect
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from mulligan.wiring.adapters import Adapters
 from mulligan.wiring.services import Services
@@ -24,14 +25,18 @@ def test_a_service_can_be_built_and_is_built_once(tmp_path: Path, name: str) -> 
 @pytest.mark.parametrize("name", SERVICES)
 def test_what_a_constructor_gets_is_of_the_class_that_it_names(tmp_path: Path, name: str) -> None:
     services = services_in(tmp_path)
-    wanted = inspect.signature(type(getattr(services, name)).__init__).parameters
-    for parameter in list(wanted.values())[1:]:
-        assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        if parameter.name in Services.__annotations__:
-            kind = getattr(parameter.annotation, "__name__", parameter.annotation)
-            assert kind == Services.__annotations__[parameter.name], parameter.name
+    made = type(getattr(services, name))
+    if issubclass(made, Struct):
+        wanted = {field: made.__annotations__[field] for field in made.__struct_fields__}
+    else:
+        parameters = list(inspect.signature(made.__init__).parameters.values())[1:]
+        assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters)
+        wanted = {parameter.name: parameter.annotation for parameter in parameters}
+    for parameter, annotation in wanted.items():
+        if parameter in Services.__annotations__:
+            assert getattr(annotation, "__name__", annotation) == Services.__annotations__[parameter]
         else:
-            assert hasattr(Services, parameter.name) or hasattr(services.adapters, parameter.name)
+            assert hasattr(Services, parameter) or hasattr(services.adapters, parameter)
     services.adapters.close()
 
 

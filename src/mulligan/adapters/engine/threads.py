@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import MulliganError
 from mulligan.ports import Ended, Observer, StopRequest
@@ -22,18 +24,17 @@ _PACE = 0.1  # seconds: how long a request to stop may go unseen
 Runner: TypeAlias = Callable[[PlanId, int, Observer, StopRequest], Ended]
 
 
-class ThreadEngine:
+class ThreadEngine(Struct, frozen=True, eq=False):
     """Runs each plan in a thread."""
 
-    def __init__(self, runner: Runner, stop: StopRequest) -> None:
-        """`stop` is checked while waiting for the others: the waiting plan may itself be one of several."""
-        self._runner = runner
-        self._stop = stop
+    # `stop` is checked while waiting for the others: the waiting plan may itself be one of several.
+    runner: Runner
+    stop: StopRequest
 
     @contextmanager
     def crew(self, observer: Observer) -> Generator["ThreadCrew"]:
         """Have plans run until the block ends."""
-        crew = ThreadCrew(self._runner, self._stop, _Uncounted(observer))
+        crew = ThreadCrew(self.runner, self.stop, _Uncounted(observer))
         try:
             yield crew
         finally:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from mulligan.errors import LockImpossible
 from mulligan.osfiles.folders import make_private_folder
 
@@ -16,11 +18,10 @@ if TYPE_CHECKING:
     from mulligan.ports import Lease
 
 
-class FlockLeases:
+class FlockLeases(Struct, frozen=True, eq=False):
     """The Leases port over the files of a folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    folder: Path
 
     @contextmanager
     def shared(self, lease: Lease) -> Generator[None]:
@@ -39,8 +40,8 @@ class FlockLeases:
 
     @contextmanager
     def _locked(self, lease: Lease, kind: int) -> Generator[bool]:
-        make_private_folder(self._folder)
-        path = self._folder / lease
+        make_private_folder(self.folder)
+        path = self.folder / lease
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:

@@ -6,19 +6,20 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import Struct
+
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import SystemFailed
 from mulligan.ports import ApplyOrder, SandboxKind, SandboxOrder
 
 
-class _Edge:
+class _Edge(Struct, frozen=True, eq=False):
     """A kind that lets no OSError out, even one that its code forgot to translate: callers undo what was begun."""
 
-    def __init__(self, kind: SandboxKind) -> None:
-        self._kind = kind
+    kind: SandboxKind
 
     def __getattr__(self, name: str) -> object:
-        found = getattr(self._kind, name)
+        found = getattr(self.kind, name)
         return _translating(found) if callable(found) else found
 
 

@@ -2,22 +2,23 @@
 
 from collections.abc import Callable, Mapping
 
+from msgspec import Struct
+
 from mulligan.adapters.sandboxes.kind_edge import with_edge
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import SandboxKind
 
 
-class LocalSandboxKinds:
+class LocalSandboxKinds(Struct, frozen=True, eq=False):
     """The kinds of sandboxes this version can make."""
 
-    def __init__(self, kinds: Mapping[tuple[ResourceType, Strategy], Callable[[], SandboxKind]]) -> None:
-        """Choose among these; one that no resource needs is never asked for."""
-        self._kinds = kinds
+    # One that no resource needs is never asked for.
+    kinds: Mapping[tuple[ResourceType, Strategy], Callable[[], SandboxKind]]
 
     def of(self, sandbox: Sandbox) -> SandboxKind:
         """The kind that made this sandbox."""
-        return with_edge(self._kinds[(sandbox.type, sandbox.strategy)]())
+        return with_edge(self.kinds[(sandbox.type, sandbox.strategy)]())
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource: its own strategy wins over the setting, `auto` goes by its type."""
@@ -32,4 +33,4 @@ class LocalSandboxKinds:
                 reason=f"a {resource.type.value} cannot have the strategy {chosen.value}",
                 hint=f"use one of: {', '.join(s.value for s in traits.strategies)}",
             )
-        return with_edge(self._kinds[(resource.type, chosen)]())
+        return with_edge(self.kinds[(resource.type, chosen)]())

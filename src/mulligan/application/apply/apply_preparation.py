@@ -73,16 +73,13 @@ class Application(Struct, frozen=True, kw_only=True):
     messages: tuple[str, ...]
 
 
-class ApplyPreparing:
+class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
     """Merges and composes, resource by resource."""
 
-    def __init__(
-        self, *, store: SnapshotStore, kinds: SandboxKinds, merges: MergeService, clock: Clock
-    ) -> None:
-        self._store = store
-        self._kinds = kinds
-        self._merges = merges
-        self._clock = clock
+    store: SnapshotStore
+    kinds: SandboxKinds
+    merges: MergeService
+    clock: Clock
 
     def prepare(self, run: Run, wanted: Sequence[Wanted], group_id: GroupId | None) -> Prepared:
         """Compute everything; whoever calls holds the store until rows name what was stored."""
@@ -116,7 +113,7 @@ class ApplyPreparing:
                 resource=each.real.resource, prefix="", binary=False, largest_text=LARGEST_TEXT
             )
             pair = each.ours.roots[0], composed.snapshot.roots[0]
-            diff = diff_trees(self._store.difference(*pair), self._store.read, options)
+            diff = diff_trees(self.store.difference(*pair), self.store.read, options)
             files += diff.files
             folders += diff.folders
             applied.append(_told(each, composed, diff.files))
@@ -142,10 +139,10 @@ class ApplyPreparing:
     def _merge(self, wanted: Wanted) -> Merged:
         if wanted.real.type.traits.merged_by is MergeUnit.WHOLE:
             sides = Sides(base=wanted.base, ours=wanted.ours, theirs=wanted.theirs)
-            return self._merges.take_whole(self._kinds.of(wanted.real), wanted.real, sides)
+            return self.merges.take_whole(self.kinds.of(wanted.real), wanted.real, sides)
         base, ours, theirs = (s.roots[0] for s in (wanted.base, wanted.ours, wanted.theirs))
         rules = MergeRules(names=wanted.names, on_overlap=OnOverlap.STOP, included=wanted.included)
-        return self._merges.merge(base, ours, theirs, rules)
+        return self.merges.merge(base, ours, theirs, rules)
 
     def _compose(self, wanted: Wanted, merged: Merged) -> Composed:
         order = ApplyOrder(
@@ -158,9 +155,9 @@ class ApplyPreparing:
             changed=merged.changed,
             message=wanted.message,
             included=wanted.included or frozenset(),
-            at=self._clock.now(),
+            at=self.clock.now(),
         )
-        return self._kinds.of(wanted.real).compose(order)
+        return self.kinds.of(wanted.real).compose(order)
 
 
 def application_of(run: Run, prepared: Prepared, *, dry_run: bool, cleanup: str, hint: str) -> Application:

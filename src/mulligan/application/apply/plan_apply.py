@@ -57,56 +57,42 @@ class ApplyWishes(Struct, frozen=True, kw_only=True):
     included: frozenset[str]  # paths in git directories that are taken over all the same
 
 
-class PlanApplyService:
+class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
     """Brings the result of a plan into the real resources."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: SnapshotStore,
-        kinds: SandboxKinds,
-        claims: PlanClaims,
-        manager: CheckpointManager,
-        checkpoints: CheckpointService,
-        preparing: ApplyPreparing,
-        real_changes: RealChangeService,
-        sandboxes: SandboxService,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._kinds = kinds
-        self._claims = claims
-        self._manager = manager
-        self._checkpoints = checkpoints
-        self._preparing = preparing
-        self._real_changes = real_changes
-        self._sandboxes = sandboxes
-        self._clock = clock
+    database: Database
+    store: SnapshotStore
+    kinds: SandboxKinds
+    claims: PlanClaims
+    manager: CheckpointManager
+    checkpoints: CheckpointService
+    preparing: ApplyPreparing
+    real_changes: RealChangeService
+    sandboxes: SandboxService
+    clock: Clock
 
     def preview(self, plan_id: PlanId, wishes: ApplyWishes, observer: Observer) -> Application:
         """What applying would do; nothing real and no row is changed."""
-        with self._claims.look(plan_id, observer) as run:
+        with self.claims.look(plan_id, observer) as run:
             cut_off = self._cut_off(run)
             if not cut_off:
                 _refuse_unready(run.plan)
             reals = self._reals(run, wishes)
             if cut_off:
                 run.inform("an apply that was cut off would be taken back first")
-            with self._store.hold():
+            with self.store.hold():
                 ours = {real.resource: self._present(run, real, cut_off) for real in reals}
-                prepared = self._preparing.prepare(run, self._wanted(run, reals, ours, wishes), None)
+                prepared = self.preparing.prepare(run, self._wanted(run, reals, ours, wishes), None)
             return _answer(run, prepared, dry_run=True, removed=_cleans_up(run))
 
     def apply(self, plan_id: PlanId, wishes: ApplyWishes, observer: Observer) -> Application:
         """Merge all sandboxes into the real resources, or none. A conflict is an answer, not an exception."""
-        with self._claims.open(plan_id, observer) as run:
+        with self.claims.open(plan_id, observer) as run:
             _refuse_unready(run.plan)
             reals = self._reals(run, wishes)
-            intent = self._real_changes.begin(run, ApplyWork(locations=tuple(real.path for real in reals)))
+            intent = self.real_changes.begin(run, ApplyWork(locations=tuple(real.path for real in reals)))
             # The real things are looked at three times: kept, looked at again before a byte changes, and restored.
-            with self._manager.watch(run.over(reals)):
+            with self.manager.watch(run.over(reals)):
                 prepared, ended = self._carry_out(run, intent, reals, wishes)
             removed = _cleans_up(run) and not prepared.conflicts
             if removed:
@@ -117,32 +103,32 @@ class PlanApplyService:
         self, run: Run, intent: Intent, reals: Sequence[Sandbox], wishes: ApplyWishes
     ) -> tuple[Prepared, Sequence[Sandbox]]:
         """Merge, then write; whatever goes wrong puts everything back. Return the working copies that are to go."""
-        with self._real_changes.all_or_none(run, intent, _again(run.plan.plan_id)):
-            with self._store.hold():
+        with self.real_changes.all_or_none(run, intent, _again(run.plan.plan_id)):
+            with self.store.hold():
                 prepared = self._prepare(run, reals, wishes)
                 if prepared.conflicts:
                     self._constrain(run, intent, prepared.conflicts)
                     return prepared, ()
-                self._real_changes.ready(run, prepared.changes)
-            self._real_changes.carry_out(run, intent, prepared.changes)
+                self.real_changes.ready(run, prepared.changes)
+            self.real_changes.carry_out(run, intent, prepared.changes)
             return prepared, self._settle(run, intent, prepared)
 
     def _reals(self, run: Run, wishes: ApplyWishes) -> list[Sandbox]:
         """The real things behind the plan's copies, each still what a sandbox was made of."""
-        self._manager.require(run.sandboxes)
+        self.manager.require(run.sandboxes)
         reals: list[Sandbox] = []
         for sandbox in copies(run.sandboxes):
             resource = replace(run.plan.definition.resource(sandbox.resource), from_revision=None)
             location = Path(sandbox.location)
             try:
-                self._kinds.of(sandbox).check(resource, location)
+                self.kinds.of(sandbox).check(resource, location)
             except ResourceUnsuitable as exc:
                 raise LocationChanged(
                     resource=sandbox.resource, path=sandbox.location, reason=exc.facts["reason"]
                 ) from exc
             real = replace(sandbox, strategy=Strategy.IN_PLACE, path=str(location.resolve()))
-            self._kinds.of(real).refuse_apply(real, commit=wishes.commit)
-            self._sandboxes.refuse_neighbours(Path(real.path))
+            self.kinds.of(real).refuse_apply(real, commit=wishes.commit)
+            self.sandboxes.refuse_neighbours(Path(real.path))
             reals.append(real)
         if wishes.message is not None and not any(r.type.traits.has_commits for r in reals):
             raise UsageWrong(
@@ -152,15 +138,15 @@ class PlanApplyService:
         return reals
 
     def _cut_off(self, run: Run) -> list[RealChange]:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return [c for c in db.real_changes.list(run.plan.plan_id) if run.plan.state is State.PROCESSING]
 
     def _present(self, run: Run, real: Sandbox, cut_off: Sequence[RealChange]) -> Snapshot:
         """What a real thing is, or will be once what was cut off is taken back."""
         for change in cut_off:
             if change.real.resource == real.resource:
-                return self._real_changes.way_back(run, change)
-        return self._kinds.of(real).capture(real, run.observer).snapshot
+                return self.real_changes.way_back(run, change)
+        return self.kinds.of(real).capture(real, run.observer).snapshot
 
     def _prepare(self, run: Run, reals: Sequence[Sandbox], wishes: ApplyWishes) -> Prepared:
         """Keep what the real things are, and compute what they are to become."""
@@ -170,7 +156,7 @@ class PlanApplyService:
         else:
             ours = {real.resource: group.snapshot_of(real.resource) for real in reals}
         wanted = self._wanted(run, reals, ours, wishes)
-        return self._preparing.prepare(run, wanted, group.group_id if group else None)
+        return self.preparing.prepare(run, wanted, group.group_id if group else None)
 
     def _keep(self, run: Run, reals: Sequence[Sandbox]) -> CheckpointGroup | None:
         """Take the pre_apply group, unless the plan takes none at all."""
@@ -179,7 +165,7 @@ class PlanApplyService:
         by_name = {real.resource: real for real in reals}
         real = run.over(by_name.get(sandbox.resource, sandbox) for sandbox in run.sandboxes)
         reason = reason_for(CheckpointType.PRE_APPLY, {"phase": "apply"}, between_steps=False)
-        group = self._checkpoints.create_checkpoint(real, reason)
+        group = self.checkpoints.create_checkpoint(real, reason)
         run.follow(real)
         return group
 
@@ -194,7 +180,7 @@ class PlanApplyService:
                 sandbox=sandbox,
                 real=by_name[sandbox.resource],
                 base=sandbox.base,
-                theirs=self._kinds.of(sandbox).capture(sandbox, run.observer).snapshot,
+                theirs=self.kinds.of(sandbox).capture(sandbox, run.observer).snapshot,
                 ours=ours[sandbox.resource],
                 names=_SIDES,
                 message=_message(run.plan, wishes),
@@ -204,7 +190,7 @@ class PlanApplyService:
         ]
 
     def _constrain(self, run: Run, intent: Intent, conflicts: tuple[Conflict, ...]) -> None:
-        now = self._clock.now()
+        now = self.clock.now()
         data: JsonObject = {"state": "constrained", "conflicts": [c.to_json() for c in conflicts]}
         with run.commit("apply.settle") as commit:
             commit.db.intents.close(intent.intent_id)
@@ -213,9 +199,9 @@ class PlanApplyService:
 
     def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> Sequence[Sandbox]:
         """Record that the plan is applied; return its working copies where these are to go."""
-        now = self._clock.now()
+        now = self.clock.now()
         with run.commit("apply.settle") as commit:
-            sandboxes = self._sandboxes.forget(commit, run) if _cleans_up(run) else ()
+            sandboxes = self.sandboxes.forget(commit, run) if _cleans_up(run) else ()
             commit.db.intents.close(intent.intent_id)
             commit.plan = run.plan.moved_to(Phase.APPLY, State.APPLIED, now)
             commit.record(Entry(type=EventType.APPLIED, data=logged(prepared), at=now))
@@ -224,7 +210,7 @@ class PlanApplyService:
     def _clean_up(self, run: Run, sandboxes: Sequence[Sandbox]) -> None:
         """Remove working copies that no row names; what stops that does not undo the apply."""
         try:
-            self._sandboxes.remove(sandboxes, run.observer)
+            self.sandboxes.remove(sandboxes, run.observer)
         except MulliganError as exc:
             run.inform(Advice(f"a sandbox is not removed yet: {exc.text}; ", NextStep("gc"), " removes it"))
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from mulligan.application.apply.apply_preparation import (
     Application,
     ApplyPreparing,
@@ -33,54 +35,43 @@ from mulligan.rows.database import Database
 _SIDES = Labels(ours="others since", theirs="taking it back")
 
 
-class PlanUnapplyService:
+class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
     """Takes the result of a plan out of the real resources again."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: SnapshotStore,
-        kinds: SandboxKinds,
-        claims: PlanClaims,
-        preparing: ApplyPreparing,
-        real_changes: RealChangeService,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._kinds = kinds
-        self._claims = claims
-        self._preparing = preparing
-        self._real_changes = real_changes
-        self._clock = clock
+    database: Database
+    store: SnapshotStore
+    kinds: SandboxKinds
+    claims: PlanClaims
+    preparing: ApplyPreparing
+    real_changes: RealChangeService
+    clock: Clock
 
     def preview(self, plan_id: PlanId, observer: Observer) -> Application:
         """What taking it back would do; nothing real and no row is changed."""
-        with self._claims.look(plan_id, observer) as run:
+        with self.claims.look(plan_id, observer) as run:
             applied, cut_off = self._applied(run)
             if cut_off:
                 run.inform("an unapply that was cut off would be taken back first")
-            with self._store.hold():
+            with self.store.hold():
                 prepared = self._prepare(run, applied, cut_off)
             return _answer(run, prepared, dry_run=True)
 
     def unapply(self, plan_id: PlanId, observer: Observer) -> Application:
         """Take it out of all real resources, or of none. A conflict is an answer, not an exception."""
-        with self._claims.open(plan_id, observer) as run:
+        with self.claims.open(plan_id, observer) as run:
             applied, _ = self._applied(run)
             locations = tuple(change.real.path for change in applied)
-            intent = self._real_changes.begin(run, UnapplyWork(locations=locations))
+            intent = self.real_changes.begin(run, UnapplyWork(locations=locations))
             again = Advice("nothing is taken back; try again with ", NextStep("unapply", plan=plan_id))
-            with self._real_changes.all_or_none(run, intent, again):
-                with self._store.hold():
+            with self.real_changes.all_or_none(run, intent, again):
+                with self.store.hold():
                     prepared = self._prepare(run, applied, ())
                     if not prepared.conflicts:
-                        self._real_changes.ready(run, prepared.changes)
+                        self.real_changes.ready(run, prepared.changes)
                 if prepared.conflicts:
-                    self._real_changes.take_back(run, intent)
+                    self.real_changes.take_back(run, intent)
                 else:
-                    self._real_changes.carry_out(run, intent, prepared.changes)
+                    self.real_changes.carry_out(run, intent, prepared.changes)
                     self._settle(run, intent, prepared)
             self._let_go(run, applied)
             return _answer(run, prepared, dry_run=False)
@@ -89,7 +80,7 @@ class PlanUnapplyService:
         """What was applied; and what of taking it back was cut off."""
         plan = run.plan
         _refuse_unapplied(plan)
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             changes = db.real_changes.list(plan.plan_id)
         applied = [change for change in changes if change.act is IntentKind.APPLY]
         if not applied:
@@ -102,7 +93,7 @@ class PlanUnapplyService:
                 ),
             )
         for change in applied:
-            if not self._kinds.of(change.real).exists(change.real):
+            if not self.kinds.of(change.real).exists(change.real):
                 raise LocationChanged(
                     resource=change.real.resource, path=change.real.path, reason="it is not there any more"
                 )
@@ -113,10 +104,10 @@ class PlanUnapplyService:
         wanted: list[Wanted] = []
         for change in applied:
             real = change.real
-            kind = self._kinds.of(real)
+            kind = self.kinds.of(real)
             kind.refuse_apply(real, commit=change.commit is not None)
             if real.resource in halfway:
-                ours = self._real_changes.way_back(run, halfway[real.resource])
+                ours = self.real_changes.way_back(run, halfway[real.resource])
             else:
                 ours = kind.capture(real, run.observer).snapshot
             wanted.append(
@@ -132,17 +123,17 @@ class PlanUnapplyService:
                     included=None,
                 )
             )
-        return self._preparing.prepare(run, wanted, None)
+        return self.preparing.prepare(run, wanted, None)
 
     def _let_go(self, run: Run, applied: Sequence[RealChange]) -> None:
         """Remove what looking at a real resource keeps beside it, unless a sandbox of it uses that too."""
         with_sandbox = {sandbox.resource for sandbox in run.sandboxes}
         for change in applied:
             if change.real.resource not in with_sandbox:
-                self._kinds.of(change.real).remove(change.real)
+                self.kinds.of(change.real).remove(change.real)
 
     def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> None:
-        now = self._clock.now()
+        now = self.clock.now()
         with run.commit("apply.settle") as commit:
             for act in (IntentKind.APPLY, IntentKind.UNAPPLY):
                 commit.db.real_changes.remove(run.plan.plan_id, act)

@@ -10,6 +10,8 @@ import posixpath
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
+from msgspec import Struct
+
 from mulligan.application.checkpoints.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.plans.guards import refuse_taken, refuse_under_way
 from mulligan.application.rollback.way_back import Way, WayBackService, remedy_of
@@ -34,32 +36,21 @@ from mulligan.ports import Clock, Ids, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
 
 
-class RealChangeService:
+class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
     """Changes real resources under an intent, and takes that back."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: SnapshotStore,
-        kinds: SandboxKinds,
-        manager: CheckpointManager,
-        ways: WayBackService,
-        ids: Ids,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._kinds = kinds
-        self._manager = manager
-        self._ways = ways
-        self._ids = ids
-        self._clock = clock
+    database: Database
+    store: SnapshotStore
+    kinds: SandboxKinds
+    manager: CheckpointManager
+    ways: WayBackService
+    ids: Ids
+    clock: Clock
 
     def begin(self, run: Run, work: ApplyWork | UnapplyWork) -> Intent:
         """Record that real resources are about to change, where nobody else is at work on them."""
-        now, plan_id = self._clock.now(), run.plan.plan_id
-        intent = Intent(intent_id=IntentId(self._ids.new()), plan_id=plan_id, work=work, created_at=now)
+        now, plan_id = self.clock.now(), run.plan.plan_id
+        intent = Intent(intent_id=IntentId(self.ids.new()), plan_id=plan_id, work=work, created_at=now)
         with run.commit("apply.intend") as commit:
             for location in work.locations:
                 refuse_taken(commit.db, plan_id, location)
@@ -97,7 +88,7 @@ class RealChangeService:
 
         Where someone changed them since they were kept, the intent is dropped, and nothing was touched.
         """
-        with self._store.hold():
+        with self.store.hold():
             others = [path for change in changes for path in self._changed(run, change)]
         if others:
             self._drop(run, intent)
@@ -105,21 +96,21 @@ class RealChangeService:
             raise ChangedMeanwhile(plan_id=run.plan.plan_id, paths=", ".join(others), hint=hint)
         written = Snapshots({change.real.resource: change.written for change in changes})
         before = Snapshots({change.real.resource: change.before for change in changes})
-        return self._manager.restore(run.over(change.real for change in changes), written, before)
+        return self.manager.restore(run.over(change.real for change in changes), written, before)
 
     def take_back(self, run: Run, intent: Intent) -> None:
         """Put every real resource back to what it was when the intent was recorded, and close that.
 
         RestoreIncomplete where that cannot be done now: whoever claims the plan next tries again.
         """
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             if all(each.intent_id != intent.intent_id for each in db.intents.list(run.plan.plan_id)):
                 return  # it was settled: a signal came after that
             changes = [c for c in db.real_changes.list(run.plan.plan_id) if c.act is intent.kind]
         told: list[str] = []
         try:
             if changes:
-                told = self._ways.take(run.over(c.real for c in changes), [_way(c) for c in changes])
+                told = self.ways.take(run.over(c.real for c in changes), [_way(c) for c in changes])
         except PlanTakenOver:
             raise
         except Exception as exc:
@@ -130,7 +121,7 @@ class RealChangeService:
 
     def finish(self, run: Run, intent: Intent) -> None:
         """Take back what a process that died had begun, and tell so."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             began = any(c.act is intent.kind for c in db.real_changes.list(run.plan.plan_id))
         self.take_back(run, intent)
         if began:
@@ -138,20 +129,20 @@ class RealChangeService:
 
     def way_back(self, run: Run, change: RealChange) -> Snapshot:
         """What a real resource is to become when a change is taken back; what others did since stays."""
-        return self._ways.target(run, _way(change))[0]
+        return self.ways.target(run, _way(change))[0]
 
     def _changed(self, run: Run, change: RealChange) -> list[str]:
         """Where a real resource is not what it was when it was kept."""
-        kind = self._kinds.of(change.real)
+        kind = self.kinds.of(change.real)
         present = kind.capture(change.real, run.observer).snapshot
         path = change.real.path
         folder = posixpath.dirname(path) if change.real.type.traits.is_file else path
-        files = self._store.difference(change.before.roots[0], present.roots[0])
+        files = self.store.difference(change.before.roots[0], present.roots[0])
         moved = kind.moved(change.real, change.before, present)
         return [*(posixpath.join(folder, d.path) for d in files), *moved]
 
     def _drop(self, run: Run, intent: Intent, *told: str) -> None:
-        now = self._clock.now()
+        now = self.clock.now()
         with run.commit("apply.drop") as commit:
             # As it is recorded: a signal that comes during a commit is raised before the run has learned of it.
             plan = commit.db.plans.get(run.plan.plan_id)

@@ -65,20 +65,18 @@ class Whole(StrEnum):
     NEITHER = "neither"  # both changed it, differently
 
 
-class MergeService:
+class MergeService(Struct, kw_only=True, frozen=True, eq=False):
     """Merges stored trees."""
 
-    def __init__(self, *, store: SnapshotStore, clock: Clock) -> None:
-        """Read and write trees in this store."""
-        self._store = store
-        self._clock = clock
+    store: SnapshotStore
+    clock: Clock
 
     def merge(self, base: Root, ours: Root, theirs: Root, rules: MergeRules) -> Merged:
         """Bring what they made of the base into our tree. Whoever calls holds the store until rows name it."""
-        by_theirs = self._store.difference(base, theirs)
+        by_theirs = self.store.difference(base, theirs)
         if not by_theirs:
             return Merged(files=ours, changed=(), conflicts=(), withheld=())
-        by_ours = self._store.difference(base, ours)
+        by_ours = self.store.difference(base, ours)
         merge = merge_trees(
             by_ours,
             by_theirs,
@@ -93,7 +91,7 @@ class MergeService:
         at_ns = self._now_ns()
         stamped = {path: entry and _stamped(entry, at_ns) for path, entry in edits.items()}
         return Merged(
-            files=self._store.graft(ours, stamped, at_ns) if stamped else ours,
+            files=self.store.graft(ours, stamped, at_ns) if stamped else ours,
             changed=by_theirs,
             conflicts=tuple(conflicts),
             withheld=merge.withheld,
@@ -115,7 +113,7 @@ class MergeService:
         come = {
             d.path: d.new for d in differences if d.new is not None and not d.new.is_folder and d.old is None
         }
-        return {rename.old: rename.new for rename in find_renames(gone, come, self._store.read)[0]}
+        return {rename.old: rename.new for rename in find_renames(gone, come, self.store.read)[0]}
 
     def _with_texts(
         self, merge: TreeMerge, rules: MergeRules
@@ -134,7 +132,7 @@ class MergeService:
                 elif text.moved_from is not None:
                     del edits[text.moved_from]
 
-        for text, content in zip(placed, self._store.put(merged()), strict=True):
+        for text, content in zip(placed, self.store.put(merged()), strict=True):
             edits[text.path] = replace(text.entry, content=content)
         return edits, sorted(conflicts, key=lambda conflict: os.fsencode(conflict.path))
 
@@ -156,7 +154,7 @@ class MergeService:
         """The bytes of a text; None where it is none."""
         if content.size > LARGEST_TEXT:
             return None
-        data = self._store.read(content)
+        data = self.store.read(content)
         return None if is_binary(data) else data
 
     def take_whole(self, kind: SandboxKind, real: Sandbox, sides: Sides) -> Merged:
@@ -171,27 +169,27 @@ class MergeService:
             case Whole.THEIRS:
                 reason = kind.why_not_taken(ours, theirs)
                 if not reason:
-                    files = self._store.graft(ours, {name: self._taken(base, ours, theirs)}, self._now_ns())
+                    files = self.store.graft(ours, {name: self._taken(base, ours, theirs)}, self._now_ns())
         return Merged(
             files=files,
-            changed=self._store.difference(base, theirs),
+            changed=self.store.difference(base, theirs),
             conflicts=(PathConflict(path=name, reason=reason, theirs=None),) if reason else (),
             withheld=(),
         )
 
     def _taken(self, base: Root, ours: Root, theirs: Root) -> TreeEntry | None:
         """Return their file, with the mode of ours where they did not change it; None: they have none."""
-        sides = self._store.difference(ours, theirs)
+        sides = self.store.difference(ours, theirs)
         come = next((d.new for d in sides if d.new is not None and d.new.content is not None), None)
         gone = next((d.old for d in sides if d.old is not None and d.old.content is not None), None)
         if come is None or gone is None:
             return come
-        changed = self._store.difference(base, theirs)
+        changed = self.store.difference(base, theirs)
         same_mode = all(d.old is None or d.new is None or d.old.mode == d.new.mode for d in changed)
         return replace(come, mode=gone.mode) if same_mode else come
 
     def _now_ns(self) -> int:
-        return int(self._clock.now().timestamp() * 1_000_000) * 1000
+        return int(self.clock.now().timestamp() * 1_000_000) * 1000
 
 
 def side_to_take(kind: SandboxKind, sandbox: Sandbox, sides: Sides) -> Whole:

@@ -57,39 +57,28 @@ class Taken(Struct, frozen=True, kw_only=True):
     messages: tuple[str, ...]
 
 
-class CheckpointLibrary:
+class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
     """Checkpoints in the hands of a user."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        claims: PlanClaims,
-        checkpoints: CheckpointService,
-        store: SnapshotStore,
-        kinds: SandboxKinds,
-        discard: Callable[[Path], None],
-    ) -> None:
-        """Use these collaborators; `discard` removes a folder that an export could not complete."""
-        self._database = database
-        self._claims = claims
-        self._checkpoints = checkpoints
-        self._store = store
-        self._kinds = kinds
-        self._discard = discard
+    database: Database
+    claims: PlanClaims
+    checkpoints: CheckpointService
+    store: SnapshotStore
+    kinds: SandboxKinds
+    discard: Callable[[Path], None]
 
     def create(self, plan_id: PlanId, label: str, observer: Observer) -> Taken:
         """Take a labelled group of a plan that nobody works on."""
         problem = label_problem(label)
         if problem:
             raise UsageWrong(reason=f"the label {label!r} {problem}", hint="choose another label")
-        with self._claims.open(plan_id, observer) as run:
+        with self.claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
             refuse_without_checkpoints(run.plan)
             _refuse_without_sandboxes(run)
             reason = reason_for(CheckpointType.MANUAL, {}, between_steps=not self._interrupted(run))
-            group = self._checkpoints.create_checkpoint(run, replace(reason, label=label))
-            with self._database.reading() as db:
+            group = self.checkpoints.create_checkpoint(run, replace(reason, label=label))
+            with self.database.reading() as db:
                 alone = db.checkpoints.count_labelled(plan_id, label) == 1
             if not alone:
                 run.inform(f"{label!r} is the label of another checkpoint too: name each by its id")
@@ -97,7 +86,7 @@ class CheckpointLibrary:
 
     def verify(self, found: FoundCheckpoint | None, *, quick: bool, observer: Observer) -> Verification:
         """Read and hash the stored bytes of one checkpoint or of all; `quick`: presence and structure only."""
-        with self._store.hold():  # what is pruned meanwhile is not swept before it was looked at
+        with self.store.hold():  # what is pruned meanwhile is not swept before it was looked at
             groups = [self._still_there(found)] if found else self._all_groups()
             wanted = [
                 (group, checkpoint)
@@ -106,7 +95,7 @@ class CheckpointLibrary:
                 if found is None or found.checkpoint in (None, checkpoint)
             ]
             snapshots = [checkpoint.snapshot for _, checkpoint in wanted]
-            hurt = {**self._store.verify(snapshots, quick=quick, observer=observer)}
+            hurt = {**self.store.verify(snapshots, quick=quick, observer=observer)}
             whole = [(group, checkpoint) for group, checkpoint in wanted if checkpoint.snapshot not in hurt]
             hurt |= self._lacking(whole)
         damaged = tuple(
@@ -125,16 +114,16 @@ class CheckpointLibrary:
         """Write a checkpoint's files into a new folder; of a group, one folder per resource; all or none."""
         if target.exists() or target.is_symlink():
             raise TargetExists(path=str(target))
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             plan = db.plans.get(found.group.plan_id)
         if found.checkpoint is not None:
             places: Mapping[Path, Checkpoint] = {target: found.checkpoint}
         else:
             places = {target / c.resource: c for c in found.group.checkpoints}
-        with self._none_if_cut_off(target), self._store.hold():
+        with self._none_if_cut_off(target), self.store.hold():
             self._still_there(found)
             for place, checkpoint in places.items():
-                kind = self._kinds.choose(plan.definition.resource(checkpoint.resource), Strategy.AUTO)
+                kind = self.kinds.choose(plan.definition.resource(checkpoint.resource), Strategy.AUTO)
                 kind.export(checkpoint.snapshot, place, observer)
         return [
             ExportedFolder(checkpoint_id=c.checkpoint_id, resource=c.resource, path=str(place))
@@ -149,7 +138,7 @@ class CheckpointLibrary:
         except TargetExists:
             raise  # someone else's, made in this moment
         except BaseException as exc:
-            self._discard(target)
+            self.discard(target)
             if isinstance(exc, RestoreFailed):
                 hint = f"nothing was left at {target}; mend the cause, then try again"
                 raise RestoreFailed(hint=hint, **exc.facts) from exc
@@ -158,7 +147,7 @@ class CheckpointLibrary:
     def _interrupted(self, run: Run) -> bool:
         """Whether the sandboxes may hold what a step that never came to its end left behind."""
         plan_id = run.plan.plan_id
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             resting_place = db.checkpoints.newest_between_steps(plan_id)
             calls = db.tool_calls.list(plan_id)
         since = resting_place.seq if resting_place else 0
@@ -171,7 +160,7 @@ class CheckpointLibrary:
     ) -> dict[Snapshot, tuple[Damage, ...]]:
         """What snapshots need besides the store, as long as their plans have sandboxes that can go back."""
         found: dict[Snapshot, tuple[Damage, ...]] = {}
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             sandboxes = [s for p in {group.plan_id for group, _ in wanted} for s in db.sandboxes.list(p)]
         for sandbox in sandboxes:
             snapshots = dict.fromkeys(
@@ -179,16 +168,16 @@ class CheckpointLibrary:
                 for group, checkpoint in wanted
                 if (group.plan_id, checkpoint.resource) == (sandbox.plan_id, sandbox.resource)
             )
-            found |= self._kinds.of(sandbox).lacking(sandbox, snapshots)
+            found |= self.kinds.of(sandbox).lacking(sandbox, snapshots)
         return found
 
     def _still_there(self, found: FoundCheckpoint) -> CheckpointGroup:
         """The group as it is recorded now; it may have been pruned since it was found."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return db.checkpoints.get(found.group.group_id)
 
     def _all_groups(self) -> list[CheckpointGroup]:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return [g for p in db.plans.list(None) for g in db.checkpoints.list(p.plan_id, superseded=True)]
 
 

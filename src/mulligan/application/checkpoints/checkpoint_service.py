@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
@@ -22,21 +23,13 @@ from mulligan.ports.world import one_by_one
 from mulligan.rows.transaction import Transaction
 
 
-class CheckpointService:
+class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
     """Takes the groups of a run."""
 
-    def __init__(
-        self,
-        *,
-        store: SnapshotStore,
-        manager: CheckpointManager,
-        ids: Ids,
-        clock: Clock,
-    ) -> None:
-        self._store = store
-        self._manager = manager
-        self._ids = ids
-        self._clock = clock
+    store: SnapshotStore
+    manager: CheckpointManager
+    ids: Ids
+    clock: Clock
 
     def create_checkpoint(
         self, run: Run, reason: Reason, then: Sequence[Record] = (), becomes: Plan | None = None
@@ -48,8 +41,8 @@ class CheckpointService:
         """
         try:
             # Held until the rows are committed: the sweep must not delete an old object this capture reused.
-            with self._store.hold():
-                captures = self._manager.capture(run)
+            with self.store.hold():
+                captures = self.manager.capture(run)
                 checkpoints = self._checkpoints(run, captures)
                 unheld = _untold(run, captures)
                 with run.commit("group.record") as commit:
@@ -60,7 +53,7 @@ class CheckpointService:
         except PlanTakenOver:
             raise
         except MulliganError as exc:
-            self._manager.forget(run)  # no row names what was captured: it may be swept
+            self.manager.forget(run)  # no row names what was captured: it may be swept
             raise CheckpointFailed(
                 plan_id=run.plan.plan_id,
                 checkpoint_type=reason.type.value,
@@ -88,7 +81,7 @@ class CheckpointService:
         """Record a group of the plan's state, prune, and let the plan continue from the group."""
         plan = commit.plan
         group = CheckpointGroup(
-            group_id=GroupId(self._ids.new()),
+            group_id=GroupId(self.ids.new()),
             plan_id=plan.plan_id,
             seq=commit.next_seq(),
             line=plan.line,
@@ -99,20 +92,20 @@ class CheckpointService:
             state=plan.progress,
             state_hash=state_hash(plan.progress, [(c.resource, c.snapshot) for c in checkpoints]),
             checkpoints=tuple(checkpoints),
-            created_at=self._clock.now(),
+            created_at=self.clock.now(),
         )
         commit.db.checkpoints.add(group)
         pruned = self._retain(commit.db, run)
         commit.plan = at_group(plan, group)
         commit.record(self._entry(group))
         if pruned:
-            commit.record(Entry(type=EventType.PRUNED, data={"groups": list(pruned)}, at=self._clock.now()))
+            commit.record(Entry(type=EventType.PRUNED, data={"groups": list(pruned)}, at=self.clock.now()))
         commit.afterwards(lambda: run.kept(group, len(pruned)))
         return group
 
     def present(self, run: Run) -> list[Checkpoint]:
         """What the sandboxes hold now, as checkpoints that no row names yet: the store is held until one does."""
-        return self._checkpoints(run, self._manager.capture(run))
+        return self._checkpoints(run, self.manager.capture(run))
 
     def checkpoints_again(self, run: Run, group: CheckpointGroup) -> list[Checkpoint]:
         """What a group holds that was just restored, as checkpoints of their own: nothing is captured."""
@@ -121,7 +114,7 @@ class CheckpointService:
     def _again(self, sandbox: Sandbox, checkpoint: Checkpoint) -> Checkpoint:
         new = replace(
             checkpoint,
-            checkpoint_id=CheckpointId(self._ids.new()),
+            checkpoint_id=CheckpointId(self.ids.new()),
             sandbox_ref="",
             size_bytes=0,
             modified=False,
@@ -136,7 +129,7 @@ class CheckpointService:
         before = run.latest.get(sandbox.resource)
         modified = before is None or not capture.snapshot.same_as(before.snapshot)
         new = Checkpoint(
-            checkpoint_id=CheckpointId(self._ids.new()),
+            checkpoint_id=CheckpointId(self.ids.new()),
             resource=sandbox.resource,
             snapshot=capture.snapshot,
             sandbox_ref="",
@@ -147,8 +140,8 @@ class CheckpointService:
         return self._published(sandbox, new, before)
 
     def _published(self, sandbox: Sandbox, new: Checkpoint, after: Checkpoint | None) -> Checkpoint:
-        publication = Publication(checkpoint=new, after=after, at=self._clock.now())
-        return self._manager.publish(sandbox, publication)
+        publication = Publication(checkpoint=new, after=after, at=self.clock.now())
+        return self.manager.publish(sandbox, publication)
 
     def _retain(self, db: Transaction, run: Run) -> Sequence[GroupId]:
         """Remove the groups that are too many; return them."""
@@ -164,7 +157,7 @@ class CheckpointService:
         return verdict.prune
 
     def _message(self, text: str) -> Entry:
-        return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+        return Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now())
 
     def _entry(self, group: CheckpointGroup) -> Entry:
         return Entry(

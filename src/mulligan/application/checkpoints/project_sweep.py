@@ -49,48 +49,35 @@ class SweepReport(Struct, frozen=True, kw_only=True):
     )
 
 
-class SweepService:
+class SweepService(Struct, kw_only=True, frozen=True, eq=False):
     """Sweeps the store of a project."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: SnapshotStore,
-        kinds: SandboxKinds,
-        folders: PlanFolders,
-        repositories: PlanFolders,
-        scratch: PlanFolders,
-        locks: Locks,
-        ended: EndedSandboxes,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._kinds = kinds
-        self._folders = folders
-        self._repositories = repositories
-        self._scratch = scratch
-        self._locks = locks
-        self._ended = ended
-        self._clock = clock
+    database: Database
+    store: SnapshotStore
+    kinds: SandboxKinds
+    folders: PlanFolders
+    repositories: PlanFolders
+    scratch: PlanFolders
+    locks: Locks
+    ended: EndedSandboxes
+    clock: Clock
 
     def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
         """Free all that nothing refers to, while plans run; a dry run only counts."""
         self._refuse_foreign_database()
-        over = self._ended.forget_unwanted(dry_run=dry_run)
+        over = self.ended.forget_unwanted(dry_run=dry_run)
         plans = {sandbox.plan_id for sandbox in over}
         orphans = self._remove_unnamed(plans, dry_run=dry_run)  # folder -> bytes
-        scratch = self._remove(self._scratch, self._scratch.list, dry_run=dry_run)
+        scratch = self._remove(self.scratch, self.scratch.list, dry_run=dry_run)
         sandboxes = self._sandboxes_but(plans)
         if not dry_run:
             self._retire_idle(sandboxes)
-        trees = [tree for sandbox in sandboxes for tree in self._kinds.of(sandbox).trees(sandbox)]
-        left = self._store.clear_leftovers(trees, dry_run=dry_run)
+        trees = [tree for sandbox in sandboxes for tree in self.kinds.of(sandbox).trees(sandbox)]
+        left = self.store.clear_leftovers(trees, dry_run=dry_run)
         if not dry_run:
-            self._ended.remove(over)  # what is neither a folder of theirs nor counted: notes, lost pins
+            self.ended.remove(over)  # what is neither a folder of theirs nor counted: notes, lost pins
         live = (lambda: self._live(plans)) if dry_run else self._settled_live
-        swept = self._store.sweep(live, dry_run=dry_run, observer=observer)
+        swept = self.store.sweep(live, dry_run=dry_run, observer=observer)
         return SweepReport(
             dry_run=dry_run,
             objects_removed=swept.objects_removed,
@@ -112,11 +99,11 @@ class SweepService:
         self._refuse_foreign_database()
         folders = self._remove_unnamed((), dry_run=False)
         told = [f"the folder {folder}, which no plan has" for folder in folders]
-        scratch = self._remove(self._scratch, self._scratch.list, dry_run=False)
+        scratch = self._remove(self.scratch, self.scratch.list, dry_run=False)
         told += [f"the folder {folder}, which a tool call that was cut off left" for folder in scratch]
         sandboxes = self._sandboxes_but(())
-        trees = [tree for sandbox in sandboxes for tree in self._kinds.of(sandbox).trees(sandbox)]
-        left = self._store.clear_leftovers(trees, dry_run=False)
+        trees = [tree for sandbox in sandboxes for tree in self.kinds.of(sandbox).trees(sandbox)]
+        left = self.store.clear_leftovers(trees, dry_run=False)
         if left.work_folders or left.stat_caches:
             pieces = counted(left.work_folders + left.stat_caches, "piece")
             told.append(f"{pieces} of unfinished work in the store")
@@ -124,14 +111,14 @@ class SweepService:
 
     def after_work(self, run: Run) -> None:
         """Clear what tools left in their scratch folders; sweep if the plan pruned groups and that may pay."""
-        for folder in self._scratch.list(run.plan.plan_id):
-            self._scratch.remove(folder)
-        if run.pruned and self._store.has_grown(*_AFTER_WORK):
+        for folder in self.scratch.list(run.plan.plan_id):
+            self.scratch.remove(folder)
+        if run.pruned and self.store.has_grown(*_AFTER_WORK):
             self.free_pruned(run)
 
     def while_running(self, run: Run) -> None:
         """Sweep between two steps, if pruned groups have left the store twice as large as it was."""
-        if run.pruned and self._store.has_grown(*_WHILE_RUNNING):
+        if run.pruned and self.store.has_grown(*_WHILE_RUNNING):
             self.free_pruned(run)
 
     def free_pruned(self, run: Run) -> Swept | None:
@@ -139,7 +126,7 @@ class SweepService:
         try:
             self._refuse_foreign_database()
             self._retire(run.sandboxes)
-            swept = self._store.sweep(self._settled_live, dry_run=False, observer=run.observer)
+            swept = self.store.sweep(self._settled_live, dry_run=False, observer=run.observer)
         except PlanTakenOver:
             raise
         except MulliganError as exc:
@@ -151,7 +138,7 @@ class SweepService:
 
     def _tell(self, run: Run, text: str) -> None:
         """Put it into the plan's log, or into the answer where the log can take nothing either: a full disk."""
-        entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+        entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now())
         try:
             run.record(run.plan, entry)
         except DatabaseUnusable:
@@ -160,7 +147,7 @@ class SweepService:
     def _retire_idle(self, sandboxes: Sequence[Sandbox]) -> None:
         """Take back what was published of pruned checkpoints, each plan's while nobody works on it."""
         for sandbox in sandboxes:
-            with suppress(PlanBusy), self._locks.hold(sandbox.plan_id):
+            with suppress(PlanBusy), self.locks.hold(sandbox.plan_id):
                 self._retire([sandbox])
 
     def _retire(self, sandboxes: Sequence[Sandbox]) -> None:
@@ -168,32 +155,32 @@ class SweepService:
 
         A checkpoint is published before its row is written: with anyone else at work it would be taken back.
         """
-        self._database.settle()
+        self.database.settle()
         for sandbox in sandboxes:
-            with self._database.reading() as db:
+            with self.database.reading() as db:
                 kept = db.checkpoints.ids(sandbox.plan_id)
-            self._kinds.of(sandbox).retire(sandbox, kept)
+            self.kinds.of(sandbox).retire(sandbox, kept)
 
     def _settled_live(self) -> set[Snapshot]:
         """All snapshots that a row names, or can ever come to name."""
-        self._database.settle()
+        self.database.settle()
         return self._live(())
 
     def _live(self, over: Collection[PlanId]) -> set[Snapshot]:
         """All snapshots that a row names now, but for those of the sandboxes of these plans."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             bases = [sandbox.base for sandbox in db.sandboxes.all() if sandbox.plan_id not in over]
             bases += db.children.bases()
             return {*db.checkpoints.snapshots(), *bases, *db.real_changes.snapshots()}
 
     def _sandboxes_but(self, over: Collection[PlanId]) -> list[Sandbox]:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return [sandbox for sandbox in db.sandboxes.all() if sandbox.plan_id not in over]
 
     def _refuse_foreign_database(self) -> None:
         """Refuse to delete by the rows of another database than the one these snapshots are recorded in."""
-        worked_on = self._locks.plans()
-        with self._database.reading() as db:
+        worked_on = self.locks.plans()
+        with self.database.reading() as db:
             known = {plan.plan_id for plan in db.plans.list(None)}
         for plan_id in worked_on:
             if plan_id not in known:
@@ -203,14 +190,14 @@ class SweepService:
         self, folders: PlanFolders, unused: Callable[[PlanId], Sequence[Path]], *, dry_run: bool
     ) -> dict[Path, int]:
         """Remove folders of plans, each while nobody works on its plan, and trash; gives them with their bytes."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             known = {plan.plan_id for plan in db.plans.list(None)}
         removed = self._clear_trash(folders, dry_run=dry_run)
         for plan_id in [each for each in folders.plans() if each in known and unused(each)]:
             try:
-                with self._locks.hold(plan_id):
+                with self.locks.hold(plan_id):
                     if not dry_run:
-                        self._database.settle()
+                        self.database.settle()
                     for folder in unused(plan_id):
                         removed[folder] = folders.size_of(folder)
                         if not dry_run:
@@ -231,22 +218,20 @@ class SweepService:
         """Remove sandboxes, and repositories of their checkpoints, that no row names; of some plans all of them."""
 
         def unnamed(plan_id: PlanId) -> list[Path]:
-            folders = self._folders.list(
-                plan_id
-            )  # before the rows: a folder that a row names by then is none
+            folders = self.folders.list(plan_id)  # before the rows: a folder that a row names by then is none
             return _without(folders, plan_id, [s.path for s in self._named(plan_id, over)])
 
         def unnamed_repositories(plan_id: PlanId) -> list[Path]:  # a sandbox in place has no other folder
-            folders = self._repositories.list(plan_id)
+            folders = self.repositories.list(plan_id)
             return _without(folders, plan_id, [s.git_dir for s in self._named(plan_id, over) if s.git_dir])
 
-        folders = self._remove(self._folders, unnamed, dry_run=dry_run)
-        return folders | self._remove(self._repositories, unnamed_repositories, dry_run=dry_run)
+        folders = self._remove(self.folders, unnamed, dry_run=dry_run)
+        return folders | self._remove(self.repositories, unnamed_repositories, dry_run=dry_run)
 
     def _named(self, plan_id: PlanId, over: Collection[PlanId]) -> Sequence[Sandbox]:
         if plan_id in over:
             return ()
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return db.sandboxes.list(plan_id)
 
 

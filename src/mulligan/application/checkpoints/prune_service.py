@@ -49,27 +49,18 @@ class Pruning(Struct, frozen=True, kw_only=True):
     bytes_freed: int | None  # None: not known, because nothing was freed yet
 
 
-class PruneService:
+class PruneService(Struct, kw_only=True, frozen=True, eq=False):
     """Removes groups of a plan that nobody works on: rows first, then the bytes that nothing refers to."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        claims: PlanClaims,
-        sweeps: SweepService,
-        settings: SettingsSource,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._claims = claims
-        self._sweeps = sweeps
-        self._settings = settings
-        self._clock = clock
+    database: Database
+    claims: PlanClaims
+    sweeps: SweepService
+    settings: SettingsSource
+    clock: Clock
 
     def preview(self, plan_id: PlanId, keep: int | None) -> Pruning:
         """What a prune would keep, with the reasons, and remove; changes nothing."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             plan = db.plans.get(plan_id)
             limit = self._limit(plan, keep)
             verdict, groups = _judge(db, plan, limit), db.checkpoints.list(plan_id, superseded=True)
@@ -77,9 +68,9 @@ class PruneService:
 
     def prune(self, plan_id: PlanId, keep: int | None, observer: Observer) -> Pruning:
         """Keep as many groups as the limit says, and what must stay."""
-        with self._claims.open(plan_id, observer) as run:
+        with self.claims.open(plan_id, observer) as run:
             limit = self._limit(run.plan, keep)
-            with self._database.reading() as db:
+            with self.database.reading() as db:
                 verdict, groups = _judge(db, run.plan, limit), db.checkpoints.list(plan_id, superseded=True)
             freed = self._remove(run, verdict.prune)
         return _answer(plan_id, groups, verdict, limit, dry_run=False, bytes_freed=freed)
@@ -87,8 +78,8 @@ class PruneService:
     def delete(self, group: CheckpointGroup, observer: Observer) -> Pruning:
         """Delete one group; refused with the reason for one that must stay."""
         plan_id = group.plan_id
-        with self._claims.open(plan_id, observer) as run:
-            with self._database.reading() as db:
+        with self.claims.open(plan_id, observer) as run:
+            with self.database.reading() as db:
                 db.checkpoints.get(group.group_id)  # it may have been pruned meanwhile
                 groups = db.checkpoints.list(plan_id, superseded=True)
                 reasons = reasons_to_stay(db.checkpoints.summaries(plan_id), needed=_needed(db, run.plan))
@@ -103,16 +94,16 @@ class PruneService:
     def _remove(self, run: Run, group_ids: Sequence[GroupId]) -> int | None:
         if not group_ids:
             return 0
-        entry = Entry(type=EventType.PRUNED, data={"groups": list(group_ids)}, at=self._clock.now())
+        entry = Entry(type=EventType.PRUNED, data={"groups": list(group_ids)}, at=self.clock.now())
         with run.commit("prune.record") as commit:
             commit.db.checkpoints.remove(group_ids)
             commit.record(entry)
         run.pruned += len(group_ids)
-        swept = self._sweeps.free_pruned(run)
+        swept = self.sweeps.free_pruned(run)
         return swept.bytes_freed if swept else None
 
     def _limit(self, plan: Plan, keep: int | None) -> int:
-        return keep if keep is not None else self._settings.for_plan(plan.definition.config).max_checkpoints
+        return keep if keep is not None else self.settings.for_plan(plan.definition.config).max_checkpoints
 
 
 def _judge(db: Transaction, plan: Plan, limit: int) -> RetentionPlan:

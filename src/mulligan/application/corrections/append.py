@@ -74,39 +74,24 @@ class _Adding(Struct, frozen=True, kw_only=True):
     index: int  # of the step
 
 
-class AppendService:
+class AppendService(Struct, kw_only=True, frozen=True, eq=False):
     """Adds a step with one child plan where a plan stands, and runs on."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: SnapshotStore,
-        claims: PlanClaims,
-        manager: CheckpointManager,
-        checkpoints: CheckpointService,
-        records: CorrectionRecords,
-        resumes: PlanResumeService,
-        executor: PlanExecutor,
-        sandboxes: SandboxService,
-        ids: Ids,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._claims = claims
-        self._manager = manager
-        self._checkpoints = checkpoints
-        self._records = records
-        self._resumes = resumes
-        self._executor = executor
-        self._sandboxes = sandboxes
-        self._ids = ids
-        self._clock = clock
+    database: Database
+    store: SnapshotStore
+    claims: PlanClaims
+    manager: CheckpointManager
+    checkpoints: CheckpointService
+    records: CorrectionRecords
+    resumes: PlanResumeService
+    executor: PlanExecutor
+    sandboxes: SandboxService
+    ids: Ids
+    clock: Clock
 
     def preview(self, wish: AppendWish, observer: Observer) -> Corrected:
         """What would be added and run; guards are found here too, nothing is changed."""
-        with self._claims.look(self._plan_of(wish), observer) as run:
+        with self.claims.look(self._plan_of(wish), observer) as run:
             asked = self._asked(run, wish)
             going = self._under_way(run, asked)
             if going is not None:
@@ -114,9 +99,7 @@ class AppendService:
                 run.inform("it was begun before, and would be gone on with")
                 return self._answer(run, going, None, dry_run=True)
             adding = self._planned(run, asked)
-            run.inform(
-                *(self._start(run) if run.plan.is_executed else self._resumes.preview_of(run).messages)
-            )
+            run.inform(*(self._start(run) if run.plan.is_executed else self.resumes.preview_of(run).messages))
             return self._answer(run, adding, None, dry_run=True)
 
     def append(self, wish: AppendWish, observer: Observer) -> Corrected:
@@ -124,26 +107,26 @@ class AppendService:
 
         The same wish once more goes on with what was cut off, instead of beginning anew.
         """
-        with self._claims.open(self._plan_of(wish), observer) as run:
+        with self.claims.open(self._plan_of(wish), observer) as run:
             asked = self._asked(run, wish)
             adding = self._under_way(run, asked)
             if adding is None:
                 adding = self._planned(run, asked)
-                with self._manager.watch(run):
+                with self.manager.watch(run):
                     if not run.plan.is_executed:
-                        self._resumes.restore(run)
+                        self.resumes.restore(run)
                     adding = self._record(run, asked.decision, adding)
             else:
                 self._check_going_on(run)
                 run.inform("it was begun before, and is gone on with")
-            execution = self._executor.run_on(run) if wish.execute else None
+            execution = self.executor.run_on(run) if wish.execute else None
             return self._answer(run, adding, execution, dry_run=False)
 
     def _start(self, run: Run) -> list[str]:
         """What is told of the state that the work would start from, where it is not that of the last checkpoint."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             last = db.checkpoints.newest_between_steps(run.plan.plan_id)
-        found = sum(map(len, self._manager.compare(run, last).values())) if last else 0
+        found = sum(map(len, self.manager.compare(run, last).values())) if last else 0
         if not last or not found:
             return []
         since = f"changed since {last.first_checkpoint_id}"
@@ -154,13 +137,13 @@ class AppendService:
     def _plan_of(self, wish: AppendWish) -> PlanId:
         """The plan that gets the work: the one that decided, or the topmost above it, where all comes together."""
         refuse_text("guidance", wish.guidance)
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return lineage(db, db.decisions.resolve(wish.decision).plan_id)[0].plan_id
 
     def _asked(self, run: Run, wish: AppendWish) -> _Asked:
         refuse_ended(run.plan)
         refuse_without_checkpoints(run.plan)
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             decision = db.decisions.resolve(wish.decision)
             decider = db.plans.get(decision.plan_id)
         refuse_ended(decider)
@@ -189,7 +172,7 @@ class AppendService:
         plan = run.plan
         if plan.is_executed:
             return None
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             corrections = db.corrections.list(plan.plan_id)
         wanted = (asked.decision.decision_id, asked.guidance, asked.child)
         for index, step in enumerate(plan.definition.steps):
@@ -203,8 +186,8 @@ class AppendService:
 
     def _check_going_on(self, run: Run) -> None:
         refuse_conflicts(run.plan)
-        self._resumes.refuse_where_impossible(run)
-        self._executor.check(run, run.plan.definition, run.settings)
+        self.resumes.refuse_where_impossible(run)
+        self.executor.check(run, run.plan.definition, run.settings)
 
     # --- what is to be done --------------------------------------------------------------------------------
 
@@ -213,21 +196,21 @@ class AppendService:
         plan, decision = run.plan, asked.decision
         if plan.phase is Phase.EXECUTE:
             refuse_conflicts(plan)
-        self._resumes.refuse_where_impossible(run)
-        with self._database.reading() as db:
+        self.resumes.refuse_where_impossible(run)
+        with self.database.reading() as db:
             index = _place(db, plan, decision)
             _refuse_children_under_way(db, plan, index)
-        correction_id = CorrectionId(self._ids.new())
+        correction_id = CorrectionId(self.ids.new())
         step = appended_step(plan.definition, correction_id, decision.step_name, asked.child)
-        self._executor.check(run, with_step(plan.definition, index, step), run.settings)
-        self._sandboxes.refuse_unforked(run.sandboxes)
+        self.executor.check(run, with_step(plan.definition, index, step), run.settings)
+        self.sandboxes.refuse_unforked(run.sandboxes)
         run.inform(*_idle(asked.child))
         correction = Correction(
             correction_id=correction_id,
             plan_id=plan.plan_id,
             mode=CorrectionMode.APPEND,
             decision_id=decision.decision_id,
-            intervention_id=DecisionId(self._ids.new()),
+            intervention_id=DecisionId(self.ids.new()),
             guidance=asked.guidance,
             chosen=None,
             redefines=True,
@@ -235,7 +218,7 @@ class AppendService:
             superseded_decisions=(),
             cancelled_child_plans=(),
             restored_checkpoint=None,
-            created_at=self._clock.now(),
+            created_at=self.clock.now(),
         )
         return _Adding(correction=correction, step=step, child=asked.child, index=index)
 
@@ -245,10 +228,10 @@ class AppendService:
         A line of history of its own begins, so that a return to what lies before takes the step back too. All
         that was live stays so.
         """
-        plan_id, now = run.plan.plan_id, self._clock.now()
+        plan_id, now = run.plan.plan_id, self.clock.now()
         definition = with_step(run.plan.definition, adding.index, adding.step)
-        with self._store.hold():  # until rows name what was captured
-            checkpoints = self._checkpoints.present(run)
+        with self.store.hold():  # until rows name what was captured
+            checkpoints = self.checkpoints.present(run)
             correction = replace(adding.correction, restored_checkpoint=checkpoints[0].checkpoint_id)
             place: JsonObject = {"checkpoint_id": correction.restored_checkpoint, "step_index": adding.index}
             data = {**told_of(correction), **place, "child": adding.child.name}
@@ -264,11 +247,11 @@ class AppendService:
                 db.plans.redefine(plan)
                 db.steps.replace(plan_id, 0, steps_at(definition, db.steps.list(plan_id), adding.index))
                 guidance = addition(correction, decision, plan.line, adding.index, adding.step)
-                self._records.write(commit, run, correction, guidance, checkpoints)
+                self.records.write(commit, run, correction, guidance, checkpoints)
         return replace(adding, correction=correction)
 
     def _answer(self, run: Run, adding: _Adding, execution: Execution | None, *, dry_run: bool) -> Corrected:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             children = db.children.list(run.plan.plan_id)
         live = [c for c in children if c.plan.state is not State.CANCELLED]
         spawned = [c.plan_id for c in live if c.spawn.step_index == adding.index]

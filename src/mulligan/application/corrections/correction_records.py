@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
@@ -14,11 +15,10 @@ from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.trigger import CheckpointType
 
 
-class CorrectionRecords:
+class CorrectionRecords(Struct, kw_only=True, frozen=True, eq=False):
     """The rows of a correction: the guidance as a decision with its group, and the next attempt."""
 
-    def __init__(self, *, checkpoints: CheckpointService) -> None:
-        self._checkpoints = checkpoints
+    checkpoints: CheckpointService
 
     def write(
         self,
@@ -49,5 +49,5 @@ class CorrectionRecords:
         commit.plan = replace(commit.plan, attempt=correction.attempt, progress=progress)
         reason = reason_for(CheckpointType.DECISION, {"step": decision.step_name}, between_steps=True)
         reason = replace(reason, decision_id=decision.decision_id)
-        group = self._checkpoints.add_group(commit, run, reason, checkpoints)
+        group = self.checkpoints.add_group(commit, run, reason, checkpoints)
         commit.afterwards(lambda: run.reset_to(group))

@@ -94,40 +94,26 @@ class _Plan(Struct, frozen=True, kw_only=True):
         return (*self.above, self.own)
 
 
-class CorrectionService:
+class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
     """Reverts decisions, on top of the return that a rollback is."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        claims: PlanClaims,
-        manager: CheckpointManager,
-        returns: ReturnService,
-        undos: UndoService,
-        children: ChildPlans,
-        executor: PlanExecutor,
-        settings: SettingsSource,
-        ids: Ids,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._claims = claims
-        self._manager = manager
-        self._returns = returns
-        self._undos = undos
-        self._children = children
-        self._executor = executor
-        self._settings = settings
-        self._ids = ids
-        self._clock = clock
+    database: Database
+    claims: PlanClaims
+    manager: CheckpointManager
+    returns: ReturnService
+    undos: UndoService
+    children: ChildPlans
+    executor: PlanExecutor
+    settings: SettingsSource
+    ids: Ids
+    clock: Clock
 
     def preview(self, wish: Wish, observer: Observer) -> Corrected:
         """What a correction would supersede, restore and be unable to undo; guards and damage are found here too."""
-        with _claimed(self._claims.look, self._lineage(wish), observer) as runs:
+        with _claimed(self.claims.look, self._lineage(wish), observer) as runs:
             planned = self._planned(runs, wish)
-            changes = [self._manager.compare(back.run, back.target) for back in planned.all]
-            with self._database.reading() as db:
+            changes = [self.manager.compare(back.run, back.target) for back in planned.all]
+            with self.database.reading() as db:
                 intents = [intent for run in runs for intent in db.intents.list(run.plan.plan_id)]
             if any(intent.target for intent in intents):
                 runs[0].inform("a return that was cut off would be finished first")
@@ -136,14 +122,14 @@ class CorrectionService:
     def revert(self, wish: Wish, observer: Observer) -> Corrected:
         """Take the decision back with all that followed from it, record the guidance, and run on."""
         topmost, *below = self._lineage(wish)
-        with self._claims.open(topmost, observer) as top:
+        with self.claims.open(topmost, observer) as top:
             with _claimed(
-                self._claims.open, below, observer
+                self.claims.open, below, observer
             ) as runs:  # let go of before the topmost runs them
                 planned = self._planned([top, *runs], wish)
                 returned = self._go_back(planned)
                 top.inform(*(f"{run.plan.name}: {text}" for run in runs for text in run.messages))
-            execution = self._executor.run_on(top) if wish.execute else None
+            execution = self.executor.run_on(top) if wish.execute else None
             not_undone = tuple(call for each in returned for call in each.not_undone)
             before = returned[0].before.first_checkpoint_id if returned[0].before else None
             answer = _answer(planned, returned[0].changes, before, execution)
@@ -153,16 +139,16 @@ class CorrectionService:
         """The plan of the decision with those above it, the topmost first."""
         refuse_text("guidance", wish.guidance)
         refuse_text("choice", wish.chosen)
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return [plan.plan_id for plan in lineage(db, db.decisions.resolve(wish.decision).plan_id)]
 
     def _go_back(self, planned: _Plan) -> list[Returned]:
         """Bring all plans back, the topmost first: cut off in between, it finds its child as it was."""
         with ExitStack() as watched:
             for back in planned.all:
-                watched.enter_context(self._manager.watch(back.run))
-                self._manager.compare(back.run, back.target)  # finds damage before anything is touched
-                self._undos.refuse_where_impossible(back.undoing)
+                watched.enter_context(self.manager.watch(back.run))
+                self.manager.compare(back.run, back.target)  # finds damage before anything is touched
+                self.undos.refuse_where_impossible(back.undoing)
             kept = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "correction"}, between_steps=False)
             log: JsonObject = {"reason": f"correction {planned.correction.correction_id} of a child plan"}
             above = [
@@ -184,7 +170,7 @@ class CorrectionService:
                 correction=planned.correction,
             )
             pairs = zip(planned.all, [*above, own], strict=True)
-            return [self._returns.go(back.run, each, kept, back.definition) for back, each in pairs]
+            return [self.returns.go(back.run, each, kept, back.definition) for back, each in pairs]
 
     # --- what is to be done --------------------------------------------------------------------------------
 
@@ -203,24 +189,24 @@ class CorrectionService:
                     " out, or correct a decision of the plan above it",
                 ),
             )
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             decision = db.decisions.resolve(wish.decision)
-        correction_id = CorrectionId(self._ids.new())
+        correction_id = CorrectionId(self.ids.new())
         own = top = self._own(runs[-1], wish, decision, correction_id)
         above: list[_Back] = []
         for run in runs[-2::-1]:
             top = self._above(run, top, decision)
             above.insert(0, top)
-        becomes = top.definition or self._returns.definition_at(top.run, top.target)
+        becomes = top.definition or self.returns.definition_at(top.run, top.target)
         if wish.execute or top.definition is not None:
-            self._executor.check(top.run, becomes, self._settings.for_plan(becomes.config))
+            self.executor.check(top.run, becomes, self.settings.for_plan(becomes.config))
         plan = own.run.plan
         correction = Correction(
             correction_id=correction_id,
             plan_id=plan.plan_id,
             mode=CorrectionMode.REVERT,
             decision_id=decision.decision_id,
-            intervention_id=DecisionId(self._ids.new()),
+            intervention_id=DecisionId(self.ids.new()),
             guidance=wish.guidance,
             chosen=wish.chosen,
             redefines=own.definition is not None,
@@ -228,7 +214,7 @@ class CorrectionService:
             superseded_decisions=tuple(d.decision_id for back in (*above, own) for d in back.decisions),
             cancelled_child_plans=tuple(c.plan_id for back in (*above, own) for c in back.children),
             restored_checkpoint=own.target.first_checkpoint_id,
-            created_at=self._clock.now(),
+            created_at=self.clock.now(),
         )
         return _Plan(correction=correction, above=tuple(above), own=own)
 
@@ -237,11 +223,11 @@ class CorrectionService:
         plan_id = run.plan.plan_id
         if decision.superseded:
             raise DecisionSuperseded(decision_id=decision.decision_id, plan_id=plan_id)
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             target = db.checkpoints.newest_before(plan_id, decision.seq)
         if target is None:
             raise DecisionOutOfReach(decision_id=decision.decision_id, plan_id=plan_id)
-        there = replace(run.plan, definition=self._returns.definition_at(run, target))
+        there = replace(run.plan, definition=self.returns.definition_at(run, target))
         definition = _definition(there, wish, decision, target)
         if definition is None:
             definition = _with_appended_again(run.plan, there, decision, correction_id)
@@ -251,14 +237,14 @@ class CorrectionService:
     def _above(self, run: Run, below: _Back, decision: Decision) -> _Back:
         """How a plan goes back to before its child was merged, with what the child becomes."""
         plan_id, child_id = run.plan.plan_id, below.run.plan.plan_id
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             children = [c for c in db.children.list(plan_id) if c.plan.state is not State.CANCELLED]
             child = next(c for c in children if c.plan_id == child_id)
             target = newest_without(db.checkpoints.list(plan_id, superseded=False), child)
             merged_at = _merged_at(db, child)
         if target is None:
             raise DecisionOutOfReach(decision_id=decision.decision_id, plan_id=plan_id)
-        there = self._returns.definition_at(run, target)
+        there = self.returns.definition_at(run, target)
         at = child.spawn.step_index
         siblings = [c for c in children if c.spawn.step_index == at and c.plan_id != child_id]
         gone = built_on(child, siblings, there.steps[at].action, merged_at)
@@ -274,12 +260,12 @@ class CorrectionService:
     def _back(
         self, run: Run, target: CheckpointGroup, definition: PlanDefinition | None, spared: tuple[PlanId, ...]
     ) -> _Back:
-        plan_id, undoing = run.plan.plan_id, self._undos.plan(run, target)
-        with self._database.reading() as db:
+        plan_id, undoing = run.plan.plan_id, self.undos.plan(run, target)
+        with self.database.reading() as db:
             children = children_left_behind(db, plan_id, target, unfinished_too=True, spared=spared)
             decisions = decisions_left_behind(db, plan_id, target)
             impact = impact_of(db, plan_id, target, undoing, spared)
-        self._children.refuse_busy(children)
+        self.children.refuse_busy(children)
         return _Back(
             run=run,
             target=target,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.plans.settings_source import SettingsSource
@@ -18,23 +19,22 @@ from mulligan.rows.database import Database
 _NEW = Advice("run it as a plan of its own with ", NextStep("execute", plan=...))
 
 
-class PlanMending:
+class PlanMending(Struct, kw_only=True, frozen=True, eq=False):
     """Replaces the steps of a plan from the one that it will go on with."""
 
-    def __init__(self, *, database: Database, settings: SettingsSource, clock: Clock) -> None:
-        self._database = database
-        self._settings = settings
-        self._clock = clock
+    database: Database
+    settings: SettingsSource
+    clock: Clock
 
     def adopt(self, run: Run, mended: PlanDefinition) -> None:
         """Take over a plan file whose completed steps are the recorded ones; refuse any other."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             start = db.checkpoints.newest_between_steps(run.plan.plan_id)
         completed = start.step_index if start else run.plan.progress.step_index
         mended = mended_plan(run.plan, mended, completed)
-        now = self._clock.now()
+        now = self.clock.now()
         entry = Entry(type=EventType.PLAN_MENDED, data={"from_step": completed}, at=now)
-        settings = self._settings.for_plan(mended.config)
+        settings = self.settings.for_plan(mended.config)
         with run.commit("plan.mend") as commit:
             db, plan_id = commit.db, run.plan.plan_id
             commit.plan = replace(run.plan, definition=mended, updated_at=now)

@@ -30,31 +30,23 @@ class ResumePreview(Struct, frozen=True, kw_only=True):
     messages: tuple[str, ...]
 
 
-class PlanResumeService:
+class PlanResumeService(Struct, kw_only=True, frozen=True, eq=False):
     """Discards what an interrupted step left behind."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        claims: PlanClaims,
-        manager: CheckpointManager,
-        returns: ReturnService,
-    ) -> None:
-        self._database = database
-        self._claims = claims
-        self._manager = manager
-        self._returns = returns
+    database: Database
+    claims: PlanClaims
+    manager: CheckpointManager
+    returns: ReturnService
 
     def refuse_where_impossible(self, run: Run) -> None:
         """Refuse, before anything is changed, to go on with a plan that was begun and has no way to."""
         if run.sandboxes:
             refuse_without_checkpoints(run.plan)
-            self._manager.require(run.sandboxes)
+            self.manager.require(run.sandboxes)
 
     def preview(self, plan_id: PlanId, observer: Observer) -> ResumePreview:
         """What a resume would do; changes nothing. What was cut off would be finished first."""
-        with self._claims.look(plan_id, observer) as run:
+        with self.claims.look(plan_id, observer) as run:
             refuse_ended(run.plan)
             if run.plan.is_executed:
                 raise PlanAlreadyComplete(plan_id=plan_id)
@@ -65,7 +57,7 @@ class PlanResumeService:
     def preview_of(self, run: Run) -> ResumePreview:
         """The same for a plan that is looked at."""
         plan_id = run.plan.plan_id
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             returns = [intent.target for intent in db.intents.list(plan_id) if intent.target]
             target = (
                 db.checkpoints.get(returns[-1]) if returns else db.checkpoints.newest_between_steps(plan_id)
@@ -73,10 +65,10 @@ class PlanResumeService:
             steps = db.steps.list(plan_id)
         if target is None or not run.sandboxes:
             return ResumePreview(resumed_from=None, messages=("it would start with its first step",))
-        paths = sum(len(changes) for changes in self._manager.compare(run, target).values())
+        paths = sum(len(changes) for changes in self.manager.compare(run, target).values())
         told = [f"it would go on from {target.first_checkpoint_id} at {_step_at(run, target)}"]
         told += ["a return that was cut off would be finished first"] if returns else []
-        told += self._returns.undoing(run, target).announced
+        told += self.returns.undoing(run, target).announced
         if paths:
             told.append(f"what differs there now, {counted(paths, 'path')}, would be kept and discarded")
         return ResumePreview(
@@ -88,7 +80,7 @@ class PlanResumeService:
 
     def restore(self, run: Run) -> ResumedFrom:
         """Stand exactly at the newest live group between two steps; what is there instead is kept first."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             target = db.checkpoints.newest_between_steps(run.plan.plan_id)
             steps = db.steps.list(run.plan.plan_id)
             calls = db.tool_calls.list(run.plan.plan_id)
@@ -99,7 +91,7 @@ class PlanResumeService:
         running = any(step.status is StepStatus.RUNNING for step in steps) or any(
             c.status is CallStatus.INTERRUPTED and not c.superseded and c.seq > target.seq for c in calls
         )
-        ahead = run.plan.current_group_id != target.group_id or self._returns.undoing(run, target).is_needed
+        ahead = run.plan.current_group_id != target.group_id or self.returns.undoing(run, target).is_needed
         if not (running or ahead or self._differs(run, target)):
             run.reset_to(target)
             return ResumedFrom(
@@ -108,7 +100,7 @@ class PlanResumeService:
         return self._go_back(run, target)
 
     def _differs(self, run: Run, target: CheckpointGroup) -> bool:
-        return any(self._manager.compare(run, target).values())
+        return any(self.manager.compare(run, target).values())
 
     def _go_back(self, run: Run, target: CheckpointGroup) -> ResumedFrom:
         wanted = RollbackWork(
@@ -117,7 +109,7 @@ class PlanResumeService:
             log={"reason": "what was in no checkpoint between two steps was discarded"},
         )
         reason = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "resume"}, between_steps=False)
-        before = self._returns.go(run, wanted, reason).before
+        before = self.returns.go(run, wanted, reason).before
         return ResumedFrom(
             checkpoint_id=target.first_checkpoint_id,
             step_index=target.step_index,

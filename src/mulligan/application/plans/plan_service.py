@@ -2,6 +2,8 @@
 
 import os
 
+from msgspec import Struct
+
 from mulligan.application.plans.guards import refuse_child, refuse_ended
 from mulligan.application.plans.new_plans import add_plan, new_plan
 from mulligan.application.plans.plan_claims import PlanClaims
@@ -23,75 +25,62 @@ from mulligan.ports import Clock, Ids, Locks, Observer, Toolbox
 from mulligan.rows.database import Database
 
 
-class PlanService:
+class PlanService(Struct, kw_only=True, frozen=True, eq=False):
     """The beginning and the early end of a plan."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        claims: PlanClaims,
-        locks: Locks,
-        sandboxes: SandboxService,
-        children: ChildPlans,
-        settings: SettingsSource,
-        toolbox: Toolbox,
-        ids: Ids,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._claims = claims
-        self._locks = locks
-        self._sandboxes = sandboxes
-        self._children = children
-        self._settings = settings
-        self._toolbox = toolbox
-        self._ids = ids
-        self._clock = clock
+    database: Database
+    claims: PlanClaims
+    locks: Locks
+    sandboxes: SandboxService
+    children: ChildPlans
+    settings: SettingsSource
+    toolbox: Toolbox
+    ids: Ids
+    clock: Clock
 
     def create(self, definition: PlanDefinition) -> PlanId:
         """Record a plan whose file passed its checks: nothing runs, nothing is copied."""
-        settings = self._settings.for_plan(definition.config)
-        check_before_running(definition, self._toolbox.declarations())
-        self._sandboxes.check(definition, settings)
-        self._sandboxes.check_confinement(definition, settings)
-        plan = new_plan(PlanId(self._ids.new()), definition, None, EMPTY_STATE, self._clock.now())
-        with act("plan.create"), self._database.writing() as db:
+        settings = self.settings.for_plan(definition.config)
+        check_before_running(definition, self.toolbox.declarations())
+        self.sandboxes.check(definition, settings)
+        self.sandboxes.check_confinement(definition, settings)
+        plan = new_plan(PlanId(self.ids.new()), definition, None, EMPTY_STATE, self.clock.now())
+        with act("plan.create"), self.database.writing() as db:
             add_plan(db, plan)
         return plan.plan_id
 
     def create_to_run(self, definition: PlanDefinition) -> PlanId:
         """Record a plan that runs at once: what keeps it from running is refused before it is there."""
-        self._sandboxes.refuse_taken_locations(definition, self._settings.for_plan(definition.config), None)
+        self.sandboxes.refuse_taken_locations(definition, self.settings.for_plan(definition.config), None)
         return self.create(definition)
 
     def cancel(self, plan_id: PlanId, reason: str | None, observer: Observer) -> None:
         """End the plan for good; a process that works on it is asked to stop first."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             plan = db.plans.get(plan_id)
         refuse_ended(plan)
         refuse_child(plan, "cancelled")
-        self._locks.ask_to_stop(plan_id)
-        with self._claims.open_as_it_is(plan_id, observer) as run:
+        self.locks.ask_to_stop(plan_id)
+        with self.claims.open_as_it_is(plan_id, observer) as run:
             refuse_ended(run.plan)
             data: JsonObject = {"state": "cancelled", "reason": reason, "unfinished": self._finish(run)}
-            entry = Entry(type=EventType.PLAN_STATE, data=data, at=self._clock.now())
+            entry = Entry(type=EventType.PLAN_STATE, data=data, at=self.clock.now())
             self._end(run, State.CANCELLED, entry, clean_up=run.settings.cleanup is Cleanup.ON_TERMINAL)
 
     def _end(self, run: Run, state: State, entry: Entry, *, clean_up: bool) -> None:
         """Bring the plan into a final state and forget its sandboxes, at once; then remove their folders."""
         plan = run.plan.moved_to(Phase.EXECUTE, state, entry.at)
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             children = below(db, plan.plan_id)
         unfinished = [child for child in children if not child.is_done]
-        self._children.refuse_busy(children)
+        self.children.refuse_busy(children)
         with run.commit("plan.end") as commit:
             commit.plan = plan
             commit.record(entry)
-            self._children.cancel(commit.db, unfinished, "its parent ended", entry.at)
-            sandboxes = self._sandboxes.forget(commit, run) if clean_up else ()
+            self.children.cancel(commit.db, unfinished, "its parent ended", entry.at)
+            sandboxes = self.sandboxes.forget(commit, run) if clean_up else ()
         if clean_up:
-            self._sandboxes.remove(sandboxes, run.observer)
+            self.sandboxes.remove(sandboxes, run.observer)
 
     def _finish(self, run: Run) -> str | None:
         """Finish what was cut off; return why it could not be, which must not keep the plan from being ended.
@@ -99,7 +88,7 @@ class PlanService:
         RestoreIncomplete where real resources are between two states: what was there before is kept until it is back.
         """
         try:
-            self._claims.finish_unfinished(run)
+            self.claims.finish_unfinished(run)
         except PlanTakenOver:
             raise
         except MulliganError as exc:
@@ -114,7 +103,7 @@ class PlanService:
 
     def _can_be_put_back(self, run: Run) -> bool:
         """Tell whether an apply or unapply is unfinished in places of which none is gone."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             kinds = {intent.kind for intent in db.intents.list(run.plan.plan_id)}
             changes = [each for each in db.real_changes.list(run.plan.plan_id) if each.act in kinds]
         return bool(changes) and all(os.path.lexists(change.real.path) for change in changes)

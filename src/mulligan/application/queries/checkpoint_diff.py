@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, FoundCheckpoint
 from mulligan.domain.history.correction import Correction, CorrectionMode
@@ -25,25 +27,24 @@ FIRST, LATEST = "first", "latest"
 _NAMED_IN_A_MESSAGE = 5
 
 
-class DiffService:
+class DiffService(Struct, kw_only=True, frozen=True, eq=False):
     """Compares what is stored; the sandboxes and a running plan have no part in it."""
 
-    def __init__(self, *, database: Database, trees: StoredTrees) -> None:
-        self._database = database
-        self._trees = trees
+    database: Database
+    trees: StoredTrees
 
     def between(self, old: str, new: str, *, binary: bool) -> Diff:
         """Compare any two: ids of any plan, words and labels of the newest plan, labels that are unique."""
-        with self._trees.hold():  # what is found stays until it is read
-            with self._database.reading() as db:
+        with self.trees.hold():  # what is found stays until it is read
+            with self.database.reading() as db:
                 sides = _find_anywhere(db, old), _find_anywhere(db, new)
             return self._compare((old, new), sides, binary=binary)
 
     def of_plan(self, plan_id: PlanId, old: str | None, new: str | None, *, binary: bool) -> Diff:
         """Compare two of one plan; unless told its first live group and its newest."""
         words = old or FIRST, new or LATEST
-        with self._trees.hold():
-            with self._database.reading() as db:
+        with self.trees.hold():
+            with self.database.reading() as db:
                 sides = _find_in_plan(db, words[0], plan_id), _find_in_plan(db, words[1], plan_id)
             return self._compare(words, sides, binary=binary)
 
@@ -52,8 +53,8 @@ class DiffService:
 
         Of work that was appended, what was there before it with what was there after it.
         """
-        with self._trees.hold():
-            with self._database.reading() as db:
+        with self.trees.hold():
+            with self.database.reading() as db:
                 correction = db.corrections.resolve(word)
                 if plan_id not in (None, correction.plan_id):
                     raise CorrectionNotFound(
@@ -73,12 +74,12 @@ class DiffService:
         pairs, messages = _pairs(words, sides)
         diffs: list[TreeDiff] = []
         for old, new in pairs:
-            differences = self._trees.difference(old.snapshot.roots[0], new.snapshot.roots[0])
+            differences = self.trees.difference(old.snapshot.roots[0], new.snapshot.roots[0])
             prefix = f"{old.resource}/" if len(pairs) > 1 else ""
             options = DiffOptions(
                 resource=old.resource, prefix=prefix, binary=binary, largest_text=LARGEST_TEXT
             )
-            diffs.append(diff_trees(differences, self._trees.read, options))
+            diffs.append(diff_trees(differences, self.trees.read, options))
         files = tuple(file for diff in diffs for file in diff.files)
         folders = tuple(folder for diff in diffs for folder in diff.folders)
         left_out = sum(diff.pairs_left_out for diff in diffs)

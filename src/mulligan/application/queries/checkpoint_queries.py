@@ -43,23 +43,21 @@ class CheckpointView(Struct, frozen=True, kw_only=True):
     metadata: JsonObject
 
 
-class CheckpointQueries:
+class CheckpointQueries(Struct, kw_only=True, frozen=True, eq=False):
     """Reads checkpoints for screens and scripts; never waits for a running plan."""
 
-    def __init__(self, *, database: Database) -> None:
-        """Read from this."""
-        self._database = database
+    database: Database
 
     def list(self, plan_id: PlanId, *, superseded: bool, limit: int | None) -> Listing[CheckpointView]:
         """The plan's checkpoints, newest last; those of the newest groups where there are more than `limit`."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             groups = db.checkpoints.list(plan_id, superseded=superseded, limit=limit)
             older = 0 if limit is None else db.checkpoints.count(plan_id, superseded=superseded) - len(groups)
         return Listing((view for group in groups for view in views_of(group)), older=older)
 
     def find(self, word: str) -> FoundCheckpoint:
         """The checkpoint or group that a word means; `first` and `latest` are of the newest plan."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             plan_id = db.plans.resolve("latest").plan_id if word in ("first", "latest") else None
             return db.checkpoints.resolve(word, plan_id)
 

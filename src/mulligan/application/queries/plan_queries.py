@@ -100,23 +100,21 @@ class PlanLine(Struct, frozen=True, kw_only=True):
     updated_at: datetime
 
 
-class Queries:
+class Queries(Struct, kw_only=True, frozen=True, eq=False):
     """Reads for screens and scripts; never waits for a running plan."""
 
-    def __init__(self, *, database: Database, locks: Locks, trees: StoredTrees) -> None:
-        """Read from these."""
-        self._database = database
-        self._locks = locks
-        self._trees = trees
+    database: Database
+    locks: Locks
+    trees: StoredTrees
 
     def plan_id(self, word: str) -> PlanId:
         """The plan that a user's word means."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return db.plans.resolve(word).plan_id
 
     def status(self, plan_id: PlanId, resumed_from: ResumedFrom | None) -> PlanStatus:
         """Where a plan stands."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return self.status_in(db, plan_id, resumed_from)
 
     def status_in(self, db: Transaction, plan_id: PlanId, resumed_from: ResumedFrom | None) -> PlanStatus:
@@ -163,7 +161,7 @@ class Queries:
         """The plans, oldest first; of more than `limit` the newest."""
         from mulligan.application.queries.listing import Listing
 
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             found = db.plans.list(state, limit=limit)
             older = 0 if limit is None else db.plans.count(state) - len(found)
         lines = [
@@ -185,19 +183,19 @@ class Queries:
         """What happened to a plan after that sequence number, in order; of more than `limit` entries the newest."""
         from mulligan.application.queries.listing import Listing
 
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             found = db.events.list(plan_id, limit=limit, after=after)
             older = 0 if limit is None else db.events.count(plan_id, after=after) - len(found)
         return Listing(found, older=older)
 
     def timeline(self, plan_id: PlanId, limit: int | None) -> Timeline:
         """The log of a plan with what was left behind beside it, and those of its child plans where they began."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return _timeline(db, db.plans.get(plan_id), limit)
 
     def tree(self, plan_id: PlanId, *, superseded: bool) -> TreeNode:
         """A plan's decisions and checkpoints as a tree; with or without what was left behind."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return _tree(db, db.plans.get(plan_id), superseded=superseded)
 
     def _files_modified(
@@ -213,7 +211,7 @@ class Queries:
         for sandbox in sandboxes:
             snapshot = current.checkpoint_of(sandbox.resource).snapshot
             try:
-                differences = self._trees.difference(sandbox.base.roots[0], snapshot.roots[0])
+                differences = self.trees.difference(sandbox.base.roots[0], snapshot.roots[0])
                 count += sum(difference.of_files for difference in differences)
             except (SnapshotDamaged, SystemFailed) as exc:
                 hurt.append(
@@ -236,7 +234,7 @@ class Queries:
                 NextStep("unapply" if cut_off else "apply", plan=plan.plan_id),
                 " does that, and then all of it anew",
             )
-        if (plan.state is State.PROCESSING or cut_off) and self._locks.holder(plan.plan_id) is None:
+        if (plan.state is State.PROCESSING or cut_off) and self.locks.holder(plan.plan_id) is None:
             return PlanErrorView(
                 message="the process that worked on this plan is gone",
                 step=None,

@@ -39,33 +39,31 @@ class _Found(Struct, frozen=True, kw_only=True):
     parent_name: str | None
 
 
-class ReportService:
+class ReportService(Struct, kw_only=True, frozen=True, eq=False):
     """Tells the whole story of a plan; sandboxes and a running plan have no part in it."""
 
-    def __init__(self, *, database: Database, trees: StoredTrees, queries: Queries, clock: Clock) -> None:
-        """Read from these."""
-        self._database = database
-        self._trees = trees
-        self._queries = queries
-        self._clock = clock
+    database: Database
+    trees: StoredTrees
+    queries: Queries
+    clock: Clock
 
     def report(self, plan_id: PlanId, words: Callable[[str], str]) -> Report:
         """All of a plan and its child plans; costs what is shown and what differs.
 
         `words` puts what it says of next steps into the words of a front door.
         """
-        with self._trees.hold(), self._database.reading() as db:  # what is found stays until it is read
+        with self.trees.hold(), self.database.reading() as db:  # what is found stays until it is read
             found = [*_family(db, _Found(plan=db.plans.get(plan_id), parent_name=None))]
             room = PageRoom(patches=_LINES, outputs=_LINES)
             parts = tuple(self._part(db, each, room, words) for each in found[:_PLANS])
             left_out = max(0, len(found) - _PLANS)
-            return Report(plans=parts, plans_left_out=left_out, made_at=self._clock.now())
+            return Report(plans=parts, plans_left_out=left_out, made_at=self.clock.now())
 
     def _part(
         self, db: Transaction, found: _Found, room: PageRoom, words: Callable[[str], str]
     ) -> PlanReport:
         plan, plan_id = found.plan, found.plan.plan_id
-        status = self._queries.status_in(db, plan_id, None)
+        status = self.queries.status_in(db, plan_id, None)
         events = db.events.list(plan_id, limit=_EVENTS)
         older = db.events.count(plan_id) - len(events)
         groups = {group.group_id: group for group in db.checkpoints.outlines(plan_id, limit=_GROUPS)}
@@ -79,7 +77,7 @@ class ReportService:
             decisions={d.decision_id: d for d in db.decisions.list(plan_id)},
             groups=groups,
         )
-        changes = ReportChanges(self._trees, room, words)
+        changes = ReportChanges(self.trees, room, words)
         return PlanReport(
             plan=plan,
             parent_name=found.parent_name,

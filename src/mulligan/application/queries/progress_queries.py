@@ -58,20 +58,16 @@ class PlanProgress(Struct, frozen=True, kw_only=True):
         return next((step for step in self.steps if step.status is StepStatus.RUNNING), None)
 
 
-class ProgressQueries:
+class ProgressQueries(Struct, kw_only=True, frozen=True, eq=False):
     """Reads how far plans are; never waits for who works on them."""
 
-    def __init__(self, *, database: Database, locks: Locks) -> None:
-        """Read from these."""
-        self._database = database
-        self._locks = locks
+    database: Database
+    locks: Locks
 
     def of(self, plan_id: PlanId) -> PlanProgress:
         """How far a plan and its children are."""
-        worked_on = (
-            self._locks.holder(plan_id) is not None
-        )  # first: what it recorded as it ended is seen then
-        with self._database.reading() as db:
+        worked_on = self.locks.holder(plan_id) is not None  # first: what it recorded as it ended is seen then
+        with self.database.reading() as db:
             return self._of(db, db.plans.get(plan_id), worked_on=worked_on)
 
     def _of(self, db: Transaction, plan: Plan, *, worked_on: bool) -> PlanProgress:

@@ -41,14 +41,12 @@ class Compared(Protocol):
         ...
 
 
-class ReportChanges:
+class ReportChanges(Struct, frozen=True, eq=False):
     """Compares groups for one page."""
 
-    def __init__(self, trees: StoredTrees, room: PageRoom, words: Callable[[str], str]) -> None:
-        """Read from these trees, and take no more than this room."""
-        self._trees = trees
-        self._room = room
-        self._words = words
+    trees: StoredTrees
+    room: PageRoom
+    words: Callable[[str], str]
 
     def between(self, old: Compared, new: Compared) -> Changes:
         """What differs; what the store cannot give is told, and keeps nobody from seeing the rest."""
@@ -58,15 +56,15 @@ class ReportChanges:
         problem = None
         try:
             for resource, before, after in pairs:
-                differences = self._trees.difference(before.roots[0], after.roots[0])
+                differences = self.trees.difference(before.roots[0], after.roots[0])
                 shown = self._within_room(differences)
                 left_out += len(differences) - len(shown)
                 options = DiffOptions(resource=resource, prefix="", binary=False, largest_text=_LARGEST_TEXT)
-                diff = diff_trees(shown, self._trees.read, options)
+                diff = diff_trees(shown, self.trees.read, options)
                 diffs.append(diff)
                 files += [self._cut(*each) for each in zip(diff.files, diff.patches, strict=True)]
         except (SnapshotDamaged, SystemFailed) as exc:
-            problem = self._words(Advice(f"{exc.text}; ", exc.next_step))
+            problem = self.words(Advice(f"{exc.text}; ", exc.next_step))
         return Changes(
             old=old.group_id,
             new=new.group_id,
@@ -74,13 +72,13 @@ class ReportChanges:
             folders=tuple(folder for diff in diffs for folder in diff.folders),
             paths_left_out=left_out,
             problem=problem,
-            look=self._words(Advice(NextStep("checkpoints.diff", old=old.group_id, new=new.group_id))),
+            look=self.words(Advice(NextStep("checkpoints.diff", old=old.group_id, new=new.group_id))),
         )
 
     def _within_room(self, differences: Sequence[TreeDifference]) -> Sequence[TreeDifference]:
         """The first of them, as many as can be looked at."""
         size = count = 0
-        for difference in differences[: _PATHS if self._room.patches else 0]:
+        for difference in differences[: _PATHS if self.room.patches else 0]:
             size += sum(_to_read(difference))
             if size > _READ:
                 break
@@ -89,8 +87,8 @@ class ReportChanges:
 
     def _cut(self, file: FileDiff, patch: bytes) -> ShownFile:
         lines = patch.split(b"\n")[:-1]
-        shown = lines[: min(_FILE_LINES, self._room.patches)]
-        self._room.patches -= len(shown)
+        shown = lines[: min(_FILE_LINES, self.room.patches)]
+        self.room.patches -= len(shown)
         return ShownFile(
             file=file,
             patch=b"".join(line + b"\n" for line in shown),

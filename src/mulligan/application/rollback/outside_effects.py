@@ -2,6 +2,8 @@
 
 from typing import cast
 
+from msgspec import Struct
+
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.confinement_rules import ConfinementService
 from mulligan.application.runs.run import Run
@@ -97,14 +99,12 @@ class UndoService:
         run.note(Entry(type=EventType.LOG, data=data, at=self._clock.now()))
 
 
-class _Undoing:
+class _Undoing(Struct, frozen=True, eq=False):
     """What a tool can ask of the plan while it undoes a call: the plan is on its way back, so next to nothing."""
 
-    def __init__(self, undos: UndoService, run: Run, call: ToolCall) -> None:
-        """Speak for this call of this run."""
-        self._undos = undos
-        self._run = run
-        self._call = call
+    undos: UndoService
+    run: Run
+    call: ToolCall
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:  # noqa: ARG002 - of the port
         """Refuse: it would be left behind at once."""
@@ -120,18 +120,18 @@ class _Undoing:
 
     def log(self, message: str) -> None:
         """Write a line into the plan's log."""
-        self._undos.log(self._run, self._call, message)
+        self.undos.log(self.run, self.call, message)
 
     def output(self, data: bytes) -> None:
         """Show what the tool printed, live."""
-        self._run.observer.output(self._run.plan.plan_id, data)
+        self.run.observer.output(self.run.plan.plan_id, data)
 
     def save_memory(self, memory: JsonObject) -> None:
         """Leave the plan's memory as it is: it comes back with the group."""
 
     def _refusal(self, what: str) -> ToolFailed:
         return ToolFailed(
-            tool=self._call.tool,
+            tool=self.call.tool,
             reason=f"an undo cannot {what}: the plan is going back",
             hint="undo only what the call did outside the sandboxes",
         )

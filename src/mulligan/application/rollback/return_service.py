@@ -59,37 +59,21 @@ class Returned(Struct, frozen=True, kw_only=True):
     not_undone: tuple[str, ...]  # tool calls whose `undo` failed
 
 
-class ReturnService:
+class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
     """Brings a plan back to one of its groups."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: SnapshotStore,
-        manager: CheckpointManager,
-        ways: WayBackService,
-        checkpoints: CheckpointService,
-        undos: UndoService,
-        children: ChildPlans,
-        records: CorrectionRecords,
-        settings: SettingsSource,
-        toolbox: Toolbox,
-        ids: Ids,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._manager = manager
-        self._ways = ways
-        self._checkpoints = checkpoints
-        self._undos = undos
-        self._children = children
-        self._records = records
-        self._settings = settings
-        self._toolbox = toolbox
-        self._ids = ids
-        self._clock = clock
+    database: Database
+    store: SnapshotStore
+    manager: CheckpointManager
+    ways: WayBackService
+    checkpoints: CheckpointService
+    undos: UndoService
+    children: ChildPlans
+    records: CorrectionRecords
+    settings: SettingsSource
+    toolbox: Toolbox
+    ids: Ids
+    clock: Clock
 
     def go(
         self,
@@ -108,7 +92,7 @@ class ReturnService:
             return self._carry_out(run, intent, None)
         try:
             if isinstance(way_back, Reason):
-                before = self._checkpoints.create_checkpoint(run, way_back)
+                before = self.checkpoints.create_checkpoint(run, way_back)
                 intent = self._ready(run, intent, before)
             else:
                 before = way_back
@@ -123,12 +107,12 @@ class ReturnService:
 
     def definition_at(self, run: Run, target: CheckpointGroup) -> PlanDefinition:
         """What the plan is after a return to the group, unless the return says otherwise."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return self._definition_at(db, run, target)
 
     def undoing(self, run: Run, target: CheckpointGroup) -> Undoing:
         """What a return to the group does to effects outside the sandboxes."""
-        return self._undos.plan(run, target)
+        return self.undos.plan(run, target)
 
     def finish(self, run: Run, intent: Intent) -> None:
         """Finish what a process that died had begun, or take it back where that cannot be.
@@ -141,7 +125,7 @@ class ReturnService:
             self._give_up(run, intent)
             return
         before = None if work.before is None else self._group(work.before)
-        found = self._manager.recover(run)
+        found = self.manager.recover(run)
         run.inform(*(f"{path} was saved by others meanwhile and is kept" for path in found))
         try:
             self._carry_out(run, intent, before)
@@ -161,26 +145,26 @@ class ReturnService:
                 self._take_back(run, intent, before)
             text = f"a return that was cut off could not be finished: {exc.text}"
             self._give_up(
-                run, intent, Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+                run, intent, Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now())
             )
 
     def _take_back(self, run: Run, intent: Intent, before: CheckpointGroup) -> None:
         """Leave nothing of what a process that died had done; what stops that keeps the intent open."""
         with suppress(SnapshotDamaged):  # neither way gets better
             self._refuse_changes_of_others(run, intent, before)
-            self._manager.restore(run, before, self._group(_work(intent).target))
+            self.manager.restore(run, before, self._group(_work(intent).target))
 
     def _refuse_changes_of_others(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> None:
         """Refuse to restore a real thing that someone changed since the group that keeps it was taken."""
         if run.in_place and before is not None:
-            with self._store.hold():
+            with self.store.hold():
                 target = self._group(_work(intent).target)
-                paths = self._manager.changed_by_others(run, target, before)
+                paths = self.manager.changed_by_others(run, target, before)
             if paths:
                 raise ChangedMeanwhile(plan_id=run.plan.plan_id, paths=", ".join(paths))
 
     def _group(self, group_id: GroupId) -> CheckpointGroup:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return db.checkpoints.get(group_id)
 
     def _intend(
@@ -193,10 +177,10 @@ class ReturnService:
         """Record what is to be done, with all that is pending, before anything is touched."""
         before = way_back.group_id if isinstance(way_back, CheckpointGroup) else None
         intent = Intent(
-            intent_id=IntentId(self._ids.new()),
+            intent_id=IntentId(self.ids.new()),
             plan_id=run.plan.plan_id,
             work=replace(wanted, way_back=way_back is not None, before=before),
-            created_at=self._clock.now(),
+            created_at=self.clock.now(),
             definition=definition,
         )
         with run.commit("return.intend") as commit:
@@ -212,22 +196,22 @@ class ReturnService:
 
     def _carry_out(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> Returned:
         target = self._group(_work(intent).target)
-        undoing = self._undos.plan(run, target)
+        undoing = self.undos.plan(run, target)
         if undoing.undone:  # nothing outside is undone for a return that cannot be completed
             self._refuse_changes_of_others(run, intent, before)
-            self._manager.compare(run, target)
-        not_undone = self._undos.carry_out(run, undoing)
-        self._toolbox.forget_processes()
+            self.manager.compare(run, target)
+        not_undone = self.undos.carry_out(run, undoing)
+        self.toolbox.forget_processes()
         self._refuse_changes_of_others(run, intent, before)  # since they were kept, and while undos ran
         if before is None:
-            changes = self._manager.restore(run, target, target)  # no real thing is among the sandboxes
+            changes = self.manager.restore(run, target, target)  # no real thing is among the sandboxes
         else:
-            changes = self._ways.restore_or_undo(run, target, before)
+            changes = self.ways.restore_or_undo(run, target, before)
         try:
             self._settle(run, intent, target, changes)
         except DatabaseUnusable as exc:
             if before is not None:  # else the intent stays open, and whoever claims the plan next settles it
-                self._ways.undo(run, target, before, exc)
+                self.ways.undo(run, target, before, exc)
             raise
         return Returned(changes=changes, before=before, not_undone=not_undone)
 
@@ -239,15 +223,15 @@ class ReturnService:
 
     def _settle(self, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes) -> None:
         if isinstance(intent.work, CorrectionWork):
-            with self._store.hold():  # until rows name what a correction publishes
-                again = self._checkpoints.checkpoints_again(run, target)
+            with self.store.hold():  # until rows name what a correction publishes
+                again = self.checkpoints.checkpoints_again(run, target)
                 with run.commit("correction.settle") as commit:
                     sandboxes = self._write(commit, run, intent, target, changes)
                     self._correct(commit, run, intent.work, again)
         else:
             with run.commit("return.settle") as commit:
                 sandboxes = self._write(commit, run, intent, target, changes)
-        self._children.remove(sandboxes)
+        self.children.remove(sandboxes)
 
     def _write(
         self, commit: Commit, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes
@@ -255,10 +239,10 @@ class ReturnService:
         """Write the plan as it is at the target; return the sandboxes of children that end, which no row names."""
         sandboxes = self._end_children(commit.db, run, _work(intent), target)
         commit.plan = plan = self._plan_at(commit.db, run, intent, target)
-        commit.record(_entry(intent, target, changes, self._clock.now()))
+        commit.record(_entry(intent, target, changes, self.clock.now()))
         commit.db.intents.close(intent.intent_id)
         if plan.definition != run.plan.definition:
-            settings = self._settings.for_plan(plan.definition.config)
+            settings = self.settings.for_plan(plan.definition.config)
             commit.afterwards(lambda: run.use(settings))
         commit.afterwards(lambda: run.reset_to(target))
         return sandboxes
@@ -274,20 +258,20 @@ class ReturnService:
             unfinished_too=work.ends_children,
             spared=work.spared_children,
         )
-        self._children.cancel(db, gone, "its parent went back to before it was spawned", self._clock.now())
-        return self._children.forget_sandboxes(db, gone)
+        self.children.cancel(db, gone, "its parent went back to before it was spawned", self.clock.now())
+        return self.children.forget_sandboxes(db, gone)
 
     def _correct(self, commit: Commit, run: Run, work: CorrectionWork, again: Sequence[Checkpoint]) -> None:
         corrected = commit.db.decisions.resolve(work.correction.decision_id)
         decision = intervention(work.correction, corrected, commit.plan.line)
-        self._records.write(commit, run, work.correction, decision, again)
+        self.records.write(commit, run, work.correction, decision, again)
 
     def _plan_at(self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup) -> Plan:
         """The plan as it stands at the target, on a new line; what it was there comes back with it."""
         work, plan_id = _work(intent), run.plan.plan_id
         definition = intent.definition or self._definition_at(db, run, target)  # asked while all is live
         plan = replace(
-            run.plan.moved_to(Phase.EXECUTE, work.state, self._clock.now()),
+            run.plan.moved_to(Phase.EXECUTE, work.state, self.clock.now()),
             progress=target.state,
             current_group_id=target.group_id,
             last_checkpoint_id=target.first_checkpoint_id,

@@ -56,34 +56,24 @@ class Rollback(Struct, frozen=True, kw_only=True):
     messages: tuple[str, ...]  # what the user must know: what was not undone, processes that were ended
 
 
-class RollbackService:
+class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
     """Goes back to a group: files, plan state, decisions, tool calls."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        claims: PlanClaims,
-        manager: CheckpointManager,
-        returns: ReturnService,
-        undos: UndoService,
-        children: ChildPlans,
-    ) -> None:
-        self._database = database
-        self._claims = claims
-        self._manager = manager
-        self._returns = returns
-        self._undos = undos
-        self._children = children
+    database: Database
+    claims: PlanClaims
+    manager: CheckpointManager
+    returns: ReturnService
+    undos: UndoService
+    children: ChildPlans
 
     def preview(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
         """What a rollback would do, to the path; guards and damage are found here too, nothing is touched."""
-        with self._claims.look(plan_id, observer) as run:
+        with self.claims.look(plan_id, observer) as run:
             target = self._target(run, word)
-            changes = self._manager.compare(run, target)
-            undoing = self._undos.plan(run, target)
+            changes = self.manager.compare(run, target)
+            undoing = self.undos.plan(run, target)
             impact, remaining = self._impact(run, target, undoing)
-            with self._database.reading() as db:
+            with self.database.reading() as db:
                 unfinished = any(intent.target for intent in db.intents.list(plan_id))
             if unfinished:
                 run.inform("a return that was cut off would be finished first")
@@ -92,24 +82,24 @@ class RollbackService:
     def rollback(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
         """Go back to the group, all resources or none; what is there now is kept in a `pre_rollback` group."""
         # Watched, because it looks three times: to compare, to keep what is there, to restore.
-        with self._claims.open(plan_id, observer) as run, self._manager.watch(run):
+        with self.claims.open(plan_id, observer) as run, self.manager.watch(run):
             return self.go_back(run, word)
 
     def go_back(self, run: Run, word: str) -> Rollback:
         """The same for a plan that is claimed and watched."""
         target = self._target(run, word)
-        self._manager.compare(run, target)  # finds damage in any resource before the first is touched
-        undoing = self._undos.plan(run, target)
-        self._undos.refuse_where_impossible(undoing)
+        self.manager.compare(run, target)  # finds damage in any resource before the first is touched
+        undoing = self.undos.plan(run, target)
+        self.undos.refuse_where_impossible(undoing)
         impact, _ = self._impact(run, target, undoing)
         direction = _direction(run, target)
         wanted = RollbackWork(
             target=target.group_id, ends_children=True, state=State.QUEUED, log={"reason": "rollback"}
         )
-        returned = self._returns.go(
+        returned = self.returns.go(
             run, wanted, reason_for(CheckpointType.PRE_ROLLBACK, {}, between_steps=False)
         )
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             remaining = db.checkpoints.count(run.plan.plan_id, superseded=False)
         impact = replace(impact, undo_failed=returned.not_undone)
         return _answer(run, target, direction, returned.changes, impact, remaining, returned.before)
@@ -118,7 +108,7 @@ class RollbackService:
         refuse_ended(run.plan)
         refuse_without_checkpoints(run.plan)
         plan_id = run.plan.plan_id
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             group = db.checkpoints.resolve(word, plan_id).group
         if group.plan_id != plan_id:
             raise CheckpointForeign(checkpoint_id=word, owner=group.plan_id, plan_id=plan_id)
@@ -131,13 +121,13 @@ class RollbackService:
     def _impact(self, run: Run, target: CheckpointGroup, undoing: Undoing) -> tuple[Impact, int]:
         """What becomes superseded, and how many groups stay live once the `pre_rollback` group is taken."""
         plan_id = run.plan.plan_id
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
             groups = db.checkpoints.list(plan_id, superseded=True)
             pruned = pruned_by_another(db, run, needed=target.group_id)
             impact = impact_of(db, plan_id, target, undoing)
             children = children_left_behind(db, plan_id, target, unfinished_too=True)
-        self._children.refuse_busy(children)
+        self.children.refuse_busy(children)
         live = (g for g in groups if is_live(segments, g.line, g.seq))
         return impact, sum(g.group_id not in pruned for g in live)
 

@@ -1,5 +1,7 @@
 """Finds where `undo` goes: the state before the last step that a plan completed."""
 
+from msgspec import Struct
+
 from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.domain.history.last_step import StepBack, step_back
 from mulligan.domain.plans.plan import Plan
@@ -8,16 +10,14 @@ from mulligan.errors import Advice, NextStep, NothingToUndo
 from mulligan.rows.database import Database
 
 
-class StepBackService:
+class StepBackService(Struct, kw_only=True, frozen=True, eq=False):
     """Says which checkpoint one step back is."""
 
-    def __init__(self, *, database: Database) -> None:
-        """Look at these rows."""
-        self._database = database
+    database: Database
 
     def target(self, plan_id: PlanId) -> CheckpointId:
         """The checkpoint that holds the state before the plan's last completed step, or a refusal."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             plan = db.plans.get(plan_id)
             refuse_ended(plan)
             refuse_without_checkpoints(plan)

@@ -47,27 +47,18 @@ def remedy_of(failure: MulliganError) -> str:
     return "fix the cause, then try again" if usual else failure.next_step
 
 
-class WayBackService:
+class WayBackService(Struct, kw_only=True, frozen=True, eq=False):
     """Brings sandboxes back to what they were before something failed, was interrupted or was cut off."""
 
-    def __init__(
-        self,
-        *,
-        store: SnapshotStore,
-        kinds: SandboxKinds,
-        manager: CheckpointManager,
-        find_merges: Callable[[], "MergeService"],
-    ) -> None:
-        """Use these collaborators; `find_merges` is asked only when something has to be merged."""
-        self._store = store
-        self._kinds = kinds
-        self._manager = manager
-        self._find_merges = find_merges
+    store: SnapshotStore
+    kinds: SandboxKinds
+    manager: CheckpointManager
+    find_merges: Callable[[], "MergeService"]
 
     def restore_or_undo(self, run: Run, group: Stored, before: Stored) -> Changes:
         """Restore the group; on any failure bring every sandbox back to `before`, so that it is all or none."""
         try:
-            return self._manager.restore(run, group, before)
+            return self.manager.restore(run, group, before)
         except (SandboxMissing, PlanTakenOver):
             raise  # seen before anything is touched, or no longer ours to touch
         except Exception as failure:
@@ -101,7 +92,7 @@ class WayBackService:
 
         `run` is over the sandboxes of the ways. Someone who saves meanwhile makes it start again.
         """
-        self._manager.require(run.sandboxes)
+        self.manager.require(run.sandboxes)
         for attempt in range(1, _TRIES + 1):
             try:
                 return self._take_once(run, ways)
@@ -114,18 +105,18 @@ class WayBackService:
         targets: dict[str, Snapshot] = {}
         present: dict[str, Snapshot] = {}
         told: list[str] = []
-        with self._store.hold():
+        with self.store.hold():
             for way in ways:
                 resource = way.sandbox.resource
                 if way.sandbox.strategy is not Strategy.IN_PLACE:
                     targets[resource] = present[resource] = way.before
                     continue
-                found = self._kinds.of(way.sandbox).recover(way.sandbox)
+                found = self.kinds.of(way.sandbox).recover(way.sandbox)
                 told += [f"{path} was saved by others meanwhile and is kept" for path in found]
                 present[resource] = self._present(run, way.sandbox)
                 targets[resource], left = self._target(way, present[resource])
                 told += [f"{path} was changed by others meanwhile and is left as it is" for path in left]
-            self._manager.restore(run, Snapshots(targets), Snapshots(present))
+            self.manager.restore(run, Snapshots(targets), Snapshots(present))
         return told
 
     def target(self, run: Run, way: Way) -> tuple[Snapshot, tuple[str, ...]]:
@@ -133,17 +124,17 @@ class WayBackService:
         return self._target(way, self._present(run, way.sandbox))
 
     def _present(self, run: Run, sandbox: Sandbox) -> Snapshot:
-        return self._kinds.of(sandbox).capture(sandbox, run.observer).snapshot
+        return self.kinds.of(sandbox).capture(sandbox, run.observer).snapshot
 
     def _target(self, way: Way, present: Snapshot) -> tuple[Snapshot, tuple[str, ...]]:
         sandbox = way.sandbox
-        kind = self._kinds.of(sandbox)
+        kind = self.kinds.of(sandbox)
         if sandbox.type.traits.merged_by is MergeUnit.WHOLE:
             known = (way.before, way.written)
             # Bytes first: to compare contents copies are needed, for which a full disk has no room.
             if any(map(present.same_as, known)) or any(kind.same(sandbox, present, s) for s in known):
                 return way.before, ()
-            gone = self._store.difference(way.before.roots[0], present.roots[0])
+            gone = self.store.difference(way.before.roots[0], present.roots[0])
             if all(each.new is None for each in gone):
                 return way.before, ()  # it was cut off between the old file and the new one
             return present, (sandbox.path,)
@@ -161,9 +152,9 @@ class WayBackService:
         )
 
         before, written, here = (s.roots[0] for s in (way.before, way.written, present))
-        edits = left_halfway(self._store.difference(before, here), self._store.difference(written, here))
+        edits = left_halfway(self.store.difference(before, here), self.store.difference(written, here))
         if edits:
-            here = self._store.graft(here, edits, 0)
+            here = self.store.graft(here, edits, 0)
         rules = MergeRules(names=_SIDES, on_overlap=OnOverlap.STOP, included=None)
-        merged = self._find_merges().merge(written, here, before, rules)
+        merged = self.find_merges().merge(written, here, before, rules)
         return merged.files, [conflict.path for conflict in merged.conflicts]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
@@ -38,27 +39,16 @@ from mulligan.ports import Clock, Ids
 ReadSpawn: TypeAlias = Callable[[JsonObject, PlanDefinition, str, Collection[str]], Subplans]
 
 
-class ExecutePhase:
+class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
     """One step of a run, from its first group to its last."""
 
-    def __init__(
-        self,
-        *,
-        checkpoints: CheckpointService,
-        calls: ToolCallService,
-        subplans: SubplanService,
-        read_spawn: ReadSpawn,
-        failures: FailureService,
-        ids: Ids,
-        clock: Clock,
-    ) -> None:
-        self._checkpoints = checkpoints
-        self._calls = calls
-        self._subplans = subplans
-        self._read_spawn = read_spawn
-        self._failures = failures
-        self._ids = ids
-        self._clock = clock
+    checkpoints: CheckpointService
+    calls: ToolCallService
+    subplans: SubplanService
+    read_spawn: ReadSpawn
+    failures: FailureService
+    ids: Ids
+    clock: Clock
 
     def run_step(self, run: Run) -> None:
         """Run the step that comes next, with its retries; raises StepFailed when the last try failed."""
@@ -70,14 +60,14 @@ class ExecutePhase:
                 self._try(run, step, due)
             except CALL_FAILURES as exc:
                 if not tries_left:
-                    raise self._failures.fail(run, step, exc) from exc
-                self._failures.try_again(run, step, exc)
+                    raise self.failures.fail(run, step, exc) from exc
+                self.failures.try_again(run, step, exc)
                 due = []
             else:
                 return
 
     def _try(self, run: Run, step: Step, due: Sequence[Reason]) -> None:
-        begun = self._clock.now()
+        begun = self.clock.now()
         match step.action:
             case ToolUse() as use:
                 self._use_tool(run, step, use, due, begun)
@@ -91,45 +81,45 @@ class ExecutePhase:
                 self._complete(run, step, None, begun)
             case Subplans() as subplans:
                 self._start(run, step, due, ())
-                self._subplans.run(run, step, subplans, 0)
+                self.subplans.run(run, step, subplans, 0)
                 self._complete(run, step, None, begun)
         if step.label is not None:
             self.take_labelled(run, step, step.label, {}, between_steps=True)
-        self._checkpoints.auto_create_if_configured(
+        self.checkpoints.auto_create_if_configured(
             run, CheckpointType.AFTER_STEP, {"step": step.name}, between_steps=True
         )
         if not run.plan.definition.rollback_policy.enabled:
             run.record(run.progressed())
 
     def _use_tool(self, run: Run, step: Step, use: ToolUse, due: Sequence[Reason], begun: datetime) -> None:
-        writes = self._calls.declaration(use).writes
+        writes = self.calls.declaration(use).writes
         metadata: JsonObject = {"step": step.name, "tool": use.tool}
         on_write = writes and self._fires(run, CheckpointType.ON_TOOL_WRITE)
         before_call = (
             [reason_for(CheckpointType.ON_TOOL_WRITE, metadata, between_steps=False)] if on_write else []
         )
-        call = self._calls.announce(run, step, use)
+        call = self.calls.announce(run, step, use)
         self._start(run, step, [*due, *before_call], [call])
-        output = self._calls.call(run, step, use, call, StepInProgress(self, run, step))
+        output = self.calls.call(run, step, use, call, StepInProgress(self, run, step))
         if call.undo is not Undo.NOT_NEEDED:
             run.record(run.plan)  # what it did outside no later restore takes back
         self._complete(run, step, output, begun)
         if writes:
             trigger = CheckpointType.ON_TOOL_WRITE_COMPLETE
-            self._checkpoints.auto_create_if_configured(run, trigger, metadata, between_steps=True)
+            self.checkpoints.auto_create_if_configured(run, trigger, metadata, between_steps=True)
 
     def _start(self, run: Run, step: Step, due: Sequence[Reason], records: Sequence[Record]) -> None:
         """Take the groups due before the step; that it starts is recorded together with the last of them."""
-        index, now = run.step_index, self._clock.now()
+        index, now = run.step_index, self.clock.now()
         started: list[Record] = [
             StepRecord(index=index, name=step.name, status=StepStatus.RUNNING, duration_ms=None),
             Entry(type=EventType.STEP_STARTED, data={"index": index, "step": step.name}, at=now),
             *records,
         ]
         for reason in due[:-1]:
-            self._checkpoints.create_checkpoint(run, reason)
+            self.checkpoints.create_checkpoint(run, reason)
         if due:
-            self._checkpoints.create_checkpoint(run, due[-1], started)
+            self.checkpoints.create_checkpoint(run, due[-1], started)
             return
         # Without a group the plan does not progress: the rows tell what went on, but a resume goes back to
         # the newest group and runs these steps again.
@@ -137,7 +127,7 @@ class ExecutePhase:
 
     def _complete(self, run: Run, step: Step, output: Json, begun: datetime) -> None:
         """Count the step; it is complete when it is recorded together with the group that follows."""
-        index, now = run.step_index, self._clock.now()
+        index, now = run.step_index, self.clock.now()
         duration = milliseconds(begun, now)
         data: JsonObject = {"index": index, "step": step.name, "duration_ms": duration}
         run.note(
@@ -174,7 +164,7 @@ class ExecutePhase:
         run.steps.append(step.name)
         if self._fires(run, CheckpointType.AFTER_STEP) or self._fires(run, CheckpointType.BEFORE_STEP):
             after = reason_for(CheckpointType.AFTER_STEP, {"step": step.name}, between_steps=True)
-            self._checkpoints.create_checkpoint(run, after)
+            self.checkpoints.create_checkpoint(run, after)
 
     # --- what a tool can ask for while it runs -------------------------------------------------------------
 
@@ -186,7 +176,7 @@ class ExecutePhase:
 
     def _note_decision(self, run: Run, step: Step, choice: Choice) -> DecisionId:
         decision = Decision(
-            decision_id=DecisionId(self._ids.new()),
+            decision_id=DecisionId(self.ids.new()),
             plan_id=run.plan.plan_id,
             seq=0,  # given when it is written
             line=run.plan.line,
@@ -196,7 +186,7 @@ class ExecutePhase:
             step_name=step.name,
             choice=choice,
             superseded=False,
-            created_at=self._clock.now(),
+            created_at=self.clock.now(),
         )
         told: JsonObject = {
             "decision_id": decision.decision_id,
@@ -216,7 +206,7 @@ class ExecutePhase:
         reason = reason_for(
             CheckpointType.DECISION, {"step": step.name, **metadata}, between_steps=between_steps
         )
-        self._checkpoints.create_checkpoint(run, replace(reason, decision_id=decision_id))
+        self.checkpoints.create_checkpoint(run, replace(reason, decision_id=decision_id))
 
     def take_labelled(
         self, run: Run, step: Step | None, label: str, metadata: JsonObject, *, between_steps: bool
@@ -231,17 +221,17 @@ class ExecutePhase:
             raise RollbackDisabled(plan_id=run.plan.plan_id)
         metadata = {"step": step.name, **metadata} if step else metadata
         reason = reason_for(CheckpointType.MANUAL, metadata, between_steps=between_steps)
-        return self._checkpoints.create_checkpoint(run, replace(reason, label=label))
+        return self.checkpoints.create_checkpoint(run, replace(reason, label=label))
 
     def spawn(self, run: Run, step: Step, document: JsonObject, number: int) -> Json:
         """Run and merge child plans that a tool asks for; gives what became of each."""
         try:
-            subplans = self._read_spawn(document, run.plan.definition, step.name, run.outputs)
+            subplans = self.read_spawn(document, run.plan.definition, step.name, run.outputs)
             asked = replace(run.plan.definition, steps=(replace(step, action=subplans),))
-            check_before_running(asked, self._calls.declarations())
+            check_before_running(asked, self.calls.declarations())
         except (PlanFileInvalid, ToolNotCheckpointable) as exc:
             raise ToolFailed(tool="spawn", reason=exc.text, hint=exc.next_step) from exc
-        children = self._subplans.run(run, step, subplans, number)
+        children = self.subplans.run(run, step, subplans, number)
         return [
             {
                 "plan_id": child.plan_id,
@@ -256,7 +246,7 @@ class ExecutePhase:
     def log(self, run: Run, step: Step | None, message: str) -> None:
         """Write the words of a tool or program into the log, with the next group."""
         data: JsonObject = {"step": step.name if step else None, "message": message}
-        run.note(Entry(type=EventType.LOG, data=data, at=self._clock.now()))
+        run.note(Entry(type=EventType.LOG, data=data, at=self.clock.now()))
 
 
 class StepInProgress:

@@ -1,5 +1,6 @@
 """The stages that every run goes through, whoever has its steps: begun or gone on with, completed or stopped."""
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
@@ -14,33 +15,25 @@ from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.ports import Clock
 
 
-class RunStages:
+class RunStages(Struct, kw_only=True, frozen=True, eq=False):
     """Brings a claimed plan into `processing`, and out of it."""
 
-    def __init__(
-        self,
-        *,
-        sandboxes: SandboxService,
-        resumes: PlanResumeService,
-        checkpoints: CheckpointService,
-        clock: Clock,
-    ) -> None:
-        self._sandboxes = sandboxes
-        self._resumes = resumes
-        self._checkpoints = checkpoints
-        self._clock = clock
+    sandboxes: SandboxService
+    resumes: PlanResumeService
+    checkpoints: CheckpointService
+    clock: Clock
 
     def start(self, run: Run) -> bool:
         """Make the sandboxes of a plan that has none, which brings it into `processing`; False: it has some."""
         if run.plan.phase is Phase.STRATEGIZE:
-            run.record(run.plan.moved_to(Phase.EXECUTE, State.QUEUED, self._clock.now()))
+            run.record(run.plan.moved_to(Phase.EXECUTE, State.QUEUED, self.clock.now()))
         if run.sandboxes:
             return False
         if run.plan.parent_plan_id is not None:
-            self._sandboxes.fork(run, run.plan.parent_plan_id)
+            self.sandboxes.fork(run, run.plan.parent_plan_id)
             return True
-        self._sandboxes.check(run.plan.definition, run.settings)
-        self._sandboxes.make(run)
+        self.sandboxes.check(run.plan.definition, run.settings)
+        self.sandboxes.make(run)
         return True
 
     def resume(self, run: Run) -> ResumedFrom | None:
@@ -52,28 +45,28 @@ class RunStages:
     def restore(self, run: Run) -> ResumedFrom | None:
         """Stand at the last good group."""
         # Without a group no step has begun: the run was cut off right after its sandboxes were made.
-        return self._resumes.restore(run) if run.plan.current_group_id else None
+        return self.resumes.restore(run) if run.plan.current_group_id else None
 
     def go_on(self, run: Run) -> None:
         """Bring the plan into `processing` as it stands."""
-        now = self._clock.now()
+        now = self.clock.now()
         plan = replace(run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now), failure=None)
         run.record(plan, at_work(plan, now))
 
     def begin(self, run: Run) -> None:
         """Take the group before the first step, where there is none yet."""
         if run.plan.definition.rollback_policy.enabled and run.plan.current_group_id is None:
-            self._checkpoints.create_checkpoint(
+            self.checkpoints.create_checkpoint(
                 run, reason_for(CheckpointType.PRE_EXECUTE, {}, between_steps=True)
             )
 
     def complete(self, run: Run) -> None:
         """Take the group after the last step, and end in `complete`."""
         if run.plan.definition.rollback_policy.enabled:
-            self._checkpoints.create_checkpoint(
+            self.checkpoints.create_checkpoint(
                 run, reason_for(CheckpointType.POST_EXECUTE, {}, between_steps=True)
             )
-        done = Entry(type=EventType.PLAN_STATE, data={"state": "complete"}, at=self._clock.now())
+        done = Entry(type=EventType.PLAN_STATE, data={"state": "complete"}, at=self.clock.now())
         run.record(run.plan.moved_to(Phase.EXECUTE, State.COMPLETE, done.at), done)
 
     def interrupt(self, run: Run) -> None:
@@ -84,7 +77,7 @@ class RunStages:
     def stop(self, run: Run, state: State, failure: PlanFailure) -> None:
         """Record that the run stopped; what was ahead of the last group is discarded when it goes on."""
         run.discard_pending()
-        now = self._clock.now()
+        now = self.clock.now()
         with run.commit("plan.stop") as commit:
             db = commit.db
             # As it is recorded: a signal that comes during a commit is raised before the run has learned of it.

@@ -3,6 +3,8 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from msgspec import Struct
+
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.project_sweep import SweepService
 from mulligan.application.plans.guards import refuse_conflicts, refuse_ended
@@ -27,70 +29,53 @@ from mulligan.ports import Clock, Ids, Observer
 from mulligan.rows.database import Database
 
 
-class SessionService:
+class SessionService(Struct, kw_only=True, frozen=True, eq=False):
     """Begins sessions, goes on with them, and ends their plans as their programs leave them."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        claims: PlanClaims,
-        sandboxes: SandboxService,
-        resumes: PlanResumeService,
-        stages: RunStages,
-        manager: CheckpointManager,
-        phase: ExecutePhase,
-        failures: FailureService,
-        rollbacks: RollbackService,
-        sweeps: SweepService,
-        settings: SettingsSource,
-        ids: Ids,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._claims = claims
-        self._sandboxes = sandboxes
-        self._resumes = resumes
-        self._stages = stages
-        self._manager = manager
-        self._phase = phase
-        self._failures = failures
-        self._rollbacks = rollbacks
-        self._sweeps = sweeps
-        self._settings = settings
-        self._ids = ids
-        self._clock = clock
+    database: Database
+    claims: PlanClaims
+    sandboxes: SandboxService
+    resumes: PlanResumeService
+    stages: RunStages
+    manager: CheckpointManager
+    phase: ExecutePhase
+    failures: FailureService
+    rollbacks: RollbackService
+    sweeps: SweepService
+    settings: SettingsSource
+    ids: Ids
+    clock: Clock
 
     def create(self, definition: PlanDefinition) -> PlanId:
         """Record the plan of a new session: nothing is copied yet."""
-        settings = self._settings.for_plan(definition.config)
+        settings = self.settings.for_plan(definition.config)
         _refuse_unconfined(settings)
-        self._sandboxes.check(definition, settings)
-        plan = new_plan(PlanId(self._ids.new()), definition, None, EMPTY_STATE, self._clock.now())
-        with act("plan.create"), self._database.writing() as db:
+        self.sandboxes.check(definition, settings)
+        plan = new_plan(PlanId(self.ids.new()), definition, None, EMPTY_STATE, self.clock.now())
+        with act("plan.create"), self.database.writing() as db:
             add_plan(db, plan)
         return plan.plan_id
 
     @contextmanager
     def open(self, plan_id: PlanId, observer: Observer) -> Generator[SessionRun]:
         """Hold the plan while its program works, from a known state to `complete`, or to where it was left."""
-        with self._claims.open(plan_id, observer) as run:
+        with self.claims.open(plan_id, observer) as run:
             self._refuse(run)
             session: SessionRun | None = None
             try:
-                is_new = self._stages.start(run)
-                with self._manager.watch(run):
-                    resumed = None if is_new else self._stages.resume(run)
-                    self._stages.begin(run)
+                is_new = self.stages.start(run)
+                with self.manager.watch(run):
+                    resumed = None if is_new else self.stages.resume(run)
+                    self.stages.begin(run)
                     session = SessionRun(
                         run=run,
                         resumed_from=resumed,
-                        phase=self._phase,
-                        failures=self._failures,
-                        rollbacks=self._rollbacks,
-                        stages=self._stages,
-                        sweeps=self._sweeps,
-                        clock=self._clock,
+                        phase=self.phase,
+                        failures=self.failures,
+                        rollbacks=self.rollbacks,
+                        stages=self.stages,
+                        sweeps=self.sweeps,
+                        clock=self.clock,
                     )
                     yield session
                     session.complete()
@@ -111,16 +96,16 @@ class SessionService:
             raise PlanAlreadyComplete(plan_id=plan.plan_id)
         refuse_conflicts(plan)
         _refuse_unconfined(run.settings)
-        self._resumes.refuse_where_impossible(run)
-        self._sandboxes.refuse_taken(run)
+        self.resumes.refuse_where_impossible(run)
+        self.sandboxes.refuse_taken(run)
 
     def _stop(self, run: Run, exc: BaseException) -> None:
         """Record that the program left early: by an exception, or stopped from outside as by Ctrl-C."""
         if not isinstance(exc, Exception):
-            self._stages.interrupt(run)
+            self.stages.interrupt(run)
             return
         failure = PlanFailure(message=in_words(exc), step=None, tool=None, checkpoint=None)
-        self._stages.stop(run, State.ERRORED, failure)
+        self.stages.stop(run, State.ERRORED, failure)
 
 
 def _refuse_unconfined(settings: Settings) -> None:

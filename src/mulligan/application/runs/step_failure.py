@@ -1,5 +1,6 @@
 """What a failed step leaves behind: kept, and then gone back from, as the rollback policy says."""
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
@@ -20,21 +21,13 @@ from mulligan.rows.database import Database
 _HANDED_ON = ("errno", "exit_status", "stopped_write")  # facts of a call that are facts of its step
 
 
-class FailureService:
+class FailureService(Struct, kw_only=True, frozen=True, eq=False):
     """Ends or repeats a step that failed."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        checkpoints: CheckpointService,
-        returns: ReturnService,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._checkpoints = checkpoints
-        self._returns = returns
-        self._clock = clock
+    database: Database
+    checkpoints: CheckpointService
+    returns: ReturnService
+    clock: Clock
 
     def fail(self, run: Run, step: Step, error: MulliganError) -> StepFailed:
         """Keep what the step left, go back as the policy says, and give the error to raise."""
@@ -50,7 +43,7 @@ class FailureService:
         )
         target = self._target(run)
         if target is None:
-            now = self._clock.now()
+            now = self.clock.now()
             plan = run.plan.moved_to(Phase.EXECUTE, State.ERRORED, now)
             run.record(replace(plan, failure=failure))
         else:
@@ -61,7 +54,7 @@ class FailureService:
                 failure=failure,
                 log={"reason": "a step failed", "step": step.name},
             )
-            self._returns.go(run, wanted, kept if run.in_place else None)
+            self.returns.go(run, wanted, kept if run.in_place else None)
         facts: dict[str, object] = {
             "plan_id": run.plan.plan_id,
             "step": step.name,
@@ -76,7 +69,7 @@ class FailureService:
     def try_again(self, run: Run, step: Step, error: MulliganError) -> None:
         """Go back to the state before the step; what the failed try recorded is superseded."""
         self._note(run, step, error)
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             start = db.checkpoints.newest_between_steps(run.plan.plan_id)
         if start is None:
             raise RollbackDisabled(plan_id=run.plan.plan_id) from error
@@ -89,14 +82,14 @@ class FailureService:
         # What is in a real folder is kept before it is restored, whatever it is; of a sandbox it is a try
         # that failed, and nobody's work.
         way_back = reason_for(CheckpointType.PRE_ROLLBACK, {"step": step.name}, between_steps=False)
-        self._returns.go(run, wanted, way_back if run.in_place else None)
+        self.returns.go(run, wanted, way_back if run.in_place else None)
 
     def _keep(self, run: Run, metadata: JsonObject) -> CheckpointGroup | None:
         """Take the group of what the step left: as configured, and of a real folder always."""
         if run.in_place and run.plan.definition.rollback_policy.enabled:
             reason = reason_for(CheckpointType.ON_ERROR, metadata, between_steps=False)
-            return self._checkpoints.create_checkpoint(run, reason)
-        return self._checkpoints.auto_create_if_configured(
+            return self.checkpoints.create_checkpoint(run, reason)
+        return self.checkpoints.auto_create_if_configured(
             run, CheckpointType.ON_ERROR, metadata, between_steps=False
         )
 
@@ -104,14 +97,14 @@ class FailureService:
         data: JsonObject = {"index": run.step_index, "step": step.name, "error": error.text}
         run.note(
             StepRecord(index=run.step_index, name=step.name, status=StepStatus.FAILED, duration_ms=None),
-            Entry(type=EventType.STEP_FAILED, data=data, at=self._clock.now()),
+            Entry(type=EventType.STEP_FAILED, data=data, at=self.clock.now()),
         )
 
     def _target(self, run: Run) -> CheckpointGroup | None:
         policy = run.plan.definition.rollback_policy
         if not policy.enabled or policy.on_failure is OnFailure.KEEP:
             return None
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             if policy.on_failure is OnFailure.FIRST_CHECKPOINT:
                 return db.checkpoints.first(run.plan.plan_id)
             return db.checkpoints.newest_between_steps(run.plan.plan_id)

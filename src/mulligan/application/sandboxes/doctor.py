@@ -39,34 +39,22 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
         return all(finding.repaired for finding in self.findings)
 
 
-class DoctorService:
+class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
     """Checks database, store, sandboxes, processes and leftovers, and repairs what is safe."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: SnapshotStore,
-        locks: Locks,
-        repairs: SandboxRepairs,
-        toolbox: Toolbox,
-        sweeps: SweepService,
-        ended: EndedSandboxes,
-        pins: PinService,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._locks = locks
-        self._repairs = repairs
-        self._toolbox = toolbox
-        self._sweeps = sweeps
-        self._ended = ended
-        self._pins = pins
+    database: Database
+    store: SnapshotStore
+    locks: Locks
+    repairs: SandboxRepairs
+    toolbox: Toolbox
+    sweeps: SweepService
+    ended: EndedSandboxes
+    pins: PinService
 
     def look_over(self, observer: Observer) -> Diagnosis:
         """Check everything, while plans may run. What cannot be looked at because of damage is a finding too."""
         try:
-            problems = self._database.problems()
+            problems = self.database.problems()
             keep = Advice(
                 "keep a copy of the file; ",
                 NextStep("checkpoints.restore", checkpoint=..., to=...),
@@ -75,7 +63,7 @@ class DoctorService:
             findings = [_wrong("database", problem, keep) for problem in problems]
             if problems:  # what follows reads these rows
                 return _only(findings)
-            with self._database.reading() as db:
+            with self.database.reading() as db:
                 plans = db.plans.list(None)
         except MulliganError as exc:
             return _only([_wrong("database", exc.text, exc.next_step)])
@@ -97,8 +85,8 @@ class DoctorService:
 
     def _store_findings(self, observer: Observer) -> Iterator[Finding]:
         """Checkpoints whose snapshots are not all there; and what sandboxes were made of."""
-        with self._store.hold():  # what is pruned meanwhile is not swept before it was looked at
-            with self._database.reading() as db:
+        with self.store.hold():  # what is pruned meanwhile is not swept before it was looked at
+            with self.database.reading() as db:
                 groups = [
                     g for p in db.plans.list(None) for g in db.checkpoints.list(p.plan_id, superseded=True)
                 ]
@@ -106,7 +94,7 @@ class DoctorService:
                 applied = [c for p in db.plans.list(None) for c in db.real_changes.list(p.plan_id)]
             wanted: set[Snapshot] = {c.snapshot for g in groups for c in g.checkpoints}
             wanted |= {s.base for s in sandboxes} | {s for c in applied for s in (c.before, c.written)}
-            hurt = self._store.verify(wanted, quick=True, observer=observer)
+            hurt = self.store.verify(wanted, quick=True, observer=observer)
         for group in groups:
             for checkpoint in group.checkpoints:
                 if checkpoint.snapshot in hurt:
@@ -140,8 +128,8 @@ class DoctorService:
     def _sandbox_findings(self, plans: Iterable[Plan], observer: Observer) -> Iterator[Finding]:
         """Working copies that rows name and that are not there, and commits of checkpoints that are lost."""
         for plan in (plan for plan in plans if not plan.is_final):
-            missing = self._repairs.missing(plan)
-            made = self._repairs.remake(plan, missing, observer)
+            missing = self.repairs.missing(plan)
+            made = self.repairs.remake(plan, missing, observer)
             for sandbox in missing:
                 what = f"the sandbox of {sandbox.resource} of plan {plan.plan_id} is missing: {sandbox.path}"
                 if sandbox.resource in made:
@@ -159,11 +147,11 @@ class DoctorService:
                     ),
                 )
             try:
-                published = self._repairs.republish(plan)
+                published = self.repairs.republish(plan)
             except MulliganError as exc:  # of one plan: the others are looked at all the same
                 yield _wrong("sandboxes", exc.text, exc.next_step)
                 continue
-            for checkpoint_id, damages in self._repairs.lacking(plan).items():
+            for checkpoint_id, damages in self.repairs.lacking(plan).items():
                 named = ", ".join(damage.object for damage in damages)
                 what = f"checkpoint {checkpoint_id} of plan {plan.plan_id} lacks git objects: {named}"
                 yield _wrong(
@@ -194,33 +182,33 @@ class DoctorService:
 
     def _end_survivors(self, plan_id: PlanId) -> Sequence[str]:
         try:
-            with self._locks.hold(plan_id):
-                with self._database.reading() as db:
+            with self.locks.hold(plan_id):
+                with self.database.reading() as db:
                     sandboxes = db.sandboxes.list(plan_id)
-                return self._toolbox.end_survivors(plan_id, sandboxes)
+                return self.toolbox.end_survivors(plan_id, sandboxes)
         except PlanBusy:
             return ()  # its process lives
 
     def _leftover_findings(self, left_alone: list[str]) -> Iterator[Finding]:
         """What killed processes left, and what sandboxes that were removed by hand left; in this order."""
-        for described in self._sweeps.clear_leftovers():
+        for described in self.sweeps.clear_leftovers():
             yield _removed(described)
-        for sandbox in self._ended.forget_removed():
+        for sandbox in self.ended.forget_removed():
             of = f"the sandbox of {sandbox.resource} of plan {sandbox.plan_id}"
             yield _removed(f"what was left of {of}, which is over; the sandbox itself was gone")
-        for lock in self._pins.locks():
+        for lock in self.pins.locks():
             yield _wrong("leftovers", lock.what, lock.remedy) if lock.remedy else _removed(lock.what)
-        found = self._pins.clear()
+        found = self.pins.clear()
         left_alone += found.left
         for described in found.dropped:
             yield _removed(described)
 
     def _waiting(self, plans: Iterable[Plan]) -> Iterator[Advice]:
         for plan in plans:
-            gone = plan.state is State.PROCESSING and self._locks.holder(plan.plan_id) is None
-            with self._database.reading() as db:
+            gone = plan.state is State.PROCESSING and self.locks.holder(plan.plan_id) is None
+            with self.database.reading() as db:
                 unfinished = bool(db.intents.list(plan.plan_id)) and plan.state is not State.CANCELLED
-            if gone or (unfinished and self._locks.holder(plan.plan_id) is None):
+            if gone or (unfinished and self.locks.holder(plan.plan_id) is None):
                 what = "its process is gone" if gone else "something was cut off"
                 yield Advice(f"plan {plan.name}: {what}; go on with ", NextStep("resume", plan=plan.plan_id))
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.domain.checkpoints.snapshot import Snapshot
@@ -10,13 +11,12 @@ from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.ports import Observer, PlanFolders, SandboxKinds, SnapshotStore
 
 
-class SandboxRenewal:
+class SandboxRenewal(Struct, kw_only=True, frozen=True, eq=False):
     """Puts new folders in the place of those that are gone, or that someone else may have open."""
 
-    def __init__(self, *, kinds: SandboxKinds, store: SnapshotStore, folders: PlanFolders) -> None:
-        self._kinds = kinds
-        self._store = store
-        self._folders = folders
+    kinds: SandboxKinds
+    store: SnapshotStore
+    folders: PlanFolders
 
     def renew(self, sandboxes: Sequence[Sandbox], observer: Observer) -> None:
         """Let sandboxes and equal copies of them change places: who lost their plan and lives on has the old ones.
@@ -24,9 +24,9 @@ class SandboxRenewal:
         Whatever call such a process is in the middle of, it works on folders that it opened before; before the
         next one it learns that it has lost the plan. Real things stay where they are.
         """
-        own = [s for s in sandboxes if s.strategy is not Strategy.IN_PLACE and self._kinds.of(s).exists(s)]
-        with self._store.hold():
-            self._put([(s, self._kinds.of(s).capture(s, observer).snapshot) for s in own], observer)
+        own = [s for s in sandboxes if s.strategy is not Strategy.IN_PLACE and self.kinds.of(s).exists(s)]
+        with self.store.hold():
+            self._put([(s, self.kinds.of(s).capture(s, observer).snapshot) for s in own], observer)
 
     def remake(self, wanted: Sequence[tuple[Sandbox, Snapshot]], observer: Observer) -> list[Sandbox]:
         """Make sandboxes that are gone anew; gives those that could be.
@@ -36,24 +36,24 @@ class SandboxRenewal:
         possible = [
             (sandbox, snapshot)
             for sandbox, snapshot in wanted
-            if sandbox.strategy is not Strategy.IN_PLACE and self._folders.is_free(_folder(sandbox))
+            if sandbox.strategy is not Strategy.IN_PLACE and self.folders.is_free(_folder(sandbox))
         ]
-        with self._store.hold():
+        with self.store.hold():
             self._put(possible, observer)
         return [sandbox for sandbox, _ in possible]
 
     def _put(self, wanted: Sequence[tuple[Sandbox, Snapshot]], observer: Observer) -> None:
         copies = {
-            folder: self._folders.make_beside(folder)
+            folder: self.folders.make_beside(folder)
             for folder in dict.fromkeys(_folder(s) for s, _ in wanted)
         }
         for sandbox, snapshot in sorted(wanted, key=lambda pair: pair[0].type.traits.is_file):
             folder = _folder(sandbox)
             place = copies[folder] / Path(sandbox.path).relative_to(folder)
             copy = replace(sandbox, path=str(place))
-            self._kinds.of(copy).restore(copy, snapshot, observer)
+            self.kinds.of(copy).restore(copy, snapshot, observer)
         for folder, copy in copies.items():
-            self._folders.put_in_place(copy, folder)
+            self.folders.put_in_place(copy, folder)
 
 
 def _folder(sandbox: Sandbox) -> Path:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from mulligan.application.sandboxes.sandbox_renewal import SandboxRenewal
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
@@ -14,29 +16,20 @@ from mulligan.ports import Locks, Observer, Publication, SandboxKinds, SnapshotS
 from mulligan.rows.database import Database
 
 
-class SandboxRepairs:
+class SandboxRepairs(Struct, kw_only=True, frozen=True, eq=False):
     """Repairs the sandboxes of plans that nobody works on."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: SnapshotStore,
-        kinds: SandboxKinds,
-        renewal: SandboxRenewal,
-        locks: Locks,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._kinds = kinds
-        self._renewal = renewal
-        self._locks = locks
+    database: Database
+    store: SnapshotStore
+    kinds: SandboxKinds
+    renewal: SandboxRenewal
+    locks: Locks
 
     def missing(self, plan: Plan) -> list[Sandbox]:
         """The plan's sandboxes that are not there."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             sandboxes = db.sandboxes.list(plan.plan_id)
-        return [s for s in sandboxes if not self._kinds.of(s).exists(s)]
+        return [s for s in sandboxes if not self.kinds.of(s).exists(s)]
 
     def remake(self, plan: Plan, missing: Sequence[Sandbox], observer: Observer) -> dict[str, str]:
         """Make sandboxes anew from the plan's last checkpoint; gives what each was made from, by resource.
@@ -47,28 +40,28 @@ class SandboxRepairs:
         if not missing:
             return {}
         try:
-            with self._locks.hold(plan.plan_id), self._store.hold():
-                with self._database.reading() as db:
+            with self.locks.hold(plan.plan_id), self.store.hold():
+                with self.database.reading() as db:
                     group_id = db.plans.get(plan.plan_id).current_group_id
                     group = db.checkpoints.get(group_id) if group_id is not None else None
                 wanted = [(s, group.snapshot_of(s.resource) if group else s.base) for s in missing]
                 source = f"checkpoint {group.first_checkpoint_id}" if group else "what it started from"
-                return {s.resource: source for s in self._renewal.remake(wanted, observer)}
+                return {s.resource: source for s in self.renewal.remake(wanted, observer)}
         except PlanBusy:
             return {}
 
     def republish(self, plan: Plan) -> int:
         """Publish anew the checkpoints that other programs cannot find any more; gives how many."""
         try:
-            with self._locks.hold(plan.plan_id), self._store.hold():
-                with self._database.reading() as db:
+            with self.locks.hold(plan.plan_id), self.store.hold():
+                with self.database.reading() as db:
                     groups = db.checkpoints.list(plan.plan_id, superseded=True)
                     sandboxes = db.sandboxes.list(plan.plan_id)
                 names: dict[CheckpointId, str] = {}
                 for sandbox in sandboxes:
-                    names |= self._kinds.of(sandbox).republish(sandbox, _publications(sandbox, groups))
+                    names |= self.kinds.of(sandbox).republish(sandbox, _publications(sandbox, groups))
                 if names:
-                    with act("names.record"), self._database.writing() as db:
+                    with act("names.record"), self.database.writing() as db:
                         db.checkpoints.rename(names)
         except PlanBusy:
             return 0
@@ -77,14 +70,14 @@ class SandboxRepairs:
     def lacking(self, plan: Plan) -> dict[CheckpointId, tuple[Damage, ...]]:
         """What the plan's checkpoints need that lies outside the store and is gone."""
         found: dict[CheckpointId, tuple[Damage, ...]] = {}
-        with self._store.hold():
-            with self._database.reading() as db:
+        with self.store.hold():
+            with self.database.reading() as db:
                 groups = db.checkpoints.list(plan.plan_id, superseded=True)
                 sandboxes = db.sandboxes.list(plan.plan_id)
             for sandbox in sandboxes:
                 checkpoints = [group.checkpoint_of(sandbox.resource) for group in groups]
                 wanted = dict.fromkeys(checkpoint.snapshot for checkpoint in checkpoints)
-                hurt = self._kinds.of(sandbox).lacking(sandbox, wanted)
+                hurt = self.kinds.of(sandbox).lacking(sandbox, wanted)
                 found |= {c.checkpoint_id: hurt[c.snapshot] for c in checkpoints if c.snapshot in hurt}
         return found
 

@@ -66,23 +66,14 @@ class _Sides(Sides, frozen=True, kw_only=True):
     sandbox: Sandbox  # the parent's
 
 
-class ChildMerging:
+class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
     """Merges children into the sandboxes of a run."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: SnapshotStore,
-        kinds: SandboxKinds,
-        manager: CheckpointManager,
-        merges: MergeService,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._kinds = kinds
-        self._manager = manager
-        self._merges = merges
+    database: Database
+    store: SnapshotStore
+    kinds: SandboxKinds
+    manager: CheckpointManager
+    merges: MergeService
 
     def merge(self, run: Run, child: Child, strategy: MergeStrategy) -> MergedChild:
         """Merge all resources of the child; where conflicts are to fail, nothing is touched if there are any.
@@ -94,10 +85,10 @@ class ChildMerging:
             on_overlap=_ON_OVERLAP[strategy],
             included=None,  # a repository inside a sandbox is the plan's own, like all in it
         )
-        with self._store.hold():
+        with self.store.hold():
             theirs = self._result_of(run, child)
             for _ in range(_TRIES):
-                captures = self._manager.capture(run)
+                captures = self.manager.capture(run)
                 sides = [
                     _Sides(
                         sandbox=sandbox,
@@ -108,7 +99,7 @@ class ChildMerging:
                     for sandbox, capture in zip(run.sandboxes, captures, strict=True)
                 ]
                 results = {each.sandbox.resource: self._merged(each, rules) for each in sides}
-                if not run.in_place or self._manager.capture(run) == captures:
+                if not run.in_place or self.manager.capture(run) == captures:
                     break
             else:
                 raise ChangedMeanwhile(
@@ -118,24 +109,24 @@ class ChildMerging:
             if conflicts and rules.on_overlap is OnOverlap.STOP:
                 return MergedChild(paths=0, conflicts=conflicts, notes=())
             ours = Snapshots({each.sandbox.resource: each.ours for each in sides})
-            changes = self._manager.restore(run, _Results(results), ours)
+            changes = self.manager.restore(run, _Results(results), ours)
             notes = tuple(note for each in sides for note in self._not_carried_over(each))
         return MergedChild(paths=sum(map(len, changes.values())), conflicts=conflicts, notes=notes)
 
     def _result_of(self, run: Run, child: Child) -> Mapping[str, tuple[Snapshot, Snapshot]]:
         """What each of the child's sandboxes was forked from, and what the child made of it."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             sandboxes = db.sandboxes.list(child.plan_id)
             group = db.checkpoints.get(child.plan.current_group_id) if child.plan.current_group_id else None
         if group is not None:
             return {s.resource: (s.base, group.checkpoint_of(s.resource).snapshot) for s in sandboxes}
-        self._manager.require(sandboxes)  # no checkpoints: what it made is in its sandboxes alone
-        return {s.resource: (s.base, self._kinds.of(s).capture(s, run.observer).snapshot) for s in sandboxes}
+        self.manager.require(sandboxes)  # no checkpoints: what it made is in its sandboxes alone
+        return {s.resource: (s.base, self.kinds.of(s).capture(s, run.observer).snapshot) for s in sandboxes}
 
     def _merged(self, sides: _Sides, rules: MergeRules) -> _Result:
         if sides.sandbox.type.traits.merged_by is MergeUnit.WHOLE:
             return self._merged_whole(sides, rules)
-        merged = self._merges.merge(sides.base.roots[0], sides.ours.roots[0], sides.theirs.roots[0], rules)
+        merged = self.merges.merge(sides.base.roots[0], sides.ours.roots[0], sides.theirs.roots[0], rules)
         return _Result(
             snapshot=_with_files(sides.ours, merged.files),
             conflicts=tuple(
@@ -147,7 +138,7 @@ class ChildMerging:
     def _merged_whole(self, sides: _Sides, rules: MergeRules) -> _Result:
         """Take a resource as a whole, from the side that changed it."""
         sandbox = sides.sandbox
-        side = side_to_take(self._kinds.of(sandbox), sandbox, sides)
+        side = side_to_take(self.kinds.of(sandbox), sandbox, sides)
         if side is Whole.NEITHER and rules.on_overlap is OnOverlap.TAKE_THEIRS:
             side = Whole.THEIRS
         if side is not Whole.NEITHER:
@@ -166,7 +157,7 @@ class ChildMerging:
             return []
         moved = [
             difference.path
-            for difference in self._store.difference(sides.base.roots[1], sides.theirs.roots[1])
+            for difference in self.store.difference(sides.base.roots[1], sides.theirs.roots[1])
             if difference.of_files and difference.path.startswith(_GIT_STANDING)
         ]
         told = (

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
+from msgspec import Struct
+
 from mulligan.application.runs.commit import Entry, write_records
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.history.lines import live_segments
@@ -17,17 +19,16 @@ from mulligan.ports import Locks, SandboxKinds
 from mulligan.rows.transaction import Transaction
 
 
-class ChildPlans:
+class ChildPlans(Struct, kw_only=True, frozen=True, eq=False):
     """The children of plans, as far as they are to end."""
 
-    def __init__(self, *, kinds: SandboxKinds, locks: Locks) -> None:
-        self._kinds = kinds
-        self._locks = locks
+    kinds: SandboxKinds
+    locks: Locks
 
     def refuse_busy(self, children: Sequence[Child]) -> None:
         """Refuse to end children that somebody works on."""
         for child in children:
-            if holder := self._locks.holder(child.plan_id):
+            if holder := self.locks.holder(child.plan_id):
                 raise PlanBusy(plan_id=child.plan_id, pid=holder.pid, since=holder.since)
 
     def cancel(self, db: Transaction, children: Sequence[Child], reason: str, at: datetime) -> None:
@@ -53,7 +54,7 @@ class ChildPlans:
     def remove(self, sandboxes: Sequence[Sandbox]) -> None:
         """Remove sandboxes that no row names any more: a crash leaves a folder, never a row without one."""
         for sandbox in sandboxes:
-            self._kinds.of(sandbox).remove(sandbox)
+            self.kinds.of(sandbox).remove(sandbox)
 
 
 def children_left_behind(

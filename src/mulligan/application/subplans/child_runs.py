@@ -1,5 +1,7 @@
 """Runs one child plan to its end, with its retries: what each of several that run at once does."""
 
+from msgspec import Struct
+
 from mulligan.application.rollback.rollback_service import RollbackService
 from mulligan.application.runs.plan_executor import PlanExecutor
 from mulligan.domain.text.ids import PlanId
@@ -7,20 +9,19 @@ from mulligan.errors import StepFailed
 from mulligan.ports import Ended, Observer
 
 
-class ChildRuns:
+class ChildRuns(Struct, kw_only=True, frozen=True, eq=False):
     """Executes a child, and again from its own first checkpoint where it failed."""
 
-    def __init__(self, *, executor: PlanExecutor, rollbacks: RollbackService) -> None:
-        self._executor = executor
-        self._rollbacks = rollbacks
+    executor: PlanExecutor
+    rollbacks: RollbackService
 
     def run(self, plan_id: PlanId, retries: int, observer: Observer) -> Ended:
         """Run the plan from where it stands; only a step that failed is tried again."""
         messages: list[str] = []
         while True:
-            execution = self._executor.execute(plan_id, None, observer)
+            execution = self.executor.execute(plan_id, None, observer)
             messages += execution.messages
             if not retries or not isinstance(execution.error, StepFailed):
                 return Ended(plan_id=plan_id, error=execution.error, messages=tuple(messages))
             retries -= 1
-            self._rollbacks.rollback(plan_id, "first", observer)
+            self.rollbacks.rollback(plan_id, "first", observer)

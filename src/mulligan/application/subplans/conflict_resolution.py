@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
@@ -21,30 +22,21 @@ from mulligan.errors import Advice, ConflictUnknown, MarkersLeft, NextStep, Plan
 from mulligan.ports import Clock, Observer, SnapshotStore
 
 
-class ResolveService:
+class ResolveService(Struct, kw_only=True, frozen=True, eq=False):
     """Marks conflicts as solved; with the last of them the plan can go on."""
 
-    def __init__(
-        self,
-        *,
-        claims: PlanClaims,
-        manager: CheckpointManager,
-        checkpoints: CheckpointService,
-        store: SnapshotStore,
-        clock: Clock,
-    ) -> None:
-        self._claims = claims
-        self._manager = manager
-        self._checkpoints = checkpoints
-        self._store = store
-        self._clock = clock
+    claims: PlanClaims
+    manager: CheckpointManager
+    checkpoints: CheckpointService
+    store: SnapshotStore
+    clock: Clock
 
     def resolve(self, plan_id: PlanId, paths: Sequence[str], observer: Observer) -> None:
         """Mark these paths, or all, as solved. When none is left the sandboxes are kept as they are in a group.
 
         From that group the plan goes on: what was merged before the conflict is in it.
         """
-        with self._claims.open(plan_id, observer) as run:
+        with self.claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
             refuse_without_checkpoints(run.plan)
             _refuse_without_conflicts(run)
@@ -52,7 +44,7 @@ class ResolveService:
             self._refuse_marked(run, solved)
             left = tuple(c for c in run.plan.conflicts if c not in solved)
             data: JsonObject = {"paths": [c.path for c in solved], "left": len(left)}
-            entry = Entry(type=EventType.RESOLVED, data=data, at=self._clock.now())
+            entry = Entry(type=EventType.RESOLVED, data=data, at=self.clock.now())
             if left:
                 run.record(replace(run.plan, conflicts=left, updated_at=entry.at), entry)
                 return
@@ -60,19 +52,19 @@ class ResolveService:
             run.note(entry)
             plan = replace(run.progressed().moved_to(Phase.EXECUTE, State.QUEUED, entry.at), failure=None)
             reason = reason_for(CheckpointType.MANUAL, {"reason": "resolve"}, between_steps=True)
-            self._checkpoints.create_checkpoint(run, reason, becomes=plan)
+            self.checkpoints.create_checkpoint(run, reason, becomes=plan)
 
     def _refuse_marked(self, run: Run, conflicts: Sequence[Conflict]) -> None:
         """Refuse while markers of the merge stand in what is to be solved."""
         marked: list[str] = []
-        with self._store.hold():
-            captures = zip(run.sandboxes, self._manager.capture(run), strict=True)
+        with self.store.hold():
+            captures = zip(run.sandboxes, self.manager.capture(run), strict=True)
             for sandbox, capture in captures:
                 wanted = {c.path for c in conflicts if c.resource == sandbox.resource}
-                for found in self._store.difference(sandbox.base.roots[0], capture.snapshot.roots[0]):
+                for found in self.store.difference(sandbox.base.roots[0], capture.snapshot.roots[0]):
                     content = found.new.content if found.new is not None else None
                     if found.path in wanted and content is not None and content.size <= LARGEST_TEXT:
-                        marked += [found.path] if has_markers(self._store.read(content)) else []
+                        marked += [found.path] if has_markers(self.store.read(content)) else []
         if marked:
             raise MarkersLeft(plan_id=run.plan.plan_id, paths=", ".join(marked))
 

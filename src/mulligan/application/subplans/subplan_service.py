@@ -70,31 +70,18 @@ class _Going(Struct, kw_only=True):
         return name in self.there and self.there[name].is_done and name not in self.failed
 
 
-class SubplanService:
+class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
     """The child plans of one step: made, run, merged."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: SnapshotStore,
-        manager: CheckpointManager,
-        checkpoints: CheckpointService,
-        children: ChildPlans,
-        merging: ChildMerging,
-        engine: Engine,
-        ids: Ids,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._manager = manager
-        self._checkpoints = checkpoints
-        self._children = children
-        self._merging = merging
-        self._engine = engine
-        self._ids = ids
-        self._clock = clock
+    database: Database
+    store: SnapshotStore
+    manager: CheckpointManager
+    checkpoints: CheckpointService
+    children: ChildPlans
+    merging: ChildMerging
+    engine: Engine
+    ids: Ids
+    clock: Clock
 
     def run(self, run: Run, step: Step, subplans: Subplans, number: int) -> Sequence[Child]:
         """Run the children of a step and merge them; `number` tells several spawns of one step apart.
@@ -104,12 +91,12 @@ class SubplanService:
         """
         going = self._find(run, step, subplans, number)
         if going.waiting():
-            self._checkpoints.auto_create_if_configured(
+            self.checkpoints.auto_create_if_configured(
                 run, CheckpointType.ON_SUBPLAN_SPAWN, {"step": step.name}, between_steps=False
             )
         if subplans.mode is SubplanMode.PARALLEL:
             self._spawn(run, going, going.waiting())
-        with self._engine.crew(run.observer) as crew:
+        with self.engine.crew(run.observer) as crew:
             while True:
                 self._merge_ready(run, going)
                 self._start_ready(run, going, crew)
@@ -129,7 +116,7 @@ class SubplanService:
         """Find the children that an earlier run of the step left; those that it wants no more, end."""
         plan_id, index = run.plan.plan_id, run.step_index
         wanted = {c.name: child_definition(run.plan.definition, c, run.sandboxes) for c in subplans.plans}
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             of_step = [
                 child
                 for child in db.children.list(plan_id)
@@ -152,13 +139,13 @@ class SubplanService:
             conflict=None,
         )
         if gone or behind:
-            self._children.refuse_busy(gone)
+            self.children.refuse_busy(gone)
             self._go_on_with(run, behind, gone, "its step has other child plans now")
         return going
 
     def _go_on_with(self, run: Run, behind: Sequence[Child], gone: Sequence[Child], why: str) -> None:
         """Record that the plan, on its present line, goes on with children of before; the others end."""
-        now = self._clock.now()
+        now = self.clock.now()
         entries = [
             Entry(type=EventType.SUBPLAN_SPAWNED, data={**_told(c.plan_id, c.name), "again": True}, at=now)
             for c in behind
@@ -166,22 +153,22 @@ class SubplanService:
         with run.commit("subplan.adopt") as commit:
             for child, event in zip(behind, commit.record(*entries), strict=True):
                 commit.db.children.move(child.plan_id, run.plan.line, event.seq)
-            self._children.cancel(commit.db, gone, why, now)
-            sandboxes = self._children.forget_sandboxes(commit.db, gone)
-        self._children.remove(sandboxes)
+            self.children.cancel(commit.db, gone, why, now)
+            sandboxes = self.children.forget_sandboxes(commit.db, gone)
+        self.children.remove(sandboxes)
 
     def _spawn(self, run: Run, going: _Going, children: Sequence[ChildPlan]) -> None:
         """Record new child plans, to be forked from what the sandboxes hold now."""
         new = [child for child in children if child.name not in going.there]
         if not new:
             return
-        now = self._clock.now()
+        now = self.clock.now()
         parent = run.plan
         told = tuple(d for d in run.decisions if d["type"] == DecisionType.USER_INTERVENTION)  # its guidance
         start = PlanState(step_index=0, outputs={}, memory=run.memory, decisions=told)
         plans = [
             new_plan(
-                PlanId(self._ids.new()),
+                PlanId(self.ids.new()),
                 child_definition(parent.definition, child, run.sandboxes),
                 parent.plan_id,
                 replace(start, outputs={**run.outputs, **child.outputs}),
@@ -194,8 +181,8 @@ class SubplanService:
             for p in plans
         ]
         # Held until the rows are committed, which then name what the children are to be forked from.
-        with self._store.hold():
-            captures = zip(run.sandboxes, self._manager.capture(run), strict=True)
+        with self.store.hold():
+            captures = zip(run.sandboxes, self.manager.capture(run), strict=True)
             bases = {sandbox.resource: capture.snapshot for sandbox, capture in captures}
             with run.commit("subplan.spawn") as commit:
                 for plan, event in zip(plans, commit.record(*entries), strict=True):
@@ -229,7 +216,7 @@ class SubplanService:
         """Take over how a child ended."""
         name = going.running.pop(ended.plan_id)
         run.inform(*(f"{name}: {text}" for text in ended.messages))
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             plan = db.plans.get(ended.plan_id)
         going.there[name] = Child(plan=plan, spawn=going.there[name].spawn)
         match ended.error:
@@ -254,7 +241,7 @@ class SubplanService:
 
     def _merge(self, run: Run, going: _Going, child: Child) -> None:
         strategy = going.subplans.merge_strategy
-        merged = self._merging.merge(run, child, strategy)
+        merged = self.merging.merge(run, child, strategy)
         if merged.conflicts and strategy is MergeStrategy.FAIL_ON_CONFLICT:
             going.failed[child.name] = _in_conflict(merged.conflicts)
             return
@@ -265,7 +252,7 @@ class SubplanService:
             "paths": merged.paths,
             "conflicts": len(merged.conflicts),
         }
-        run.note(Entry(type=EventType.SUBPLAN_MERGED, data=data, at=self._clock.now()))
+        run.note(Entry(type=EventType.SUBPLAN_MERGED, data=data, at=self.clock.now()))
         run.inform(*(f"{child.name}: {text}" for text in merged.notes))
         if merged.conflicts:
             going.conflict = SubplanConflicts(
@@ -276,7 +263,7 @@ class SubplanService:
                 conflicts=[conflict.to_json() for conflict in merged.conflicts],
             )
             return
-        self._checkpoints.auto_create_if_configured(
+        self.checkpoints.auto_create_if_configured(
             run,
             CheckpointType.AFTER_SUBPLAN,
             {"step": going.step.name, "child": child.name},
@@ -287,7 +274,7 @@ class SubplanService:
         """Cancel what will not start any more, because another child failed and the step does not wait."""
         if not (going.failed and going.subplans.fail_fast):
             return
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             unstarted = [
                 going.there[c.name]
                 for c in going.waiting()

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from math import isqrt
 from typing import NamedTuple
 
+from msgspec import Struct
+
 LARGEST_TEXT = 32 * 1024 * 1024  # bytes of a file that is merged, or compared line by line
 STEPS = 1_000_000  # of Myers' inner loop for one file: at most half a second
 
@@ -102,32 +104,31 @@ def _distance(marks: bytearray, start: int) -> int:
     return (len(marks) if found < 0 else found) - start
 
 
-class _Search:
+class _Search(Struct, eq=False):
     """Finds equal runs of two sequences of numbers within a budget."""
 
-    def __init__(self, old: list[int], new: list[int], steps: int) -> None:
-        self._old = old
-        self._new = new
-        self._steps = steps
+    old: list[int]
+    new: list[int]
+    steps: int
 
     def equal_runs(self) -> Iterator[_Run]:
         """Yield runs of equal numbers that are in the same order on both sides; the runs themselves are unordered."""
-        pending = [(0, len(self._old), 0, len(self._new))]
+        pending = [(0, len(self.old), 0, len(self.new))]
         while pending:
             x, x_end, y, y_end = pending.pop()
             start = x
-            while x < x_end and y < y_end and self._old[x] == self._new[y]:
+            while x < x_end and y < y_end and self.old[x] == self.new[y]:
                 x, y = x + 1, y + 1
             if x > start:
                 yield _Run(start, y - (x - start), x - start)
             end = x_end
-            while x < x_end and y < y_end and self._old[x_end - 1] == self._new[y_end - 1]:
+            while x < x_end and y < y_end and self.old[x_end - 1] == self.new[y_end - 1]:
                 x_end, y_end = x_end - 1, y_end - 1
             if end > x_end:
                 yield _Run(x_end, y_end, end - x_end)
             if x == x_end or y == y_end:
                 continue
-            old, new = self._old[x:x_end], self._new[y:y_end]
+            old, new = self.old[x:x_end], self.new[y:y_end]
             found = self._shortest(old, new)
             if found is not None:
                 yield from (_Run(run.old + x, run.new + y, run.length) for run in found)
@@ -143,7 +144,7 @@ class _Search:
 
     def _shortest(self, old: list[int], new: list[int]) -> list[_Run] | None:
         """The runs that a shortest difference leaves equal; None where the budget does not suffice."""
-        most = min(len(old) + len(new), isqrt(max(self._steps, 0)))  # costs at most half of what is left
+        most = min(len(old) + len(new), isqrt(max(self.steps, 0)))  # costs at most half of what is left
         if abs(len(old) - len(new)) > most:
             return None
         middle = most + 1
@@ -151,7 +152,7 @@ class _Search:
         trace: list[list[int]] = []
         for differences in range(most + 1):
             trace.append(reach[middle - differences - 1 : middle + differences + 2])
-            self._steps -= differences + 1
+            self.steps -= differences + 1
             for diagonal in range(-differences, differences + 1, 2):
                 at = middle + diagonal
                 down = diagonal == -differences or (diagonal != differences and reach[at - 1] < reach[at + 1])

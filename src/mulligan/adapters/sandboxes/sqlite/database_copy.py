@@ -59,13 +59,12 @@ class _Locked(Exception):
     """Someone else has it locked."""
 
 
-class DatabaseCopies:
+class DatabaseCopies(Struct, frozen=True, eq=False):
     """Copies databases: equal contents give equal bytes."""
 
-    def __init__(self, now_ns: Callable[[], int], busy_limit: float) -> None:
-        """`now_ns` is the clock that stamps files; others may keep a database locked for `busy_limit` seconds."""
-        self._now_ns = now_ns
-        self._busy_limit = busy_limit
+    # `now_ns` is the clock that stamps files; others may keep a database locked for `busy_limit` seconds.
+    now_ns: Callable[[], int]
+    busy_limit: float
 
     def copy(self, files: DatabaseFiles, target: Path, room: Path, observer: Observer) -> None:
         """Copy a database that is there to `target`, which must not be.
@@ -73,8 +72,8 @@ class DatabaseCopies:
         `room` is an empty folder for work in progress. NoDatabase where SQLite cannot read it, DatabaseBusy
         where others do not let go of it.
         """
-        deadline = time.monotonic() + self._busy_limit
-        copying = _Copying(files, target, room, observer, self._now_ns, deadline)
+        deadline = time.monotonic() + self.busy_limit
+        copying = _Copying(files, target, room, observer, self.now_ns, deadline)
         while True:
             try:
                 copying.attempt()
@@ -85,7 +84,7 @@ class DatabaseCopies:
                     holders = holders_of(found) if found else ()
                     raise DatabaseBusy(
                         database=str(files.path),
-                        seconds=self._busy_limit,
+                        seconds=self.busy_limit,
                         holders=", ".join(holders) or "another program",
                     ) from exc
                 time.sleep(_NAP)

@@ -8,24 +8,24 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec import Struct
+
 from mulligan.adapters.sandboxes.sqlite.database_files import Stamps, is_settled
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.snapshot import Snapshot
 
 
-class KnownState:
+class KnownState(Struct, frozen=True, eq=False):
     """The last known state of one database, kept in a file."""
 
-    def __init__(self, file: Path, boot_id: str) -> None:
-        """Keep it in this file."""
-        self._file = file
-        self._boot_id = boot_id
+    file: Path
+    boot_id: str
 
     def recall(self, stamps: Stamps) -> Snapshot | None:
         """The snapshot of a database with these stamps; None: it has to be read."""
         try:
-            known = json.loads(self._file.read_bytes())
-            if known["boot"] == self._boot_id and known["stamps"] == _plain(stamps):
+            known = json.loads(self.file.read_bytes())
+            if known["boot"] == self.boot_id and known["stamps"] == _plain(stamps):
                 return Snapshot.from_text(known["snapshot"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -35,16 +35,16 @@ class KnownState:
         """Keep what was read after these stamps were taken, if every change since is sure to show in them."""
         if not is_settled(stamps, taken_ns):
             return
-        known = {"boot": self._boot_id, "stamps": _plain(stamps), "snapshot": snapshot.to_text()}
-        draft = self._file.with_name(f"{self._file.name}.new")
+        known = {"boot": self.boot_id, "stamps": _plain(stamps), "snapshot": snapshot.to_text()}
+        draft = self.file.with_name(f"{self.file.name}.new")
         with suppress(OSError):  # a hint: no reason to fail after all was done
             draft.write_text(json.dumps(known))
             with act("known.name"):
-                draft.replace(self._file)
+                draft.replace(self.file)
 
     def forget(self) -> None:
         """Drop it."""
-        self._file.unlink(missing_ok=True)
+        self.file.unlink(missing_ok=True)
 
 
 def _plain(stamps: Stamps) -> list[list[int] | None]:

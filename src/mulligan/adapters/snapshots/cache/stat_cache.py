@@ -29,12 +29,11 @@ _WORTH_SAVING_BYTES = 4 << 20
 _SAVING_COSTS = 32  # reading one file again takes as long as writing down what is known of so many
 
 
-class Remembered:
+class Remembered(Struct, frozen=True, eq=False):
     """A tree as it was last read, and the packs that its objects are in."""
 
-    def __init__(self, top: Folder, packs: frozenset[str]) -> None:
-        self.top = top
-        self.packs = packs
+    top: Folder
+    packs: frozenset[str]
 
 
 class Recalled(Struct, frozen=True, kw_only=True):

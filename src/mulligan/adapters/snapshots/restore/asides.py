@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
-from msgspec import convert
+from msgspec import Struct, convert
 
 from mulligan.adapters.snapshots.format.signatures import signature
 from mulligan.adapters.snapshots.restore.aside import (
@@ -34,17 +34,15 @@ from mulligan.osfiles.folders import make_private_folder
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Asides:
+class Asides(Struct, frozen=True, eq=False):
     """The asides of a store."""
 
-    def __init__(self, home: Path) -> None:
-        """Keep them in a folder of the store's own."""
-        self._home = home
+    home: Path
 
     @contextlib.contextmanager
     def open(self, tree: Path) -> Generator[Aside]:
         """Make an aside for a restore of this tree; it is left as it is when the restore fails in between."""
-        make_private_folder(self._home)
+        make_private_folder(self.home)
         path, journal = self._make()
         aside = Aside(path, tree, journal)
         try:
@@ -55,7 +53,7 @@ class Asides:
 
     def _make(self) -> tuple[Path, int]:
         for _ in range(TRIES):
-            path = self._home / os.urandom(8).hex()
+            path = self.home / os.urandom(8).hex()
             with act("aside.make"):
                 path.mkdir(mode=0o700)
             try:
@@ -65,7 +63,7 @@ class Asides:
             if _is_locked(journal):
                 return path, journal
             os.close(journal)  # a recovery was faster, and clears it
-        raise SystemFailed(path=str(self._home), reason="another process kept locking each new file in it")
+        raise SystemFailed(path=str(self.home), reason="another process kept locking each new file in it")
 
     def recover(self, tree: Path, proof: Proof) -> list[str]:
         """Put back what killed restores took out of this tree and was not theirs; return where each is now."""
@@ -82,7 +80,7 @@ class Asides:
         """
         count = 0
         for path, header, noted in self._abandoned():
-            tree = Path(header.tree) if header is not None else self._home
+            tree = Path(header.tree) if header is not None else self.home
             if header is None or header.identity == identity_of(tree):
                 count += 1
                 with contextlib.suppress(OSError, SystemFailed):
@@ -93,7 +91,7 @@ class Asides:
     def _abandoned(self) -> Iterator[tuple[Path, Header | None, list[Noted]]]:
         """The asides whose restores were killed; one without a word has nothing of any tree."""
         try:
-            paths = sorted(self._home.iterdir())
+            paths = sorted(self.home.iterdir())
         except FileNotFoundError:
             return
         for path in paths:

@@ -72,11 +72,10 @@ def _nodes(edits: Mapping[str, TreeEntry | None]) -> _Node:
     return top
 
 
-class _Grafting:
-    def __init__(self, read: Callable[[bytes], bytes], sink: Sink, at_ns: int) -> None:
-        self._read = read
-        self._sink = sink
-        self._at_ns = at_ns
+class _Grafting(Struct, frozen=True, eq=False):
+    read: Callable[[bytes], bytes]
+    sink: Sink
+    at_ns: int
 
     def edited(self, name: str, node: _Node, record: bytes | None, path: str) -> bytes | None:
         """Return the record of a name after the edits; None if it is removed."""
@@ -112,13 +111,13 @@ class _Grafting:
         return encode(
             folder._replace(
                 id=identity,
-                address=self._sink.add(Kind.TREE, data),
-                mtime_ns=self._at_ns if touched else folder.mtime_ns,
+                address=self.sink.add(Kind.TREE, data),
+                mtime_ns=self.at_ns if touched else folder.mtime_ns,
             )
         )
 
     def _records(self, folder: Entry | None) -> _Records:
-        return {} if folder is None else split(folder.address, self._read(folder.address))
+        return {} if folder is None else split(folder.address, self.read(folder.address))
 
 
 def _entry(name: str, entry: TreeEntry) -> Entry:

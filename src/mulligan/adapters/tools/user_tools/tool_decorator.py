@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
+from msgspec import Struct
+
 ATTRIBUTE = "__mulligan_tool__"  # where a function keeps what it declares
 EXTERNAL = "external"
 RESOURCE_TYPES = ("fs-directory", "git-checkout", "sqlite")
@@ -30,14 +32,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Undo = Callable[[Any, dict[str, Any], Any], object]
 
 
-class Declared:
+class Declared(Struct, frozen=True, eq=False):
     """A tool's declaration, and its functions."""
 
-    def __init__(self, function: Callable[..., Any], undo: Undo | None, facts: dict[str, Any]) -> None:
-        """Keep them together."""
-        self.function = function
-        self.undo = undo
-        self.facts = facts
+    function: Callable[..., Any]
+    undo: Undo | None
+    facts: dict[str, Any]
 
 
 @overload

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+from msgspec import Struct
+
 from mulligan.adapters.tools.process.command_runner import (
     Command,
     Leftover,
@@ -32,21 +34,17 @@ class _WorkerStale(Exception):
     """Files that a kept worker had imported have changed."""
 
 
-class WorkerCalls:
+class WorkerCalls(Struct, frozen=True, eq=False):
     """Calls functions with a StepContext; the output is what a function returns."""
 
-    def __init__(
-        self, workers: Workers, base_environment: Mapping[str, str], start_in: Path | None = None
-    ) -> None:
-        """Call them in these workers, which start in that folder; unless given, in the sandbox of the call."""
-        self._workers = workers
-        self._base_environment = base_environment
-        self._start_in = start_in
+    workers: Workers
+    base_environment: Mapping[str, str]
+    start_in: Path | None = None
 
     def call(self, tool: str, what: JsonObject, request: ToolRequest, host: StepHost) -> ToolResult:
         """Run one call to its end; every message has the name of the tool."""
         folder = folder_of(request)
-        environment = tool_environment(self._base_environment, request, folder, {})
+        environment = tool_environment(self.base_environment, request, folder, {})
         call: JsonObject = {
             **what,
             "folder": str(folder),
@@ -59,13 +57,13 @@ class WorkerCalls:
             "guidance": request.guidance,
         }
         command = Command(
-            argv=self._workers.argv,
-            folder=self._start_in or folder,
+            argv=self.workers.argv,
+            folder=self.start_in or folder,
             environment=environment,
             bounds=request.bounds,
         )
         while True:
-            worker = self._workers.take(request.plan_id, command)
+            worker = self.workers.take(request.plan_id, command)
             run = _Run(tool, request, host, worker)
             try:
                 reply = run.to_end(call)
@@ -82,12 +80,12 @@ class WorkerCalls:
         elif "failed" in reply:
             worker.retire()  # who knows what it left half done
         else:
-            self._workers.give_back(worker)
+            self.workers.give_back(worker)
         return _result(tool, reply, leftovers)
 
     def forget(self, plan_id: PlanId) -> None:
         """Let the workers go that are kept for a plan."""
-        self._workers.forget(plan_id)
+        self.workers.forget(plan_id)
 
 
 def _result(tool: str, reply: JsonObject, leftovers: tuple[Leftover, ...]) -> ToolResult:
