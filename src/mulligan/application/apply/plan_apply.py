@@ -104,7 +104,7 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
     ) -> tuple[Prepared, Sequence[Sandbox]]:
         """Merge, then write; whatever goes wrong puts everything back. Return the working copies that are to go."""
         with self.real_changes.all_or_none(run, intent, _again(run.plan.plan_id)):
-            with self.store.hold():
+            with run.showing_later(), self.store.hold():
                 prepared = self._prepare(run, reals, wishes)
                 if prepared.conflicts:
                     self._constrain(run, intent, prepared.conflicts)

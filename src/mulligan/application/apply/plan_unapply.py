@@ -64,7 +64,7 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
             intent = self.real_changes.begin(run, UnapplyWork(locations=locations))
             again = Advice("nothing is taken back; try again with ", NextStep("unapply", plan=plan_id))
             with self.real_changes.all_or_none(run, intent, again):
-                with self.store.hold():
+                with run.showing_later(), self.store.hold():
                     prepared = self._prepare(run, applied, ())
                     if not prepared.conflicts:
                         self.real_changes.ready(run, prepared.changes)

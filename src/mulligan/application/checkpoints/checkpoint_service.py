@@ -39,6 +39,12 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         The plan is recorded with its working state, or as what it `becomes`. A plan never continues without a
         checkpoint that was due: any failure stops it.
         """
+        with run.showing_later():
+            return self._kept(run, reason, then, becomes)
+
+    def _kept(
+        self, run: Run, reason: Reason, then: Sequence[Record], becomes: Plan | None
+    ) -> CheckpointGroup:
         try:
             # Held until the rows are committed: the sweep must not delete an old object this capture reused.
             with self.store.hold():

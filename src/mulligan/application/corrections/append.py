@@ -230,7 +230,7 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
         """
         plan_id, now = run.plan.plan_id, self.clock.now()
         definition = with_step(run.plan.definition, adding.index, adding.step)
-        with self.store.hold():  # until rows name what was captured
+        with run.showing_later(), self.store.hold():  # until rows name what was captured
             checkpoints = self.checkpoints.present(run)
             correction = replace(adding.correction, restored_checkpoint=checkpoints[0].checkpoint_id)
             place: JsonObject = {"checkpoint_id": correction.restored_checkpoint, "step_index": adding.index}

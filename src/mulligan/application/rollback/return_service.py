@@ -223,7 +223,7 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
 
     def _settle(self, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes) -> None:
         if isinstance(intent.work, CorrectionWork):
-            with self.store.hold():  # until rows name what a correction publishes
+            with run.showing_later(), self.store.hold():  # until rows name what a correction publishes
                 again = self.checkpoints.checkpoints_again(run, target)
                 with run.commit("correction.settle") as commit:
                     sandboxes = self._write(commit, run, intent, target, changes)

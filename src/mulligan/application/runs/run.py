@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mulligan.application.runs.commit import Commit, Entry, Record
@@ -12,7 +12,7 @@ from mulligan.boundaries import act
 from mulligan.config import Settings
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, PlanState
 from mulligan.domain.checkpoints.store_report import Capture
-from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.text.json_value import Json, JsonObject
@@ -24,6 +24,13 @@ def at_work(plan: Plan, now: datetime) -> Entry:
     """What the log says when the steps of a plan are begun, or gone on with."""
     data: JsonObject = {"state": plan.state.value, "steps": len(plan.definition.steps)}
     return Entry(type=EventType.PLAN_STATE, data=data, at=now)
+
+
+class Unseen(Struct, eq=False):
+    """Events that are recorded and not shown yet, because someone holds something that they must not wait for."""
+
+    events: list[Event] = []
+    holders: int = 0
 
 
 class Run(Struct, kw_only=True, eq=False, weakref=True):
@@ -52,6 +59,7 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
     pending: list[Record] = []  # written by the next commit
     pruned: int = 0  # groups whose bytes may wait to be freed
     messages: list[str] = []  # for the caller, such as processes that a tool left running
+    unseen: Unseen = field(default_factory=Unseen)
 
     @property
     def in_place(self) -> bool:
@@ -90,8 +98,22 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
         self.plan, self.pending = commit.plan, self.pending[written:]
         for learn in commit.lessons:
             learn()
-        for event in commit.events:
-            self.observer.event(event)
+        self.unseen.events += commit.events
+        self._show_events()
+
+    @contextmanager
+    def showing_later(self) -> Generator[None]:
+        """Show what the block records once it is left: an observer may do anything, and the block holds locks."""
+        self.unseen.holders += 1
+        try:
+            yield
+        finally:
+            self.unseen.holders -= 1
+            self._show_events()
+
+    def _show_events(self) -> None:
+        while self.unseen.events and not self.unseen.holders:
+            self.observer.event(self.unseen.events.pop(0))
 
     def record(self, plan: Plan, *records: Record) -> None:
         """Record the plan in this state, with all that is pending and then these records."""

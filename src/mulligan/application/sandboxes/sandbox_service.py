@@ -148,7 +148,7 @@ class SandboxService:
         )
         with run.commit("sandbox.intend") as commit:
             commit.db.intents.add(intent)
-        with self._store.hold():
+        with run.showing_later(), self._store.hold():
             made = self._make_all(run, orders, make)
             self._record(run, intent, made)
 

@@ -181,7 +181,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             for p in plans
         ]
         # Held until the rows are committed, which then name what the children are to be forked from.
-        with self.store.hold():
+        with run.showing_later(), self.store.hold():
             captures = zip(run.sandboxes, self.manager.capture(run), strict=True)
             bases = {sandbox.resource: capture.snapshot for sandbox, capture in captures}
             with run.commit("subplan.spawn") as commit:
