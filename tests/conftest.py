@@ -27,19 +27,26 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 pytest.register_assert_rewrite("tests.faults.chaos", "tests.faults.syscall_trials", "tests.faults.trials")
 
-# Where processes that tests start are measured: it takes them three times as long to start, and what those of the
-# other tests run is run by these too, or in the process of the test.
+# Which tests are measured, with the processes that they start: these take three times as long to start then, and
+# loops twice as long. What the other tests run is run by these too.
 MEASURED = ("tests/commands/", "tests/unit/")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def measured_processes(request: pytest.FixtureRequest) -> Generator[None]:
-    """Let the processes of these tests be measured, if coverage is, or not."""
-    with pytest.MonkeyPatch.context() as patch:
-        if not request.node.nodeid.startswith(MEASURED):
-            for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
-                patch.delenv(name, raising=False)
+def measured_code(request: pytest.FixtureRequest) -> Generator[None]:
+    """Let what these tests run be measured, if coverage is, or not."""
+    if request.node.nodeid.startswith(MEASURED):
         yield
+        return
+    measured = Coverage.current()
+    if measured is not None:
+        measured.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
+            patch.delenv(name, raising=False)
+        yield
+    if measured is not None:
+        measured.start()
 
 
 def pytest_collection_finish() -> None:

