@@ -1,6 +1,6 @@
 *** Settings ***
-Documentation       Each trigger takes exactly its groups, wherever it is set: on the command line, in the plan file,
-...                 in the environment, for the project, for the user. In every place it stands alone.
+Documentation       Each trigger takes exactly its groups. Three values are set in every place alone: on the command
+...                 line, in the plan file, in the environment, for the project, for the user; the others in one each.
 Resource            program.resource
 Test Setup          Make Project Folder
 Test Teardown       Remove Project Folder
@@ -19,32 +19,39 @@ ${STEPS}            SEPARATOR=\n
 
 
 *** Test Cases ***    TRIGGER    GROUPS
+after_step, Set Anywhere    after_step
+...    pre_execute    after_step    manual    after_step
+None At All, Set Anywhere    \[]
+...    pre_execute    manual
+Two Together, Set Anywhere    on_error,after_step
+...    pre_execute    after_step    manual    after_step    on_error
 before_step    before_step
 ...    pre_execute    before_step    before_step    manual    before_step
-after_step    after_step
-...    pre_execute    after_step    manual    after_step
+...    places=command line
 on_tool_write    on_tool_write
 ...    pre_execute    on_tool_write    manual    on_tool_write
+...    places=plan file
 on_tool_write By Its Other Name    before_tool_execute
 ...    pre_execute    on_tool_write    manual    on_tool_write
+...    places=environment
 on_tool_write_complete    on_tool_write_complete
 ...    pre_execute    on_tool_write_complete    manual
+...    places=project file
 on_tool_write_complete By Its Other Name    after_tool_execute
 ...    pre_execute    on_tool_write_complete    manual
+...    places=user file
 on_error    on_error
 ...    pre_execute    manual    on_error
-None At All    \[]
-...    pre_execute    manual
-Two Together    on_error,after_step
-...    pre_execute    after_step    manual    after_step    on_error
+...    places=command line
 
 
 *** Keywords ***
 Set Anywhere, It Takes
-    [Documentation]    The groups of a plan are these, with the trigger set in each place alone.
-    [Arguments]    ${trigger}    @{groups}
+    [Documentation]    The groups of a plan are these, with the trigger set in each of the places alone.
+    [Arguments]    ${trigger}    @{groups}    ${places}=${PLACES}
     Document    init
-    FOR    ${place}    IN    @{PLACES}
+    @{places}=    Evaluate    [$places] if isinstance($places, str) else $places
+    FOR    ${place}    IN    @{places}
         @{options}=    Set In    ${place}    ${trigger}
         ${file}=    Plan File    plan
         ${answer}=    Document    @{options}    plan    execute    ${file}    code=1
