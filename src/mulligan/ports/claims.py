@@ -1,5 +1,7 @@
 """Claims: the right to write, and the one process that has it."""
 
+# pyright: reportReturnType=none
+# (a method of a protocol has no body)
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -32,15 +34,12 @@ class Locks(Protocol):
 
     def hold(self, plan_id: PlanId) -> AbstractContextManager[None]:
         """Hold the plan's lock, or refuse at once with PlanBusy, which names pid and since when."""
-        ...
 
     def holder(self, plan_id: PlanId) -> LockHolder | None:
         """Return the current holder, if there is one."""
-        ...
 
     def plans(self) -> Sequence[PlanId]:
         """All plans that were ever worked on here."""
-        ...
 
     def take_over(self, plan_id: PlanId, children: Sequence[PlanId]) -> Sequence[PlanId]:
         """End the process that holds it, or stop the thread; return what was taken from a holder that lives on.
@@ -48,8 +47,6 @@ class Locks(Protocol):
         The locks of such a holder no longer count, nor do those of children it works on: no act of its own
         that lasts begins after that.
         """
-        ...
 
     def ask_to_stop(self, plan_id: PlanId) -> None:
         """Ask the process or thread that holds it to stop, and wait until it has; PlanBusy when it does not."""
-        ...
