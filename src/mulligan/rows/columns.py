@@ -6,8 +6,9 @@ A `Layout` says how the fields of a value are kept in the columns of a row.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from msgspec import Struct
@@ -107,30 +108,38 @@ class Layout(Generic[_T]):
     ) -> None:
         self._type = type
         self._inner = {name: each for name, each in formats.items() if isinstance(each, Layout)}
-        self._columns = {
-            name: (each.column or name + each.suffix, each.write, each.read)
+        self._formats = {
+            name: each
             for name in type.__struct_fields__
             if name not in apart and isinstance(each := formats.get(name, PLAIN), Format)
         }
+        self._names = {name: each.column or name + each.suffix for name, each in self._formats.items()}
+        # All at once, and then the few that are not kept as they are: histories have thousands of rows.
+        self._fields, self._columns = attrgetter(*self._names), itemgetter(*self._names.values())
+        self._readers = [(name, each.read) for name, each in self._formats.items() if each.read]
+        self._writers = [
+            (self._names[name], each.write) for name, each in self._formats.items() if each.write
+        ]
 
-    def columns(self, value: _T, *fields: str) -> dict[str, Value]:
-        """Return the columns of a value by name: all of them, or those of some fields."""
-        columns: dict[str, Value] = {}
-        for field in fields or self._columns:
-            column, write, _ = self._columns[field]
-            plain = getattr(value, field)
-            columns[column] = plain if write is None else write(plain)
-        if not fields:
-            for field, layout in self._inner.items():
-                columns |= layout.columns(getattr(value, field))
+    def columns(self, value: _T) -> dict[str, Value]:
+        """Return the columns of a value by name."""
+        columns = dict(zip(self._names.values(), self._fields(value), strict=True))
+        for column, write in self._writers:
+            columns[column] = write(columns[column])
+        for field, layout in self._inner.items():
+            columns |= layout.columns(getattr(value, field))
         return columns
+
+    def some(self, value: _T, fields: Iterable[str]) -> dict[str, Value]:
+        """Return the columns of some fields."""
+        written = ((field, getattr(value, field), self._formats[field].write) for field in fields)
+        return {self._names[field]: write(plain) if write else plain for field, plain, write in written}
 
     def value(self, row: Row, **apart: object) -> _T:
         """Return the value of a row."""
-        found: dict[str, Any] = {
-            field: row[column] if read is None else read(row[column])
-            for field, (column, _, read) in self._columns.items()
-        }
+        found: dict[str, Any] = dict(zip(self._names, self._columns(row), strict=True), **apart)
+        for field, read in self._readers:
+            found[field] = read(found[field])
         for field, layout in self._inner.items():
             found[field] = layout.value(row)
-        return self._type(**found, **apart)
+        return self._type(**found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from mulligan.domain.text.ids import as_id_prefix
@@ -13,6 +14,19 @@ if TYPE_CHECKING:
     from mulligan.rows.sql_connection import Row, SqlConnection, Value
 
 
+@cache
+def _insertion(table: str, *columns: str) -> str:
+    marks = ", ".join("?" * len(columns))
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - our own names
+
+
+@cache
+def _change(table: str, columns: tuple[str, ...], key: tuple[str, ...]) -> str:
+    changed = ", ".join(f"{name} = ?" for name in columns)
+    wanted = " AND ".join(f"{name} = ?" for name in key)
+    return f"UPDATE {table} SET {changed} WHERE {wanted}"  # noqa: S608 - our own names
+
+
 class RowRepository:
     """Rows of one kind, reached through the open transaction of a connection."""
 
@@ -20,14 +34,11 @@ class RowRepository:
         self._db = connection
 
     def _insert(self, table: str, columns: Mapping[str, Value]) -> None:
-        names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-        statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - our own names
-        self._db.execute(statement, tuple(columns.values()))
+        self._db.execute(_insertion(table, *columns), tuple(columns.values()))
 
     def _update(self, table: str, columns: Mapping[str, Value], **key: Value) -> None:
         """Change these columns of the rows that have all of the key."""
-        settings, wanted = ", ".join(f"{name} = ?" for name in columns), " AND ".join(f"{k} = ?" for k in key)
-        statement = f"UPDATE {table} SET {settings} WHERE {wanted}"  # noqa: S608 - our own names
+        statement = _change(table, tuple(columns), tuple(key))
         self._db.execute(statement, (*columns.values(), *key.values()))
 
     def _count(self, statement: str, values: Sequence[Value] = ()) -> int:

@@ -107,7 +107,7 @@ class PlanRepository(RowRepository):
 
     def save(self, plan: Plan) -> None:
         """Record the present state of the plan; the definition and the fence are not written."""
-        columns = _PLAN.columns(plan, *_CHANGING)
+        columns = _PLAN.some(plan, _CHANGING)
         columns["step_index"] = plan.progress.step_index
         columns["progress_json"] = state_to_text(self._db, plan.plan_id, plan.progress)
         self._update("plans", columns, plan_id=plan.plan_id)

@@ -99,7 +99,7 @@ class ToolCallRepository(RowRepository):
     def save(self, call: ToolCall) -> None:
         """Record how it ended."""
         ended = ("done_seq", "status", "output", "detail", "error", "duration_ms")
-        self._update("tool_calls", _calls().columns(call, *ended), call_id=call.call_id)
+        self._update("tool_calls", _calls().some(call, ended), call_id=call.call_id)
 
     def set_undo(self, call_id: CallId, undo: Undo) -> None:
         """Record what became of taking a call back."""
