@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mulligan.adapters.snapshots.cache.stat_cache import StatCache
+from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.file_contents import store_bytes
 from mulligan.adapters.snapshots.capture.full_capture import unheld_in
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
@@ -131,8 +132,8 @@ class PackedSnapshotStore(PackedTrees):
                     top,
                     self._objects.pack_names(),
                     # After a restore files are known and folders are not: making those again costs as much.
-                    files_read=looking.files_read + looking.folders_made,
-                    bytes_read=looking.bytes_read,
+                    files_read=looking.records.files_read + len(looking.touched),
+                    bytes_read=looking.records.bytes_read,
                 )
         finally:
             writer.abandon()
@@ -222,7 +223,7 @@ class PackedSnapshotStore(PackedTrees):
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         with translated(self._work):
             self._objects.refresh()
-            return Verification(self._objects, observer, quick=quick).run(snapshots)
+            return Verification(objects=self._objects, observer=observer, quick=quick).run(snapshots)
 
     def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
         with translated(self._work), self._leases.exclusive(Lease.UPKEEP):
@@ -274,7 +275,7 @@ class PackedSnapshotStore(PackedTrees):
         known, watch = self._cache.recall(tree.cache_key, self._objects), self._watch_of(tree)
         if known.forgotten and watch is not None:
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
-        return Looking(tree, known.top, watch, sink, observer)
+        return Looking(tree, known.top, watch, Records(sink, observer))
 
     def _difference(self, looking: Looking, snapshot: Snapshot, tree: WorkingTree) -> Difference:
         present = looking.run(self._now_ns)

@@ -4,6 +4,8 @@ import errno
 import os
 import stat
 
+from msgspec import Struct
+
 from mulligan.adapters.snapshots.capture.file_contents import read_attributes, store_file
 from mulligan.adapters.snapshots.format.signatures import is_racy, signature
 from mulligan.adapters.snapshots.format.tree_format import NO_ID, Attributes, Entry, EntryKind, decode, encode
@@ -16,19 +18,18 @@ from mulligan.ports import Observer
 _PROGRESS_EVERY = 50  # files
 
 
-class Records:
+class Records(Struct, eq=False):
     """Makes records for one look at a tree, and counts what had to be read for them."""
 
-    def __init__(self, sink: Sink, observer: Observer) -> None:
-        self.sink = sink
-        self._observer = observer
-        # Records of files by signature, for other names of an inode and a scan that starts again. Not entries:
-        # the garbage collector does not look at bytes, which saves a fifth of a first capture.
-        self._seen: dict[bytes, bytes] = {}
-        self.started_ns = 0  # when the present attempt began
-        self.made: dict[Folder, list[str]] = {}  # names that were looked at, in this and earlier attempts
-        self.files_read = 0
-        self.bytes_read = 0
+    sink: Sink
+    observer: Observer
+    started_ns: int = 0  # when the present attempt began
+    made: dict[Folder, list[str]] = {}  # names that were looked at, in this and earlier attempts
+    files_read: int = 0
+    bytes_read: int = 0
+    # Records of files by signature, for other names of an inode and a scan that starts again. Not entries:
+    # the garbage collector does not look at bytes, which saves a fifth of a first capture.
+    _seen: dict[bytes, bytes] = {}
 
     def make(self, folders: Folders, folder: Folder, name: str) -> bytes | None:
         """The record of a name that must be looked at; None where it cannot be held."""
@@ -84,7 +85,7 @@ class Records:
         self.files_read += 1
         self.bytes_read += content.stat.st_size
         if self.files_read % _PROGRESS_EVERY == 0:
-            self._observer.progress("files read", self.files_read, None)
+            self.observer.progress("files read", self.files_read, None)
         entry = _entry(
             name,
             EntryKind.FILE,
@@ -99,7 +100,7 @@ class Records:
         return record
 
     def _told(self, name: str, done: int, size: int) -> None:
-        self._observer.progress(f"bytes of {name} read", done, size)
+        self.observer.progress(f"bytes of {name} read", done, size)
 
     def _learn(self, folder: Folder, name: str, st: os.stat_result, seen: bytes) -> None:
         """Keep the stat that belongs to what was read, which may be newer than the scan's."""
