@@ -15,13 +15,11 @@ from mulligan.adapters.snapshots.capture.full_capture import unheld_in
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import EntryKind
-from mulligan.adapters.snapshots.os_errors import translated
-from mulligan.adapters.snapshots.packed_trees import PackedTrees
+from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
 from mulligan.adapters.snapshots.packs.objects import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
 from mulligan.adapters.snapshots.packs.repack import join_small_packs
-from mulligan.adapters.snapshots.packs.store_level import Level
-from mulligan.adapters.snapshots.packs.sweep import Sweep
+from mulligan.adapters.snapshots.packs.sweep import Level, Sweep
 from mulligan.adapters.snapshots.packs.verification import Verification
 from mulligan.adapters.snapshots.restore.asides import Asides
 from mulligan.adapters.snapshots.restore.collisions import refuse_collisions
@@ -68,15 +66,11 @@ class PackedSnapshotStore(PackedTrees):
         self._rooms = Rooms(work / "rooms")
         self._asides = Asides(work / "asides")
         self._cache = StatCache(work, self._rooms, boot_id)
-        self._level = Level(work, self._rooms)
+        self._level = Level(work / "level", self._rooms)
         self._watches: dict[str, Watch] = {}  # by the cache key of the tree
         self._open_watches: list[Watch] = []  # also those that another one of their tree replaces for a while
-        self._last_look = Look(watched=False, reason=UNWATCHED)
-
-    @property
-    def last_look(self) -> Look:
-        """The way in which the last capture, comparison or restore read its tree: all of it or the changes."""
-        return self._last_look
+        # How the last capture, comparison or restore read its tree: all of it, or what changed.
+        self.last_look = Look(watched=False, reason=UNWATCHED)
 
     @contextmanager
     def watch(self, tree: WorkingTree, *, others_at_work: bool) -> Generator[None]:
@@ -119,7 +113,7 @@ class PackedSnapshotStore(PackedTrees):
             with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
                 looking = self._looking(tree, writer, observer)
                 top = looking.run(self._now_ns)
-                self._last_look = looking.look
+                self.last_look = looking.look
                 if watch is not None and watch.last is not None:
                     return watch.last
                 if not top.stats:
@@ -279,7 +273,7 @@ class PackedSnapshotStore(PackedTrees):
 
     def _difference(self, looking: Looking, snapshot: Snapshot, tree: WorkingTree) -> Difference:
         present = looking.run(self._now_ns)
-        self._last_look = looking.look
+        self.last_look = looking.look
         if self._watch_of(tree) is not None:
             self._cache.hold(tree.cache_key, present, self._objects.pack_names())
         difference = compare_trees(present, looking.inside, snapshot, tree, self._folders)

@@ -80,9 +80,8 @@ class Archive:
             folder.id, folder.address = identity, address
         if not flags & _PLAIN:
             _, folder.racy, folder.groups, folder.unheld = self._rest(fields)
-            folder.missing = len(
-                folder.unheld
-            )  # nothing below: a folder above such a one is never taken whole
+            # Nothing below: a folder above such a one is never taken whole.
+            folder.missing = len(folder.unheld)
 
     def _folder(self, row: int, parent: Folder | None) -> Folder:
         _, name, _, _, _, _, at, *_ = self._row(row)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mulligan.adapters.snapshots.capture.file_contents import read_attributes, store_file
 from mulligan.adapters.snapshots.format.signatures import is_racy, signature
-from mulligan.adapters.snapshots.format.tree_format import NO_ID, Attributes, Entry, EntryKind, decode, encode
+from mulligan.adapters.snapshots.format.tree_format import Entry, EntryKind, decode, encode
 from mulligan.adapters.snapshots.packs.objects import Sink
 from mulligan.adapters.snapshots.scan.directory_handles import Folders, path_of
 from mulligan.adapters.snapshots.scan.found_folder import Folder
@@ -57,13 +57,14 @@ class Records(Struct, eq=False):
         fd = folders.fd(child)
         st = os.fstat(fd)
         self._learn(folder, name, st, signature(st))
-        return _entry(
+        return Entry(
             name,
             EntryKind.FOLDER,
-            st,
-            object_id=child.id,
-            address=child.address,
+            stat.S_IMODE(st.st_mode),
+            id=child.id,
             attributes=read_attributes(fd),
+            mtime_ns=st.st_mtime_ns,
+            address=child.address,
         )
 
     def _link_entry(self, folders: Folders, folder: Folder, name: str) -> Entry:
@@ -73,7 +74,8 @@ class Records(Struct, eq=False):
             raise Gone(path_of(folder, name))
         target = os.fsencode(os.readlink(name, dir_fd=fd))
         self._learn(folder, name, st, signature(st))
-        return _entry(name, EntryKind.SYMLINK, st, target=target)
+        # A link's own mode means nothing.
+        return Entry(name, EntryKind.SYMLINK, 0o777, len(target), target=target, mtime_ns=st.st_mtime_ns)
 
     def _file_record(self, folders: Folders, folder: Folder, name: str) -> bytes:
         group = folder.groups.get(name, b"")
@@ -86,13 +88,15 @@ class Records(Struct, eq=False):
         self.bytes_read += content.stat.st_size
         if self.files_read % _PROGRESS_EVERY == 0:
             self.observer.progress("files read", self.files_read, None)
-        entry = _entry(
+        entry = Entry(
             name,
             EntryKind.FILE,
-            content.stat,
-            object_id=content.id,
+            stat.S_IMODE(content.stat.st_mode),
+            content.stat.st_size,
+            content.id,
             group=group,
             attributes=content.attributes,
+            mtime_ns=content.stat.st_mtime_ns,
             sparse=content.sparse,
         )
         record = encode(entry)
@@ -107,22 +111,3 @@ class Records(Struct, eq=False):
         folder.stats[name] = seen
         if is_racy(st.st_ctime_ns, self.started_ns):
             folder.racy.add(name)
-
-
-def _entry(
-    name: str,
-    kind: EntryKind,
-    st: os.stat_result,
-    *,
-    object_id: bytes = NO_ID,
-    target: bytes = b"",
-    group: bytes = b"",
-    attributes: Attributes = (),
-    sparse: bool = False,
-    address: bytes = b"",
-) -> Entry:
-    size = {EntryKind.FILE: st.st_size, EntryKind.SYMLINK: len(target), EntryKind.FOLDER: 0}[kind]
-    mode = 0o777 if kind is EntryKind.SYMLINK else stat.S_IMODE(st.st_mode)  # a link's own mode means nothing
-    return Entry(
-        name, kind, mode, size, object_id, target, group, attributes, st.st_mtime_ns, sparse, address
-    )

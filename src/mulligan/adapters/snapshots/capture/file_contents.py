@@ -18,9 +18,8 @@ from mulligan.errors import TreeUnsteady
 
 _HOLE = 4096  # zeros of this length and alignment become a hole again
 _PAUSES = (0.0, 0.005, 0.02, 0.08, 0.2)  # seconds before each try to read a file that kept changing
-_FILE_FLAGS = (
-    os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-)  # a fifo put in its place must not block
+# A fifo put in its place must not block.
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _NO_ATTRIBUTES = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
@@ -120,9 +119,8 @@ def _has_holes(fd: int, st: os.stat_result) -> bool:
     if st.st_blocks * 512 >= st.st_size:
         return False
     try:
-        return (
-            os.lseek(fd, 0, os.SEEK_HOLE) < st.st_size
-        )  # compressed files have few blocks too, but no holes
+        # Compressed files have few blocks too, but no holes.
+        return os.lseek(fd, 0, os.SEEK_HOLE) < st.st_size
     except OSError:
         return False
 

@@ -9,8 +9,8 @@ from mulligan.adapters.snapshots.capture.full_capture import Reading
 from mulligan.adapters.snapshots.capture.incremental_capture import Doubt, Refreshing
 from mulligan.adapters.snapshots.format.signatures import inode_and_links
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
+from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
 from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.scan.memory_filesystems import keeps_no_times
 from mulligan.adapters.snapshots.scan.memory_maps import Maps, shared_writable_maps
 from mulligan.adapters.snapshots.scan.scan import Nobody
 from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, Look, Watch
@@ -23,9 +23,8 @@ class Looking(Struct, eq=False):
     """One look at a tree: its content, and how much of it had to be read."""
 
     tree: WorkingTree
-    known: (
-        Folder | None
-    )  # the tree as it was looked at before; under a watch it is brought up to date in place
+    # The tree as it was looked at before; under a watch it is brought up to date in place.
+    known: Folder | None
     watch: Watch | None
     records: Records
     inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree

@@ -7,6 +7,7 @@ with an old object that it reuses for the next sweep.
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -14,8 +15,10 @@ from mulligan.adapters.snapshots.format.pack_format import Pack, size_of_pack
 from mulligan.adapters.snapshots.packs.live_objects import Marks
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.packs.repack import LARGEST_JOINED, copy_objects, packs_to_join
+from mulligan.boundaries import act
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Swept
+from mulligan.osfiles.tempdirs import Rooms
 from mulligan.ports import Observer
 
 _BATCH = 64  # packs deleted under the lock at once: a few milliseconds
@@ -170,6 +173,32 @@ class Sweep:
     def _told(self, marked: int) -> None:
         if marked % _PROGRESS_EVERY == 0:
             self._observer.progress("objects marked", marked, None)
+
+
+class Level(Struct, frozen=True, eq=False):
+    """The size of the store after the last sweep: growth since then decides when another pays off.
+
+    It is a hint, and needs no fsync: where it is lost, a sweep comes early.
+    """
+
+    file: Path
+    rooms: Rooms
+
+    def read(self) -> int:
+        """Return the bytes that the last sweep left; 0 where there was none."""
+        try:
+            return int(self.file.read_text("ascii"))
+        except (OSError, ValueError):
+            return 0
+
+    def write(self, size: int) -> None:
+        """Remember what a sweep left."""
+        with self.rooms.room() as room:
+            path = room / "level"
+            path.touch(mode=0o600)
+            path.write_text(str(size), "ascii")
+            with act("level.name"):
+                path.replace(self.file)
 
 
 def _groups(packs: Sequence[_Sorted]) -> Iterator[list[_Sorted]]:

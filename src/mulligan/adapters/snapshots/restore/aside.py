@@ -33,9 +33,8 @@ _NONE = 0  # the number of a line that only says that there is a folder
 TRIES = 20
 _OWNER = 0o300  # what the owner of a folder needs to change what is in it
 
-Proof = Callable[
-    [int, str, bytes], bool
-]  # folder, name, record: whether the name holds the bytes of the record
+# Folder, name, record: whether the name holds the bytes of the record.
+Proof = Callable[[int, str, bytes], bool]
 
 
 class Foreign(Exception):
@@ -129,9 +128,8 @@ class Aside:
 
     def _move_out(self, noted: Noted, tree_fd: int, name: str, to: str) -> None:
         try:
-            os.rename(
-                name, to, src_dir_fd=tree_fd, dst_dir_fd=self._folders[noted.folder]
-            )  # a name of our own
+            # A name of our own.
+            os.rename(name, to, src_dir_fd=tree_fd, dst_dir_fd=self._folders[noted.folder])
         except FileNotFoundError as exc:
             raise Foreign from exc
 
@@ -306,8 +304,7 @@ def is_ours(noted: Noted, found: bytes | None) -> bool:
 
 def empty(folder_fd: int) -> None:
     """Remove what is left in a folder of an aside: files and symlinks."""
-    for name in sorted(
-        os.listdir(folder_fd), key=lambda name: name == JOURNAL
-    ):  # without it nobody clears the rest
+    # Without it nobody clears the rest.
+    for name in sorted(os.listdir(folder_fd), key=lambda name: name == JOURNAL):
         if not stat.S_ISDIR(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode):
             os.unlink(name, dir_fd=folder_fd)

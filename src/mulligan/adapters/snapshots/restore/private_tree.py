@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from mulligan.adapters.snapshots.format.tree_format import Attributes, Entry
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
-from mulligan.adapters.snapshots.restore.write_access import open_up
 from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS, Folders, Place
 from mulligan.boundaries import act
 from mulligan.domain.resources.placement import spare_name
@@ -45,24 +44,24 @@ class PrivateTree(Struct, eq=False):
 
     def remove(self, place: Place, name: str) -> None:
         """Remove a file or symlink."""
-        fd = open_up(self.folders, place)
+        fd = self.folders.open_up(place)
         with act("restore.remove"):
             os.unlink(name, dir_fd=fd)
 
     def remove_folder(self, parent: Place, name: str) -> None:
         """Remove a folder that is empty."""
         with act("restore.remove"):
-            os.rmdir(name, dir_fd=open_up(self.folders, parent))
+            os.rmdir(name, dir_fd=self.folders.open_up(parent))
 
     def make_folder(self, parent: Place, name: str) -> None:
         """Make a folder."""
-        fd = open_up(self.folders, parent)
+        fd = self.folders.open_up(parent)
         with act("restore.make_folder"):
             os.mkdir(name, 0o700, dir_fd=fd)
 
     def place(self, work: Work, entry: Entry) -> None:
         """Move a staged file to its place, over the existing one."""
-        fd = open_up(self.folders, work)
+        fd = self.folders.open_up(work)
         staged = self._staged[id(work), entry.name]
         try:
             with act("restore.place"):
@@ -80,7 +79,7 @@ class PrivateTree(Struct, eq=False):
         place, name = source
         source_fd = os.dup(self.folders.fd(place))  # of our own: opening the other folder may close this one
         try:
-            target = open_up(self.folders, work)
+            target = self.folders.open_up(work)
             with _spare_name(target) as spare, act("restore.link"):
                 os.link(name, spare, src_dir_fd=source_fd, dst_dir_fd=target, follow_symlinks=False)
                 os.rename(spare, entry.name, src_dir_fd=target, dst_dir_fd=target)

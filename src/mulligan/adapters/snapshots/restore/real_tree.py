@@ -25,7 +25,6 @@ from mulligan.adapters.snapshots.restore.known_tree import KnownTree, foreign_pa
 from mulligan.adapters.snapshots.restore.open_files import is_open_for_writing, refuse_open
 from mulligan.adapters.snapshots.restore.private_tree import Write
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
-from mulligan.adapters.snapshots.restore.write_access import open_up
 from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS, Folders, Place, path_of
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Gone
@@ -146,7 +145,7 @@ class RealTree(Struct, eq=False):
         inside = path_of(place.parent, place.name) if place.parent is not None else "."
         if place.parent is None:  # the tree itself is missing: beside it nothing may be made
             return ""
-        return self.aside.folder_in_tree(inside, open_up(self.folders, place))
+        return self.aside.folder_in_tree(inside, self.folders.open_up(place))
 
     # --- changes --------------------------------------------------------------------------------------------
 
@@ -154,7 +153,7 @@ class RealTree(Struct, eq=False):
         """Take a file or symlink out of the tree."""
         noted = self._removals[id(place), name]
         with self._stopping(noted.path):
-            fd = open_up(self.folders, place)
+            fd = self.folders.open_up(place)
             self._look_again(fd, place, name)
             try:
                 self._remove(noted, fd, place, name)
@@ -170,7 +169,7 @@ class RealTree(Struct, eq=False):
         with self._stopping(path_of(parent, name)):
             try:
                 with act("restore.remove"):
-                    os.rmdir(name, dir_fd=open_up(self.folders, parent))
+                    os.rmdir(name, dir_fd=self.folders.open_up(parent))
             except OSError as exc:
                 if exc.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR):
                     raise Foreign from exc
@@ -178,7 +177,7 @@ class RealTree(Struct, eq=False):
 
     def make_folder(self, parent: Place, name: str) -> None:
         """Make a folder for the owner of the one around it."""
-        fd = open_up(self.folders, parent)
+        fd = self.folders.open_up(parent)
         with self._stopping(path_of(parent, name)):
             try:
                 with act("restore.make_folder"):
@@ -191,7 +190,7 @@ class RealTree(Struct, eq=False):
         """Put what was staged where it belongs: in the place of what is expected there, or under a free name."""
         noted = self._placements[id(work), entry.name]
         with self._stopping(noted.path):
-            fd = open_up(self.folders, work)
+            fd = self.folders.open_up(work)
             hand_over(self.aside.folder(noted.folder), str(noted.number), _owner(fd, entry.name))
             try:
                 self._put(noted, fd, work, entry)
@@ -215,7 +214,7 @@ class RealTree(Struct, eq=False):
                 if not is_same_file(bytes.fromhex(noted.ours), ours):
                     os.unlink(number, dir_fd=here)
                     raise Foreign  # someone changed or replaced the file that it is to be a name of
-                self._put(noted, open_up(self.folders, work), work, entry)
+                self._put(noted, self.folders.open_up(work), work, entry)
         finally:
             os.close(source_fd)
 

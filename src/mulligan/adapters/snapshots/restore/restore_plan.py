@@ -60,9 +60,8 @@ class Difference:
     def __init__(self, top: Work) -> None:
         self.top = top
         self.works: list[Work] = []  # parents before children
-        self.kept_links: dict[
-            bytes, tuple[Place, str]
-        ] = {}  # hard-link group -> a name of it that stays as it is
+        # Hard-link group -> a name of it that stays as it is.
+        self.kept_links: dict[bytes, tuple[Place, str]] = {}
         self._changes: dict[str, ChangeAction] = {}
 
     def changes(self) -> tuple[PathChange, ...]:

@@ -47,9 +47,8 @@ class Restoring(Struct, eq=False):
     objects: Objects
     rooms: Rooms
     asides: Asides
-    known: (
-        KnownTree | None
-    )  # what a real tree may hold for a path to be touched; None: what the difference found
+    # What a real tree may hold for a path to be touched; None: what the difference found.
+    known: KnownTree | None
     witness: Witness
     observer: Observer
     files_written: int = 0

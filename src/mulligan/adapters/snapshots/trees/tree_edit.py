@@ -134,5 +134,4 @@ def _entry(name: str, entry: TreeEntry) -> Entry:
         attributes=entry.attributes,
         mtime_ns=entry.beside.mtime_ns,
         sparse=entry.beside.sparse,
-        address=b"",
     )
