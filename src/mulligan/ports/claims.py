@@ -27,6 +27,7 @@ class LockHolder(Struct, frozen=True, kw_only=True):
 
     pid: int
     since: datetime
+    within: tuple[PlanId, ...] | None = None  # the plans that this work is part of; None: not known
 
 
 class Locks(Protocol):
@@ -44,8 +45,8 @@ class Locks(Protocol):
     def take_over(self, plan_id: PlanId, children: Sequence[PlanId]) -> Sequence[PlanId]:
         """End the process that holds it, or stop the thread; return what was taken from a holder that lives on.
 
-        The locks of such a holder no longer count, nor do those of children it works on: no act of its own
-        that lasts begins after that.
+        The locks of such a holder no longer count, nor do those of children that it works on within the plan: no act
+        of its own that lasts begins after that. Children that were claimed apart stay with their holders.
         """
 
     def ask_to_stop(self, plan_id: PlanId) -> None:
