@@ -30,7 +30,9 @@ class Rooms:
     def room(self) -> Generator[Path]:
         """Make a new empty folder, and remove it with its contents at the end."""
         make_private_folder(self._folder)
-        self._clear_abandoned()
+        if not self._cleared:
+            self._cleared = True
+            self.abandoned(clear=True)
         path, lock = self._make()
         try:
             yield path
@@ -73,11 +75,6 @@ class Rooms:
                     _remove(path)
                 os.close(lock)
         return count, size
-
-    def _clear_abandoned(self) -> None:
-        if not self._cleared:
-            self._cleared = True
-            self.abandoned(clear=True)
 
 
 def _remove(room: Path) -> None:

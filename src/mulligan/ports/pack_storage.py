@@ -70,10 +70,10 @@ class Leases(Protocol):
     LockImpossible where the system cannot lock.
     """
 
-    def shared(self, lease: Lease) -> AbstractContextManager[None]:
+    def shared(self, lease: Lease) -> AbstractContextManager[object]:
         """Hold a lease together with others; wait for one that holds it alone."""
 
-    def exclusive(self, lease: Lease) -> AbstractContextManager[None]:
+    def exclusive(self, lease: Lease) -> AbstractContextManager[object]:
         """Hold a lease alone; wait until all others have released it."""
 
     def exclusive_if_free(self, lease: Lease) -> AbstractContextManager[bool]:

@@ -16,6 +16,7 @@ from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import EntryKind
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
+from mulligan.adapters.snapshots.packs.live_objects import Marks
 from mulligan.adapters.snapshots.packs.objects import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
 from mulligan.adapters.snapshots.packs.repack import join_small_packs
@@ -30,7 +31,7 @@ from mulligan.adapters.snapshots.restore.restore_plan import Difference, compare
 from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.directory_handles import Folders
 from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.scan.scan import Nobody, Scan, exclusions_of, until_steady
+from mulligan.adapters.snapshots.scan.scan import Scan, Witness, exclusions_of, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look, Watch
 from mulligan.boundaries import act
@@ -39,15 +40,7 @@ from mulligan.domain.checkpoints.store_report import Capture, Damage, Leftovers,
 from mulligan.domain.trees.tree_difference import StoredContent, TreeEntry
 from mulligan.errors import SystemFailed
 from mulligan.osfiles.tempdirs import Rooms
-from mulligan.ports import (
-    Lease,
-    Leases,
-    Observer,
-    PackStorage,
-    Replacement,
-    Unobserved,
-    WorkingTree,
-)
+from mulligan.ports import Lease, Leases, Observer, PackStorage, Replacement, Unobserved, WorkingTree
 
 
 class PackedSnapshotStore(PackedTrees):
@@ -98,7 +91,7 @@ class PackedSnapshotStore(PackedTrees):
             scans: list[Scan] = []
 
             def attempt() -> Folder:
-                scans.append(Scan(folders, exclusions_of(tree), self._now_ns(), Nobody()))
+                scans.append(Scan(folders, exclusions_of(tree), self._now_ns(), Witness()))
                 return scans[-1].run()
 
             top = until_steady(attempt)
@@ -186,7 +179,7 @@ class PackedSnapshotStore(PackedTrees):
                 self._rooms,
                 self._asides,
                 KnownTree(known, self._objects.read) if known is not None else None,
-                watch or Nobody(),
+                watch or Witness(),
                 observer,
             )
             top = restoring.run(self._now_ns)
@@ -223,7 +216,7 @@ class PackedSnapshotStore(PackedTrees):
         with translated(self._work), self._leases.exclusive(Lease.UPKEEP):
             self._objects.refresh()
             alone = partial(self._leases.exclusive, Lease.OBJECTS)
-            sweep = Sweep(self._objects, alone, live, observer)
+            sweep = Sweep(self._objects, alone, live, observer, Marks(self._objects.read, observer))
             if dry_run:
                 return sweep.preview()
             swept = sweep.run()

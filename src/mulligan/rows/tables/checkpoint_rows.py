@@ -44,9 +44,9 @@ _REPEATED = (
 _GET = "SELECT * FROM checkpoint_groups WHERE group_id = ?"
 _CHECKPOINTS_OF = "SELECT * FROM checkpoints WHERE group_id = ? ORDER BY position"
 _GROUPS = "SELECT * FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq DESC LIMIT ?"
-_LIVE_GROUPS = """
-SELECT * FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 ORDER BY seq DESC LIMIT ?
-"""
+_LIVE_GROUPS = (
+    "SELECT * FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 ORDER BY seq DESC LIMIT ?"
+)
 _OUTLINES = """
 SELECT group_id, seq, checkpoint_type, label, step_index, parent_group_id, superseded, created_at
 FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq DESC LIMIT ?
@@ -54,32 +54,17 @@ FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq DESC LIMIT ?
 _CHECKPOINTS_SINCE = "SELECT * FROM checkpoints WHERE plan_id = ? AND seq >= ? ORDER BY seq, position"
 _IDS = "SELECT checkpoint_id FROM checkpoints WHERE plan_id = ?"
 _COUNT = "SELECT COUNT(*) AS count FROM checkpoint_groups WHERE plan_id = ?"
-_COUNT_LIVE = "SELECT COUNT(*) AS count FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0"
-_FIRST = """
-SELECT group_id FROM checkpoint_groups
-WHERE plan_id = ? AND superseded = 0 AND checkpoint_type <> 'pre_apply' ORDER BY seq LIMIT 1
-"""
-_LATEST = """
-SELECT group_id FROM checkpoint_groups
-WHERE plan_id = ? AND superseded = 0 AND checkpoint_type NOT IN ('pre_apply', 'on_error')
-ORDER BY seq DESC LIMIT 1
-"""
+_COUNT_LIVE = f"{_COUNT} AND superseded = 0"
+_COUNT_LABELLED = f"{_COUNT_LIVE} AND label = ?"
+_IDS_OF_PLAN = "SELECT group_id FROM checkpoint_groups WHERE plan_id = ?"
+_LIVE = f"{_IDS_OF_PLAN} AND superseded = 0"
+_FIRST = f"{_LIVE} AND checkpoint_type <> 'pre_apply' ORDER BY seq LIMIT 1"
+_LATEST = f"{_LIVE} AND checkpoint_type NOT IN ('pre_apply', 'on_error') ORDER BY seq DESC LIMIT 1"
 _WORDS = {"first": _FIRST, "latest": _LATEST}
-_BETWEEN_STEPS = """
-SELECT group_id FROM checkpoint_groups
-WHERE plan_id = ? AND superseded = 0 AND between_steps = 1 ORDER BY seq DESC LIMIT 1
-"""
-_BETWEEN_STEPS_BEFORE = """
-SELECT group_id FROM checkpoint_groups
-WHERE plan_id = ? AND superseded = 0 AND between_steps = 1 AND seq < ? ORDER BY seq DESC LIMIT 1
-"""
-_LAST_OF_ATTEMPT = """
-SELECT group_id FROM checkpoint_groups WHERE plan_id = ? AND attempt = ? ORDER BY seq DESC LIMIT 1
-"""
-_LABELLED = """
-SELECT group_id FROM checkpoint_groups
-WHERE plan_id = ? AND superseded = 0 AND label = ? ORDER BY seq LIMIT 10
-"""
+_BETWEEN_STEPS = f"{_LIVE} AND between_steps = 1 ORDER BY seq DESC LIMIT 1"
+_BETWEEN_STEPS_BEFORE = f"{_LIVE} AND between_steps = 1 AND seq < ? ORDER BY seq DESC LIMIT 1"
+_LAST_OF_ATTEMPT = f"{_IDS_OF_PLAN} AND attempt = ? ORDER BY seq DESC LIMIT 1"
+_LABELLED = f"{_LIVE} AND label = ? ORDER BY seq LIMIT 10"
 _LABELLED_ANYWHERE = """
 SELECT group_id FROM checkpoint_groups WHERE superseded = 0 AND label = ? ORDER BY plan_id, seq LIMIT 10
 """
@@ -90,9 +75,6 @@ WHERE superseded = 1 AND label = ? AND (CAST(? AS TEXT) IS NULL OR plan_id = ?) 
 _LABELS = """
 SELECT label FROM checkpoint_groups
 WHERE superseded = 0 AND label IS NOT NULL AND (CAST(? AS TEXT) IS NULL OR plan_id = ?) ORDER BY plan_id DESC, seq DESC
-"""
-_COUNT_LABELLED = """
-SELECT COUNT(*) AS count FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 AND label = ?
 """
 _BY_PREFIX = """
 SELECT group_id, group_id AS id FROM checkpoint_groups WHERE group_id LIKE ?

@@ -98,7 +98,6 @@ class StatCache:
             self._unsaved[key] = (0, 0)
 
     def forget(self, key: str) -> None:
-        """Drop what is known of a tree."""
         self._trees.pop(key, None)
         self._unsaved.pop(key, None)
         self._path(key).unlink(missing_ok=True)

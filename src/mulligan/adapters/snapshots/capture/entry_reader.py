@@ -16,6 +16,8 @@ from mulligan.adapters.snapshots.scan.scan import NOT_READABLE, Gone
 from mulligan.ports import Observer
 
 _PROGRESS_EVERY = 50  # files
+# EINVAL: no longer a symlink; ENXIO: a socket or a fifo in the place of a file.
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL, errno.ENXIO)
 
 
 class Records(Struct, eq=False):
@@ -48,8 +50,8 @@ class Records(Struct, eq=False):
             folder.children.pop(name, None)
             return None
         except OSError as exc:
-            if exc.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL):
-                raise Gone(path_of(folder, name)) from exc  # EINVAL: no longer a symlink
+            if exc.errno in _GONE:
+                raise Gone(path_of(folder, name)) from exc
             raise
 
     def _folder_entry(self, folders: Folders, folder: Folder, name: str) -> Entry:

@@ -44,7 +44,7 @@ def store_file(name: str, folder_fd: int, folder: Place, sink: Sink, told: Told)
     for pause in _PAUSES:
         if pause:
             time.sleep(pause)
-        fd = _open(name, folder_fd, folder)
+        fd = os.open(name, _FILE_FLAGS, dir_fd=folder_fd)
         try:
             before = os.fstat(fd)
             if not stat.S_ISREG(before.st_mode):
@@ -57,15 +57,6 @@ def store_file(name: str, folder_fd: int, folder: Place, sink: Sink, told: Told)
         finally:
             os.close(fd)
     raise TreeUnsteady(path=path_of(folder, name))
-
-
-def _open(name: str, folder_fd: int, folder: Place) -> int:
-    try:
-        return os.open(name, _FILE_FLAGS, dir_fd=folder_fd)
-    except OSError as exc:
-        if exc.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
-            raise Gone(path_of(folder, name)) from exc
-        raise
 
 
 def _store_bytes(name: str, fd: int, size: int, sink: Sink, told: Told) -> bytes:

@@ -87,12 +87,18 @@ class Reading(Struct, eq=False):
             return None
         child = folder.children.get(name)
         if child is not None:
-            entry = decode(record)
-            if (entry.id, entry.address) != (child.id, child.address):
-                record = encode(entry._replace(id=child.id, address=child.address))
-        elif folder.groups.get(name, b"") != old.groups.get(name, b""):
+            return renewed(record, child)
+        if folder.groups.get(name, b"") != old.groups.get(name, b""):
             record = encode(decode(record)._replace(group=folder.groups.get(name, b"")))
         return record
+
+
+def renewed(record: bytes, child: Folder) -> bytes:
+    """Return the record of a folder with its present identity and address."""
+    entry = decode(record)
+    if (entry.id, entry.address) == (child.id, child.address):
+        return record
+    return encode(entry._replace(id=child.id, address=child.address))
 
 
 def make_object(folder: Folder, records: Records) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from mulligan.adapters.snapshots.capture.entry_reader import Records
-from mulligan.adapters.snapshots.capture.full_capture import make_object
+from mulligan.adapters.snapshots.capture.full_capture import make_object, renewed
 from mulligan.adapters.snapshots.format.signatures import inode_and_links, signature
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, decode, encode
 from mulligan.adapters.snapshots.scan.directory_handles import Folders, path_of
@@ -257,17 +257,9 @@ class Refreshing(Struct, eq=False):
                 if record is not None:
                     folder.records[name] = record
             make_object(folder, self.records)
-            if folder.parent is not None:
-                self._update(folder.parent, folder)
-
-    @staticmethod
-    def _update(parent: Folder, child: Folder) -> None:
-        """Put a folder's new identity into its record, where there is one that stays."""
-        record = parent.records.get(child.name)
-        if record is not None:
-            entry = decode(record)
-            if (entry.id, entry.address) != (child.id, child.address):
-                parent.records[child.name] = encode(entry._replace(id=child.id, address=child.address))
+            parent = folder.parent
+            if parent is not None and folder.name in parent.records:
+                parent.records[folder.name] = renewed(parent.records[folder.name], folder)
 
 
 def _recall(folder: Folder, before: Folder) -> None:

@@ -12,7 +12,7 @@ from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
 from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.memory_maps import Maps, shared_writable_maps
-from mulligan.adapters.snapshots.scan.scan import Nobody
+from mulligan.adapters.snapshots.scan.scan import Witness
 from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, Look, Watch
 from mulligan.ports import WorkingTree
 
@@ -35,10 +35,7 @@ class Looking(Struct, eq=False):
         """Read the tree; return the topmost folder, whose one entry is the tree itself."""
         watch = self.watch
         if watch is None:
-            reading = Reading(self.tree, self._known_to_a_scan(), self.records, Nobody())
-            top = reading.run(now_ns)
-            self.inside, self.touched = reading.inside, reading.resolved
-            return top
+            return self._scanned(Witness(), now_ns)[0]
         maps = shared_writable_maps() if watch.others_at_work else Maps(frozenset(), frozenset())
         self._suspect_mapped(watch, maps, self.known)
         try:
@@ -60,9 +57,6 @@ class Looking(Struct, eq=False):
         if self.watch is not None:
             self.watch.not_stored(self.records.made, self.touched)
 
-    def _known_to_a_scan(self) -> Folder | None:
-        return None if keeps_no_times(self.tree.path) else self.known
-
     def _through(self, watch: Watch, now_ns: Callable[[], int]) -> Folder:
         if self.known is not None and self.known is watch.top and not watch.reason:
             refreshing = Refreshing(self.tree, self.known, watch, self.records)
@@ -78,11 +72,19 @@ class Looking(Struct, eq=False):
                 self.look = Look(watched=True, reason="")
                 return top
         self.look = Look(watched=False, reason=watch.reason or NOT_IN_STORE)
-        reading = Reading(self.tree, self._known_to_a_scan(), self.records, watch)
-        top = reading.run(now_ns)
-        watch.scanned(top, reading.links)
-        self.inside, self.touched = reading.inside, reading.resolved
+        top, links = self._scanned(watch, now_ns)
+        watch.scanned(top, links)
         return top
+
+    def _scanned(
+        self, witness: Witness, now_ns: Callable[[], int]
+    ) -> tuple[Folder, Iterable[tuple[Folder, str]]]:
+        """Read the tree by a scan; return it, and the names of files with several links."""
+        known = None if keeps_no_times(self.tree.path) else self.known
+        reading = Reading(self.tree, known, self.records, witness)
+        top = reading.run(now_ns)
+        self.inside, self.touched = reading.inside, reading.resolved
+        return top, reading.links
 
 
 def _mapped(

@@ -14,13 +14,16 @@ from mulligan.adapters.snapshots.format.tree_format import (
     stored_at,
 )
 from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.ports import Observer
+
+_PROGRESS_EVERY = 500  # objects
 
 
 class Marks(Struct, eq=False):
     """A set of ids that grows by snapshots; a folder that is marked has all below it marked too."""
 
     read: Callable[[bytes], bytes]
-    told: Callable[[int], None]  # hears from time to time how many objects are marked
+    observer: Observer
     ids: set[bytes] = set()
     # Kept apart from all ids: a file may hold the very bytes of a folder or chunk list, and is the same object.
     _folders: set[bytes] = set()
@@ -49,7 +52,8 @@ class Marks(Struct, eq=False):
             records = split_root(address, data) if address == top else split(address, data)
             self._folders.add(address)
             self._mark(address, new)
-            self.told(len(self.ids))
+            if len(self.ids) % _PROGRESS_EVERY == 0:
+                self.observer.progress("objects marked", len(self.ids), None)
             for record in records.values():
                 kind, size, object_id = stored_at(record)
                 if kind is EntryKind.FOLDER:

@@ -29,7 +29,6 @@ class HashingSink:
     """A sink that keeps nothing: for looking without storing."""
 
     def add(self, kind: Kind, data: bytes) -> bytes:
-        """Give the id alone."""
         return hash_of(data)
 
 

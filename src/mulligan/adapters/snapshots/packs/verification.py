@@ -35,7 +35,6 @@ class Verification(Struct, eq=False, kw_only=True):
     _looked_at: int = 0
 
     def run(self, snapshots: Iterable[Snapshot]) -> Mapping[Snapshot, tuple[Damage, ...]]:
-        """Give what is wrong with each damaged snapshot."""
         found: dict[Snapshot, tuple[Damage, ...]] = {}
         for snapshot in snapshots:
             damage = _SOUND.union(*(self._root(root) for root in snapshot.roots))

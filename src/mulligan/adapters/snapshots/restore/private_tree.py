@@ -29,7 +29,6 @@ class PrivateTree(Struct, eq=False):
     _staged: dict[tuple[int, str], str] = {}  # folder and name -> name in the room
 
     def stage(self, work: Work, entry: Entry) -> None:
-        """Write a file or symlink into the room."""
         name = str(len(self._staged))
         with act("restore.stage"):
             self.write(self.room_fd, name, entry)
@@ -43,24 +42,20 @@ class PrivateTree(Struct, eq=False):
         """Nothing more is needed: the next restore completes what is cut off."""
 
     def remove(self, place: Place, name: str) -> None:
-        """Remove a file or symlink."""
         fd = self.folders.open_up(place)
         with act("restore.remove"):
             os.unlink(name, dir_fd=fd)
 
     def remove_folder(self, parent: Place, name: str) -> None:
-        """Remove a folder that is empty."""
         with act("restore.remove"):
             os.rmdir(name, dir_fd=self.folders.open_up(parent))
 
     def make_folder(self, parent: Place, name: str) -> None:
-        """Make a folder."""
         fd = self.folders.open_up(parent)
         with act("restore.make_folder"):
             os.mkdir(name, 0o700, dir_fd=fd)
 
     def place(self, work: Work, entry: Entry) -> None:
-        """Move a staged file to its place, over the existing one."""
         fd = self.folders.open_up(work)
         staged = self._staged[id(work), entry.name]
         try:
@@ -92,11 +87,9 @@ class PrivateTree(Struct, eq=False):
     def finish(
         self, work: Work, target: Entry, st: os.stat_result, attributes: Attributes
     ) -> tuple[int, Attributes]:
-        """Return the mode and the attributes that a folder is to have."""
         return target.mode, target.attributes
 
     def sync(self) -> None:
-        """Make all that was changed durable."""
         fd = os.open(self.tree, FOLDER_FLAGS)
         try:
             sync_filesystem(fd)

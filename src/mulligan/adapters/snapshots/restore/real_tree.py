@@ -9,7 +9,7 @@ import errno
 import os
 import stat
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -84,7 +84,7 @@ class RealTree(Struct, eq=False):
         self._refuse_open(difference)
         self._note_all(difference)
         if notes := [*self._removals.values(), *self._placements.values()]:
-            self.aside.note(notes)
+            self.aside.note(*notes)
             with act("restore.stage_sync"):  # what is renamed over a user's file has its bytes on disk
                 for folder in {"", *self._places.values()}:
                     sync_filesystem(self.aside.folder(folder))
@@ -308,7 +308,7 @@ class RealTree(Struct, eq=False):
             raise failure
         self._count += 1
         beside = replace(noted, number=self._count, folder=self._in_tree(place))
-        self.aside.note([beside])
+        self.aside.note(beside)
         self.aside.sync()
         return beside
 
@@ -321,7 +321,7 @@ class RealTree(Struct, eq=False):
         hand_over(here, number, _owner(self.folders.fd(work), entry.name))
         ours = signature(os.stat(number, dir_fd=here, follow_symlinks=False)).hex()
         beside = replace(beside, ours=ours)
-        self.aside.note([beside])
+        self.aside.note(beside)
         with act("restore.stage_sync"):
             sync_filesystem(here)
         self.aside.sync()
@@ -333,8 +333,8 @@ def real_tree(
     tree: Path, folders: Folders, asides: Asides, known: KnownTree | None, write: Write
 ) -> Generator[RealTree]:
     """Work on a tree of the user's, with an aside that is cleared when all is done and compared."""
-    with ExitStack() as stack:
-        yield RealTree(tree, folders, stack.enter_context(asides.open(tree)), known, write)
+    with asides.open(tree) as aside:
+        yield RealTree(tree, folders, aside, known, write)
 
 
 def holds(folder_fd: int, name: str, record: bytes) -> bool:

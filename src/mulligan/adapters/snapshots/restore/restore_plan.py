@@ -54,15 +54,13 @@ class Work(Struct, eq=False):
     children: "list[Work]" = field(default_factory=list["Work"])
 
 
-class Difference:
+class Difference(Struct, eq=False):
     """The changes that make a tree equal to a snapshot."""
 
-    def __init__(self, top: Work) -> None:
-        self.top = top
-        self.works: list[Work] = []  # parents before children
-        # Hard-link group -> a name of it that stays as it is.
-        self.kept_links: dict[bytes, tuple[Place, str]] = {}
-        self._changes: dict[str, ChangeAction] = {}
+    top: Work
+    works: list[Work] = []  # parents before children
+    kept_links: dict[bytes, tuple[Place, str]] = {}  # hard-link group -> a name of it that stays as it is
+    _changes: dict[str, ChangeAction] = {}
 
     def changes(self) -> tuple[PathChange, ...]:
         """Every path whose identity changes, sorted by its bytes."""

@@ -57,7 +57,6 @@ class Restoring(Struct, eq=False):
     _at: str = "."  # what is being worked on, for the message of an error
 
     def run(self, now_ns: Callable[[], int]) -> Folder:
-        """Do it; return the tree as it is now known."""
         works = self.difference.works
         self._links = dict(self.difference.kept_links)
         with Folders(self.tree.path) as folders:
@@ -174,7 +173,6 @@ class Restoring(Struct, eq=False):
                 _adjust(folders.fd(work), entry)
 
     def _place(self, work: Work, entry: Entry, names: PrivateTree | RealTree) -> None:
-        """Put a file or symlink where it belongs."""
         if not names.is_staged(work, entry):
             names.add_name(self._links[entry.group], work, entry)
             return

@@ -15,14 +15,9 @@ class Place(Protocol):
     """A folder by its name and the folder it is in; the topmost is the one around the tree's own folder."""
 
     @property
-    def name(self) -> str:
-        """The name in the parent."""
-        ...
-
+    def name(self) -> str: ...
     @property
-    def parent(self) -> "Place | None":
-        """The folder it is in; None for the topmost."""
-        ...
+    def parent(self) -> "Place | None": ...
 
 
 def path_of(place: Place, name: str) -> str:

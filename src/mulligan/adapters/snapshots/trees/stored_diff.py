@@ -21,11 +21,7 @@ from mulligan.domain.checkpoints.snapshot import ObjectId
 from mulligan.domain.trees.tree_difference import Beside, EntryType, StoredContent, TreeDifference, TreeEntry
 
 _Records = dict[str, bytes]
-_TYPES = {
-    EntryKind.FILE: EntryType.FILE,
-    EntryKind.FOLDER: EntryType.FOLDER,
-    EntryKind.SYMLINK: EntryType.SYMLINK,
-}
+TYPES = {kind: EntryType[kind.name] for kind in (EntryKind.FILE, EntryKind.FOLDER, EntryKind.SYMLINK)}
 _REMEMBERED = 1024  # folders
 _HOLDS_NOTHING = identity_of(())
 
@@ -37,7 +33,6 @@ class FolderReader(Struct, frozen=True, eq=False):
     _known: dict[bytes, _Records] = {}
 
     def __call__(self, address: bytes) -> _Records:
-        """The records of a folder by name."""
         known = self._known.get(address)
         if known is None:
             if len(self._known) >= _REMEMBERED:
@@ -101,7 +96,7 @@ def _shown(entry: Entry | None) -> TreeEntry | None:
         return None
     is_file = entry.kind is EntryKind.FILE
     return TreeEntry(
-        type=_TYPES[entry.kind],
+        type=TYPES[entry.kind],
         mode=entry.mode,
         content=StoredContent(ObjectId(entry.id.hex()), entry.size) if is_file else None,
         target=entry.target,
