@@ -208,7 +208,7 @@ def test_a_damaged_database_is_put_back_and_not_made_writable(project: Path, tmp
     shutil.copytree(project / ".mulligan", tmp_path / ".mulligan")
     (tmp_path / ".mulligan" / "mulligan.db").write_bytes(b"nonsense" * 1000)
     hint = refused(tmp_path, "plan", "list", code=1)["hint"]
-    assert hint == f"put back a copy of the file; to start anew instead, move {tmp_path / '.mulligan'} away"
+    assert hint == f"put back a copy of the file; to start over instead, move {tmp_path / '.mulligan'} away"
 
 
 def test_a_plan_that_is_taken_back_twice_says_what_it_is(tmp_path: Path) -> None:

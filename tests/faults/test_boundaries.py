@@ -18,7 +18,10 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "mulligan"
 WATCHERS = ("boundaries.py", "wiring/faults.py")
 # Who says, besides, whether work may still go on, and who goes on with it in other threads.
-GUARDING = {"adapters/plan_locks.py": "act, guarded", "api/sessions/session.py": "Check, guarded_by, guards"}
+GUARDING = {
+    "adapters/plan_locks.py": "act, guarded, guards",
+    "api/sessions/session.py": "Check, guarded_by, guards",
+}
 # What makes something last or moves it outside of every act, by file and function, and why it may.
 OUTSIDE = {
     "adapters/db/connection.py transaction": "the end of a transaction that only read",

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.db.connection import SqliteConnection
-from mulligan.adapters.db.database_file import sqlite_database
+from mulligan.adapters.db.database_file import NEWEST_VERSION, sqlite_database, version_of
 from mulligan.adapters.db.migration import Migration, migrate, packaged_migrations
-from mulligan.adapters.db.schema_version import NEWEST_VERSION, version_of
 from mulligan.errors import DatabaseTooNew, DatabaseUnusable
 from tests.unit.examples import a_plan
 

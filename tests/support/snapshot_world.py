@@ -5,14 +5,16 @@ import stat
 import time
 from pathlib import Path
 
+from mulligan.adapters.local_packs.flock_leases import FlockLeases
+from mulligan.adapters.local_packs.pack_folder import PackFolder
 from mulligan.adapters.snapshots.format.pack_format import Pack
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import ChangeAction, PathChange, Swept
 from mulligan.domain.plans.event import Event
+from mulligan.osfiles.tempdirs import Rooms
 from mulligan.ports import WorkingTree
-from mulligan.wiring.store_wiring import pack_storage, snapshot_store
 
 
 class Watcher:
@@ -33,7 +35,18 @@ class Watcher:
 
 def new_store(home: Path, *, boot_id: str = "this boot", ahead_ns: int = 0) -> PackedSnapshotStore:
     """Open a store as a new process does; to one whose clock is `ahead_ns` no file is young."""
-    return snapshot_store(home, now_ns=lambda: time.time_ns() + ahead_ns, boot_id=boot_id)
+    return PackedSnapshotStore(
+        packs=pack_storage(home),
+        leases=FlockLeases(home),
+        work=home,
+        now_ns=lambda: time.time_ns() + ahead_ns,
+        boot_id=boot_id,
+    )
+
+
+def pack_storage(home: Path) -> PackFolder:
+    """Open the packs of a store."""
+    return PackFolder(home / "packs", Rooms(home / "rooms"))
 
 
 def objects_of(home: Path) -> Objects:

@@ -10,8 +10,7 @@ from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, PathChange
 from mulligan.ports import Observer, SnapshotStore, WorkingTree
-from mulligan.wiring.store_wiring import pack_storage
-from tests.support.snapshot_world import Watcher, new_store, tree_at
+from tests.support.snapshot_world import Watcher, new_store, pack_storage, tree_at
 
 
 class World:

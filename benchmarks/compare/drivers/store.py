@@ -6,10 +6,13 @@ import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from mulligan.adapters.local_packs.flock_leases import FlockLeases
+from mulligan.adapters.local_packs.pack_folder import PackFolder
+from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.event import Event
+from mulligan.osfiles.tempdirs import Rooms
 from mulligan.ports import WorkingTree
-from mulligan.wiring.store_wiring import snapshot_store
 
 
 class _Nobody:
@@ -27,7 +30,14 @@ class Stored:
 
     def __init__(self, tree: str, home: str) -> None:
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-        self._store = snapshot_store(Path(home), now_ns=time.time_ns, boot_id=boot_id)
+        work = Path(home)
+        self._store = PackedSnapshotStore(
+            packs=PackFolder(work / "packs", Rooms(work / "rooms")),
+            leases=FlockLeases(work),
+            work=work,
+            now_ns=time.time_ns,
+            boot_id=boot_id,
+        )
         self._tree = WorkingTree(path=Path(tree), cache_key=tree, excluded=frozenset(), real=False)
 
     def watch(self) -> AbstractContextManager[None]:

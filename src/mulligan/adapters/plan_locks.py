@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import os
@@ -17,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mulligan.boundaries import act, guarded
+from mulligan.boundaries import act, guarded, guards
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import LockImpossible, PlanBusy, PlanTakenOver, SystemFailed
+from mulligan.osfiles.folders import is_named
 
 if TYPE_CHECKING:
     from mulligan.ports import Clock, LockHolder, StopRequest
@@ -40,6 +40,18 @@ class _Own(Struct):
     asked: bool = False
 
 
+class _Guard(Struct, frozen=True, eq=False):
+    """Refuses to continue with a plan that was taken over: its lock file no longer has its name."""
+
+    plan_id: PlanId
+    fd: int
+    file: Path
+
+    def __call__(self) -> None:
+        if not is_named(self.fd, self.file):
+            raise PlanTakenOver(plan_id=self.plan_id)
+
+
 _own: dict[str, _Own] = {}  # by lock file: what this process holds
 # A request is made and withdrawn as a whole: one left over would stop the next plan of its thread.
 _asking = Lock()
@@ -54,7 +66,6 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
 
     @contextmanager
     def hold(self, plan_id: PlanId) -> Generator[None]:
-        """Hold the plan's lock, or refuse at once with who has it."""
         with _translated(self.folder):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = self._file(plan_id)
@@ -62,7 +73,7 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
         own = _own[str(file)] = _Own(get_ident(), self.stop)
         try:
             self._sign(plan_id, fd)
-            with guarded(lambda: _refuse_lost(plan_id, fd, file)):
+            with guarded(_Guard(plan_id, fd, file)):
                 yield
         finally:
             with _asking:
@@ -73,7 +84,6 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
             os.close(fd)  # lets go of the lock
 
     def holder(self, plan_id: PlanId) -> LockHolder | None:
-        """Return the current holder, if there is one."""
         file = self._file(plan_id)
         try:
             with _translated(file):
@@ -86,7 +96,7 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
             os.close(fd)
 
     def plans(self) -> list[PlanId]:
-        """All plans that were ever worked on here: a lock file stays."""
+        # A lock file stays.
         return sorted(PlanId(path.stem) for path in self.folder.glob("*.lock"))
 
     def ask_to_stop(self, plan_id: PlanId) -> None:
@@ -129,7 +139,11 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
         taken = [plan_id]  # first: what it does for the children it does for this one
         for child in children:
             held_by = self.holder(child)
-            if held_by is not None and held_by.pid == holder.pid:
+            if held_by is None or held_by.pid != holder.pid:
+                continue
+            if (
+                held_by.within is None or plan_id in held_by.within
+            ):  # else a thread claimed it apart, and keeps it
                 taken.append(child)
         for each in taken:
             self._file(each).unlink(missing_ok=True)
@@ -153,7 +167,7 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
             try:
                 if not _lock(fd, _TRIES, fcntl.LOCK_EX, file):
                     raise self._busy(plan_id, fd)
-                if _is_named(fd, file):  # a process that took the plan over may have replaced the file
+                if is_named(fd, file):  # a process that took the plan over may have replaced the file
                     return fd
             except BaseException:
                 os.close(fd)
@@ -182,11 +196,12 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
 
     def _sign(self, plan_id: PlanId, fd: int) -> None:
         """Record the holder for others."""
-        word = json.dumps({"pid": os.getpid(), "since": self.clock.now().isoformat()}).encode()
+        within = [guard.plan_id for guard in guards() if isinstance(guard, _Guard)]
+        signature = {"pid": os.getpid(), "since": self.clock.now().isoformat(), "within": within}
         try:
             with act("lock.sign"):
                 os.ftruncate(fd, 0)
-                os.pwrite(fd, word, 0)
+                os.pwrite(fd, json.dumps(signature).encode(), 0)
         except OSError as exc:
             raise SystemFailed(path=str(self._file(plan_id)), reason=exc.strerror or str(exc)) from exc
 
@@ -196,24 +211,6 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
     def _busy(self, plan_id: PlanId, fd: int) -> PlanBusy:
         holder = _read_holder(fd)
         return PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
-
-
-def _refuse_lost(plan_id: PlanId, fd: int, file: Path) -> None:
-    """Refuse to continue with a plan that was taken over: its lock file no longer has its name."""
-    if not _is_named(fd, file):
-        raise PlanTakenOver(plan_id=plan_id)
-
-
-def _is_named(fd: int, file: Path) -> bool:
-    """Return whether an open file is the one of that name; on NFS its link count proves nothing."""
-    try:
-        return os.path.samestat(os.fstat(fd), file.stat())
-    except FileNotFoundError:
-        return False
-    except OSError as exc:
-        if exc.errno == errno.ESTALE:  # another host removed it
-            return False
-        raise
 
 
 @contextmanager
@@ -253,5 +250,10 @@ def _read_holder(fd: int) -> LockHolder:
         except ValueError:
             time.sleep(_PAUSE)
         else:
-            return LockHolder(pid=int(word["pid"]), since=datetime.fromisoformat(word["since"]))
+            within = word.get("within")  # older versions did not write it
+            return LockHolder(
+                pid=int(word["pid"]),
+                since=datetime.fromisoformat(word["since"]),
+                within=tuple(within) if within is not None else None,
+            )
     return LockHolder(pid=0, since=datetime.fromtimestamp(os.fstat(fd).st_mtime).astimezone())

@@ -1,5 +1,6 @@
 """Folders on a local disk: private to their owner, durable, and measured."""
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -71,3 +72,7 @@ def is_named(fd: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(fd), path.lstat())
     except FileNotFoundError:
         return False
+    except OSError as exc:
+        if exc.errno == errno.ESTALE:  # another host removed it
+            return False
+        raise

@@ -12,9 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 _NOREPLACE, _EXCHANGE = 1, 2
-_UNSUPPORTED = frozenset(
-    {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
-)  # by the filesystem, or by the kernel
+# By the filesystem, or by the kernel.
+_UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
 _NO_LINKS = frozenset({errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES})
 
 

@@ -30,7 +30,9 @@ class Rooms:
     def room(self) -> Generator[Path]:
         """Make a new empty folder, and remove it with its contents at the end."""
         make_private_folder(self._folder)
-        self._clear_abandoned()
+        if not self._cleared:
+            self._cleared = True
+            self.abandoned(clear=True)
         path, lock = self._make()
         try:
             yield path
@@ -74,11 +76,6 @@ class Rooms:
                 os.close(lock)
         return count, size
 
-    def _clear_abandoned(self) -> None:
-        if not self._cleared:
-            self._cleared = True
-            self.abandoned(clear=True)
-
 
 def _remove(room: Path) -> None:
     """Remove a room, which is empty most of the time; what cannot be removed now the next one clears."""
@@ -103,17 +100,10 @@ def _new_lock(room: Path) -> int | None:
     file = _lock_file(room)
     fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if is_named(fd, file):
-            return fd
-    except BlockingIOError:
-        pass
-    except OSError as exc:
-        os.close(fd)
+        return _locked(fd, file)
+    except LockImpossible:
         _remove(room)
-        raise LockImpossible(path=str(file), reason=exc.strerror or str(exc)) from exc
-    os.close(fd)
-    return None
+        raise
 
 
 def _lock_of_dead(room: Path) -> int | None:
@@ -123,6 +113,11 @@ def _lock_of_dead(room: Path) -> int | None:
         fd = os.open(file, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return _lock_of_older(room)
+    return _locked(fd, file)
+
+
+def _locked(fd: int, file: Path) -> int | None:
+    """Lock an open file; close it and return None where another process has it, or it lost its name."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if is_named(fd, file):

@@ -1,5 +1,7 @@
 """Claims: the right to write, and the one process that has it."""
 
+# pyright: reportReturnType=none
+# (a method of a protocol has no body)
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -25,6 +27,7 @@ class LockHolder(Struct, frozen=True, kw_only=True):
 
     pid: int
     since: datetime
+    within: tuple[PlanId, ...] | None = None  # the plans that this work is part of; None: not known
 
 
 class Locks(Protocol):
@@ -32,24 +35,19 @@ class Locks(Protocol):
 
     def hold(self, plan_id: PlanId) -> AbstractContextManager[None]:
         """Hold the plan's lock, or refuse at once with PlanBusy, which names pid and since when."""
-        ...
 
     def holder(self, plan_id: PlanId) -> LockHolder | None:
         """Return the current holder, if there is one."""
-        ...
 
     def plans(self) -> Sequence[PlanId]:
         """All plans that were ever worked on here."""
-        ...
 
     def take_over(self, plan_id: PlanId, children: Sequence[PlanId]) -> Sequence[PlanId]:
         """End the process that holds it, or stop the thread; return what was taken from a holder that lives on.
 
-        The locks of such a holder no longer count, nor do those of children it works on: no act of its own
-        that lasts begins after that.
+        The locks of such a holder no longer count, nor do those of children that it works on within the plan: no act
+        of its own that lasts begins after that. Children that were claimed apart stay with their holders.
         """
-        ...
 
     def ask_to_stop(self, plan_id: PlanId) -> None:
         """Ask the process or thread that holds it to stop, and wait until it has; PlanBusy when it does not."""
-        ...

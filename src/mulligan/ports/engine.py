@@ -1,5 +1,7 @@
 """Running plans beside each other: each with a claim of its own, as if a process of its own worked on it."""
 
+# pyright: reportReturnType=none
+# (a method of a protocol has no body)
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
@@ -27,15 +29,12 @@ class Crew(Protocol):
 
     def start(self, plan_id: PlanId, *, retries: int) -> None:
         """Let a plan run on to its end, again from its own first checkpoint where it fails and retries are left."""
-        ...
 
     def next_ended(self) -> Ended:
         """Wait until one of those that run has ended."""
-        ...
 
     def stop(self) -> None:
         """Ask all that run to stop, as Ctrl-C asks one; those that were asked end as Interrupted."""
-        ...
 
 
 class Engine(Protocol):
@@ -43,7 +42,6 @@ class Engine(Protocol):
 
     def crew(self, observer: Observer) -> AbstractContextManager[Crew]:
         """Have plans run until the block ends. Afterwards none of them runs, whatever ended the block."""
-        ...
 
 
 class StopRequest:

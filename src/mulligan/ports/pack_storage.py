@@ -1,5 +1,7 @@
 """The storage of packs and the leases on it: what differs between a local disk and a remote store."""
 
+# pyright: reportReturnType=none
+# (a method of a protocol has no body)
 from __future__ import annotations
 
 from collections.abc import Collection
@@ -14,7 +16,6 @@ class PackDraft(Protocol):
     @property
     def file(self) -> BinaryIO:
         """The file to write to."""
-        ...
 
     def put(self, name: str) -> None:
         """Store what was written under a new name, whole or not at all; when this returns, a power cut loses nothing.
@@ -22,11 +23,9 @@ class PackDraft(Protocol):
         ValueError where it cannot be the name of a pack. Other processes see the pack, and may remove it, even before
         this returns.
         """
-        ...
 
     def close(self) -> None:
         """Give up what was not put. May be called twice, and raises nothing."""
-        ...
 
 
 class PackStorage(Protocol):
@@ -38,30 +37,24 @@ class PackStorage(Protocol):
 
     def list(self) -> Collection[str]:
         """Return the names of all packs that are put, in any order. A pack that is put meanwhile may be missing."""
-        ...
 
     def draft(self) -> PackDraft:
         """Begin a pack."""
-        ...
 
     def size(self, name: str) -> int:
         """Return the length of a pack in bytes; FileNotFoundError where there is no such pack."""
-        ...
 
     def read(self, name: str, offset: int, length: int) -> bytes:
         """Return the bytes of a range, fewer where the pack ends before it; FileNotFoundError as with `size`.
 
         A pack that was removed a moment ago may still be readable, until the next `list`.
         """
-        ...
 
     def remove(self, name: str) -> None:
         """Remove a pack; one that is gone already is fine."""
-        ...
 
     def settle(self) -> None:
         """Make sure that a power cut loses no pack that is listed now, whichever process put it."""
-        ...
 
 
 class Lease(StrEnum):
@@ -77,14 +70,11 @@ class Leases(Protocol):
     LockImpossible where the system cannot lock.
     """
 
-    def shared(self, lease: Lease) -> AbstractContextManager[None]:
+    def shared(self, lease: Lease) -> AbstractContextManager[object]:
         """Hold a lease together with others; wait for one that holds it alone."""
-        ...
 
-    def exclusive(self, lease: Lease) -> AbstractContextManager[None]:
+    def exclusive(self, lease: Lease) -> AbstractContextManager[object]:
         """Hold a lease alone; wait until all others have released it."""
-        ...
 
     def exclusive_if_free(self, lease: Lease) -> AbstractContextManager[bool]:
         """Hold a lease alone where it is free; yield whether it was."""
-        ...

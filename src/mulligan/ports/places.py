@@ -1,5 +1,7 @@
 """Places: folders that were made for plans, what sandboxes borrow, and other projects nearby."""
 
+# pyright: reportReturnType=none
+# (a method of a protocol has no body)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -27,11 +29,9 @@ class Neighbours(Protocol):
 
     def at_work(self, location: Path) -> Neighbour | None:
         """One that works in place on a location, inside it or around it, until its plan is applied or cancelled."""
-        ...
 
     def hold(self, locations: Iterable[Path]) -> AbstractContextManager[None]:
         """Let none of them begin to work in place there meanwhile."""
-        ...
 
 
 class Pinned(Struct, frozen=True, kw_only=True):
@@ -54,15 +54,12 @@ class Pins(Protocol):
 
     def pinned(self, locations: Iterable[Path]) -> Sequence[Pinned]:
         """All pins in the repositories of the checkouts that are in these places, of whatever project."""
-        ...
 
     def drop(self, pinned: Pinned) -> None:
         """Let go of what is kept for one sandbox; what is gone already is fine."""
-        ...
 
     def locks(self, locations: Iterable[Path], now: datetime) -> Sequence[LeftLock]:
         """Remove the locks that killed processes of ours left in these repositories; name all others that are there."""
-        ...
 
 
 class PlanFolders(Protocol):
@@ -70,36 +67,27 @@ class PlanFolders(Protocol):
 
     def plans(self) -> Sequence[PlanId]:
         """The plans that have folders."""
-        ...
 
     def list(self, plan_id: PlanId) -> Sequence[Path]:
         """The plan's folders, by name."""
-        ...
 
     def size_of(self, folder: Path) -> int:
         """Return the size of the files in a folder."""
-        ...
 
     def remove(self, folder: Path) -> None:
         """Remove a folder with all that is in it, and the plan's own when that was the last."""
-        ...
 
     def is_free(self, folder: Path) -> bool:
         """Return whether a folder of a plan is gone, and its place is free."""
-        ...
 
     def make_beside(self, folder: Path) -> Path:
         """Make an empty folder beside one of the plan's, for a copy of it."""
-        ...
 
     def put_in_place(self, copy: Path, folder: Path) -> None:
         """Let a copy take the place of its original in one move, and remove the original if there is one."""
-        ...
 
     def trash(self) -> Sequence[Path]:
         """Return what an interrupted removal left, or a running one has not removed yet."""
-        ...
 
     def clear_trash(self) -> None:
         """Remove all of that; another process may do the same."""
-        ...

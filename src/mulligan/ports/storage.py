@@ -1,5 +1,7 @@
 """Bytes: the snapshot store, and the sandboxes that are captured into it and restored from it."""
 
+# pyright: reportReturnType=none
+# (a method of a protocol has no body)
 from __future__ import annotations
 
 import os
@@ -67,7 +69,6 @@ class StoredTrees(Protocol):
 
         What is found inside stays until it is read, and what is captured until its rows are committed.
         """
-        ...
 
     def difference(self, old: Root, new: Root) -> tuple[TreeDifference, ...]:
         """Return the differences of two trees, path by path, sorted by bytes; equal folders are not opened.
@@ -75,15 +76,12 @@ class StoredTrees(Protocol):
         A folder is listed if it is new, gone, changed itself, or became empty or stopped being so; differences
         below it are listed separately. mtimes do not count.
         """
-        ...
 
     def read(self, content: StoredContent) -> bytes:
         """The bytes of a file that a difference named, verified; SnapshotDamaged where they are not there."""
-        ...
 
     def head(self, content: StoredContent, length: int) -> bytes:
         """The first bytes of such a file; costs as much as one piece of it."""
-        ...
 
 
 class SnapshotStore(StoredTrees, Protocol):
@@ -95,11 +93,9 @@ class SnapshotStore(StoredTrees, Protocol):
         Nothing is touched yet: the watch is set up by the first look, before its scan. With `others_at_work`
         processes that nobody ends may be writing: what they have mapped to write is read every time.
         """
-        ...
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         """Count what a capture would hold."""
-        ...
 
     def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
         """Store the tree durably: when this returns, a power cut loses nothing of it.
@@ -107,11 +103,9 @@ class SnapshotStore(StoredTrees, Protocol):
         Equal contents give equal ids. Only what changed since the last capture with this cache key is read.
         What cannot be held (sockets, devices, unreadable files) is listed, never dropped silently.
         """
-        ...
 
     def put(self, contents: Iterable[bytes]) -> tuple[StoredContent, ...]:
         """Store contents that no tree has, durably, in their order; equal bytes are equal contents."""
-        ...
 
     def graft(self, root: Root, edits: Mapping[str, TreeEntry | None], at_ns: int) -> Root:
         """Store, durably, a copy of a tree with these paths edited; None: removed.
@@ -121,14 +115,12 @@ class SnapshotStore(StoredTrees, Protocol):
         cost is that of the edits: folders without an edit are not opened. mtimes of all else stay, but folders in
         which a name came, went or changed get `at_ns`.
         """
-        ...
 
     def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
         """Return what a restore would do to the tree, path by path, sorted; touch nothing.
 
         All that the restore would need is read and verified: a damaged snapshot is refused here already.
         """
-        ...
 
     def restore(
         self, snapshot: Snapshot, tree: WorkingTree, observer: Observer, known: Snapshot | None = None
@@ -145,7 +137,6 @@ class SnapshotStore(StoredTrees, Protocol):
         mtime. What the tree has that no snapshot can hold stays. Cut off anywhere, running it again
         completes it.
         """
-        ...
 
     def replace_files(self, folder: Path, replacements: Sequence[Replacement]) -> None:
         """Replace single files of a user's folder, by the rules of `restore`: TreeChanged, FileInUse.
@@ -153,20 +144,17 @@ class SnapshotStore(StoredTrees, Protocol):
         All that was found goes before the first of what is new comes, in their order. Cut off in between,
         `recover` puts back what is not known, and the names are free or taken by what is new.
         """
-        ...
 
     def recover(self, tree: WorkingTree) -> tuple[str, ...]:
         """Put back what a killed restore had taken out of a real tree and was not its own; return where it is now.
 
         Repeatable. To be called before anything is decided by what the tree holds.
         """
-        ...
 
     def verify(
         self, snapshots: Iterable[Snapshot], *, quick: bool, observer: Observer
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         """Give what is wrong with each damaged snapshot; `quick` looks at presence and structure only."""
-        ...
 
     def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
         """Delete what no live snapshot needs, while others capture and restore; a dry run only counts.
@@ -176,19 +164,15 @@ class SnapshotStore(StoredTrees, Protocol):
         SnapshotDamaged, and nothing more is deleted: the objects that it needs are unknown. Interrupted at any
         point, it leaves bytes that the next sweep deletes.
         """
-        ...
 
     def has_grown(self, factor: float, at_least: int) -> bool:
         """Return whether the store has grown, by factor and bytes, since the last sweep."""
-        ...
 
     def clear_leftovers(self, trees: Iterable[WorkingTree], *, dry_run: bool) -> Leftovers:
         """Remove what killed processes left behind, and what is remembered of other trees than these."""
-        ...
 
     def forget_tree(self, tree: WorkingTree) -> None:
         """Drop what is remembered of a tree that is no more."""
-        ...
 
 
 class SandboxKind(Protocol):
@@ -199,52 +183,41 @@ class SandboxKind(Protocol):
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse a real thing that this kind cannot work on."""
-        ...
 
     def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
         """Count what a sandbox would copy."""
-        ...
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
         """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
-        ...
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
         """Make a working copy of one of the parent's snapshots, which is its base; repeatable like `create`."""
-        ...
 
     def exists(self, sandbox: Sandbox) -> bool:
         """Return whether the working copy exists."""
-        ...
 
     def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
         """Watch the sandbox: meanwhile captures, comparisons and restores cost what changed, where possible.
 
         With `others_at_work`, processes that no step ends may be writing.
         """
-        ...
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy durably."""
-        ...
 
     def publish(self, sandbox: Sandbox, publication: Publication) -> str:
         """Return the name that other programs know a checkpoint by, its `sandbox_ref`, before a row has it."""
-        ...
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
         """Publish all of them again, oldest first, if one cannot be found; return the names they have then."""
-        ...
 
     def lacking(
         self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         """Give what snapshots of it need, is not in the store, and is gone: objects that a git directory borrows."""
-        ...
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Take back what was published of all checkpoints but those kept, after their rows are gone."""
-        ...
 
     def compare(
         self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
@@ -253,7 +226,6 @@ class SandboxKind(Protocol):
 
         `leaving` are paths inside it that belong to other resources, and will be gone by then.
         """
-        ...
 
     def restore(
         self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
@@ -263,19 +235,15 @@ class SandboxKind(Protocol):
         In a real thing only what `known` holds is replaced: ChangedMeanwhile where others were there, whose work
         stays. None: what the restore itself finds may be replaced.
         """
-        ...
 
     def recover(self, sandbox: Sandbox) -> tuple[str, ...]:
         """Put back what a killed restore had taken out of a real thing and was not its own; return where it is now."""
-        ...
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
         """Return whether two of its snapshots are the same to their users: a database by what SQLite reads."""
-        ...
 
     def why_not_taken(self, ours: Root, theirs: Root) -> str:
         """Return why a real thing that holds `ours` cannot become `theirs` as a whole; empty: it can."""
-        ...
 
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
@@ -284,40 +252,32 @@ class SandboxKind(Protocol):
 
         Paths on the way from one to the other are the return's own doing. Always empty for private sandboxes.
         """
-        ...
 
     def moved(self, real: Sandbox, one: Snapshot, other: Snapshot) -> Sequence[str]:
         """Return the differences of two snapshots other than files, as absolute paths: the position of a checkout."""
-        ...
 
     def taken_back(
         self, real: Sandbox, present: Snapshot, written: Snapshot, before: Snapshot
     ) -> tuple[tuple[Root, ...], Sequence[str]]:
         """Return the non-file roots after undoing `written`, and the paths left alone because others changed them."""
-        ...
 
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
         """The trees that are captured and restored for it: the working copy's, and the real thing's."""
-        ...
 
     def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
         """Refuse a real resource, given as an in-place sandbox, that cannot take changes in its current state."""
-        ...
 
     def compose(self, order: ApplyOrder) -> Composed:
         """Store what the real thing is to become, as a snapshot that `restore` takes; nothing real is touched.
 
         Called on the kind of what is to change, `order.real`.
         """
-        ...
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder."""
-        ...
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy; one that is gone already is fine."""
-        ...
 
 
 class SandboxKinds(Protocol):
@@ -325,8 +285,6 @@ class SandboxKinds(Protocol):
 
     def of(self, sandbox: Sandbox) -> SandboxKind:
         """The kind that made this sandbox."""
-        ...
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource under the setting `sandbox.strategy`; NotBuiltYet or a refusal by name."""
-        ...

@@ -1,5 +1,7 @@
 """Tools: what a step can call, and what a running tool can ask for."""
 
+# pyright: reportReturnType=none
+# (a method of a protocol has no body)
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -24,27 +26,21 @@ class StepHost(Protocol):
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
         """Record a choice, with the checkpoint group that belongs to it."""
-        ...
 
     def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
         """Take a labelled group now."""
-        ...
 
     def spawn(self, document: JsonObject) -> Json:
         """Run and merge child plans, given as the `subplans:` of a step are; return the result of each."""
-        ...
 
     def log(self, message: str) -> None:
         """Write a line into the plan's log."""
-        ...
 
     def output(self, data: bytes) -> None:
         """Show what the tool printed, live."""
-        ...
 
     def save_memory(self, memory: JsonObject) -> None:
         """Take over the tool's StepContext.state: part of every group from now on."""
-        ...
 
 
 class ToolRequest(Struct, frozen=True, kw_only=True):
@@ -74,7 +70,6 @@ class Tool(Protocol):
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
         """Do it, or raise ToolFailed. When it returns or raises, no process of the call is alive."""
-        ...
 
 
 class Toolbox(Protocol):
@@ -82,33 +77,27 @@ class Toolbox(Protocol):
 
     def declarations(self) -> Mapping[str, ToolDeclaration]:
         """Every tool by name."""
-        ...
 
     def tool(self, name: str) -> Tool:
         """The tool of that name."""
-        ...
 
     def require(self, name: str) -> None:
         """Have the tool at hand, if there is one: ToolsUntrusted where its code may not be loaded."""
-        ...
 
     def undo(self, name: str, request: ToolRequest, result: Json, host: StepHost) -> None:
         """Take back what a call of the tool did outside the sandboxes: what it was asked for, and its result.
 
         ToolFailed or ToolUnknown where that cannot be. It can be repeated: a return that was cut off is.
         """
-        ...
 
     def forget_processes(self) -> None:
         """End processes that are kept for reuse: the files they imported are about to change under them."""
-        ...
 
     def end_survivors(self, plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> tuple[str, ...]:
         """End what a killed runner's step left running in the plan's sandboxes or elsewhere, and describe each.
 
         ProcessSurvives, before anything is restored, where one cannot be ended.
         """
-        ...
 
 
 class Confinement(Protocol):
@@ -116,16 +105,12 @@ class Confinement(Protocol):
 
     def lacking(self) -> str | None:
         """Why this system cannot; None where it can."""
-        ...
 
     def opens_home(self, path: str) -> bool:
         """Return whether write access to everything at the path includes mulligan's own files."""
-        ...
 
     def bounds(self, plan_id: PlanId, sandboxes: Sequence[Sandbox], besides: Sequence[str]) -> Bounds:
         """Return what tools of the plan may write: its sandboxes, temporary folders, device nodes, and `besides`."""
-        ...
 
     def stopped(self, complaint: str, folder: Path, bounds: Bounds) -> str | None:
         """The path out of bounds that what a tool printed complains of; None where it is of something else."""
-        ...

@@ -1,5 +1,7 @@
 """The world around: time, ids, and someone who watches."""
 
+# pyright: reportReturnType=none
+# (a method of a protocol has no body)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +20,6 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """The present moment, aware, in UTC."""
-        ...
 
 
 class Ids(Protocol):
@@ -26,7 +27,6 @@ class Ids(Protocol):
 
     def new(self) -> str:
         """A ULID, greater than every one given before by this process."""
-        ...
 
 
 class Observer(Protocol):
@@ -37,15 +37,12 @@ class Observer(Protocol):
 
     def event(self, event: Event) -> None:
         """Something was recorded."""
-        ...
 
     def output(self, plan_id: PlanId, data: bytes) -> None:
         """A tool of that plan printed something."""
-        ...
 
     def progress(self, what: str, done: int, total: int | None) -> None:
         """Long work went on: files, bytes or objects; `total` is None where it is not known."""
-        ...
 
 
 def one_by_one(items: Sequence[_Item], what: str, observer: Observer) -> Iterator[_Item]:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
+
 from mulligan.domain.plans.plan import State
 from mulligan.domain.text.ids import as_id_prefix
 
@@ -40,16 +42,15 @@ _CORRECTIONS = "SELECT correction_id, attempt, guidance FROM corrections ORDER B
 _CONFLICTS = "SELECT conflicts_json FROM plans WHERE plan_id = ?"
 
 
-class KnownWords:
+class KnownWords(Struct, frozen=True, eq=False):
     """Words that a database holds, read and never written."""
 
-    def __init__(self, connection: SqlConnection) -> None:
-        self._db = connection
+    db: SqlConnection
 
     def plans(self, typed: str, *, ended: bool) -> Iterator[Word]:
         """Names; ids where a plan has no name of its own, or something is typed that may be one."""
         yield "latest", "the newest plan"
-        for row in self._db.rows(_PLANS, (_MOST,)):
+        for row in self.db.rows(_PLANS, (_MOST,)):
             if not ended and row["state"] in _ENDED:
                 continue
             about = f"{row['phase']}/{row['state']}"
@@ -65,28 +66,28 @@ class KnownWords:
         yield "first", "the oldest checkpoint"
         steps: dict[str, int] = {}
         for plan_id in plans:
-            for row in self._db.rows(_LABELS, (plan_id, plan_id)):
+            for row in self.db.rows(_LABELS, (plan_id, plan_id)):
                 steps.setdefault(row["label"], row["step_index"])
         yield from ((label, f"at step {step}") for label, step in steps.items())
         for plan_id in plans if typed else ():
-            for row in self._db.rows(_CHECKPOINTS, (plan_id, plan_id, _MOST)):
+            for row in self.db.rows(_CHECKPOINTS, (plan_id, plan_id, _MOST)):
                 kind = f"{row['checkpoint_type']} of {row['resource']}"
                 yield row["checkpoint_id"], f"{kind} at step {row['step_index']}"
 
     def decisions(self) -> Iterator[Word]:
         """Live decisions."""
-        for row in self._db.rows(_DECISIONS, (_MOST,)):
+        for row in self.db.rows(_DECISIONS, (_MOST,)):
             yield row["decision_id"], f"{row['question']} {row['chosen']}"
 
     def corrections(self) -> Iterator[Word]:
         """Corrections."""
-        for row in self._db.rows(_CORRECTIONS, (_MOST,)):
+        for row in self.db.rows(_CORRECTIONS, (_MOST,)):
             yield row["correction_id"], f"attempt {row['attempt']}: {row['guidance']}"
 
     def conflicts(self, plan: str) -> Iterator[Word]:
         """The paths in which a plan has conflicts."""
         for plan_id in self._plan_ids(plan)[:1]:
-            for row in self._db.rows(_CONFLICTS, (plan_id,)):
+            for row in self.db.rows(_CONFLICTS, (plan_id,)):
                 for conflict in json.loads(row["conflicts_json"]):
                     yield conflict["path"], conflict["reason"]
 
@@ -94,8 +95,8 @@ class KnownWords:
         """The plans that a word may mean, the newest first."""
         prefix = as_id_prefix(word)
         rows = (
-            self._db.rows(_LATEST)
+            self.db.rows(_LATEST)
             if word == "latest"
-            else self._db.rows(_NAMED, (word, f"{prefix}%" if prefix else None, _NAMESAKES))
+            else self.db.rows(_NAMED, (word, f"{prefix}%" if prefix else None, _NAMESAKES))
         )
         return [row["plan_id"] for row in rows]

@@ -1,7 +1,7 @@
 """Plan definitions as JSON documents, for the column that keeps them."""
 
 import json
-from typing import cast
+from typing import Any, cast
 
 from mulligan.domain.plans.decision import Choice
 from mulligan.domain.plans.plan import OnFailure, PlanDefinition, RollbackPolicy
@@ -45,16 +45,13 @@ def definition_from_text(text: str) -> PlanDefinition:
     """Read back what `definition_to_text` wrote."""
     document = json.loads(text)
     policy = document["rollback_policy"]
+    policy["on_failure"] = OnFailure(policy["on_failure"])
     return PlanDefinition(
         name=document["name"],
         description=document["description"],
         resources=tuple(_read_resource(r) for r in document["resources"]),
         config=document["config"],
-        rollback_policy=RollbackPolicy(
-            enabled=policy["enabled"],
-            require_checkpoints=policy["require_checkpoints"],
-            on_failure=OnFailure(policy["on_failure"]),
-        ),
+        rollback_policy=RollbackPolicy(**policy),
         variables=document["variables"],
         steps=tuple(_read_step(s) for s in document["steps"]),
         session=document.get("session", False),
@@ -72,28 +69,27 @@ def _resource(resource: Resource) -> JsonObject:
     }
 
 
-def _read_resource(document: "dict[str, object]") -> Resource:
+def _read_resource(document: dict[str, Any]) -> Resource:
     strategy = document["strategy"]
     return Resource(
-        name=str(document["name"]),
+        name=document["name"],
         type=ResourceType(document["type"]),
-        location=str(document["location"]),
+        location=document["location"],
         strategy=Strategy(strategy) if strategy else None,
-        from_revision=cast("str | None", document["from"]),
-        create=bool(document["create"]),
+        from_revision=document["from"],
+        create=document["create"],
     )
 
 
 def _step(step: Step) -> JsonObject:
     appended: JsonObject = {"appended": step.appended} if step.appended else {}
-    return {
-        **appended,
+    own: JsonObject = {
         "name": step.name,
         "label": step.label,
         "timeout": step.timeout,
         "retries": step.retries,
-        **_action(step.action),
     }
+    return {**appended, **own, **_action(step.action)}
 
 
 def _action(action: Action) -> JsonObject:
@@ -125,66 +121,49 @@ def _action(action: Action) -> JsonObject:
 
 
 def _child(child: ChildPlan) -> Json:
-    own: JsonObject = {"variables": cast("JsonObject", dict(child.variables))} if child.variables else {}
-    given: JsonObject = {"outputs": dict(child.outputs)} if child.outputs else {}
-    described: JsonObject = {"description": child.description} if child.description else {}
+    optional: JsonObject = {
+        "description": child.description,
+        "variables": cast("JsonObject", dict(child.variables)),
+        "outputs": dict(child.outputs),
+    }
     return {
-        **described,
-        **own,
-        **given,
+        **{key: value for key, value in optional.items() if value},
         "name": child.name,
         "depends_on": list(child.depends_on),
         "steps": [_step(s) for s in child.steps],
     }
 
 
-def _read_step(document: "dict[str, object]") -> Step:
+def _read_step(document: dict[str, Any]) -> Step:
     return Step(
-        name=str(document["name"]),
+        name=document["name"],
         action=_read_action(document),
-        label=cast("str | None", document["label"]),
-        timeout=cast("float | None", document["timeout"]),
-        retries=cast("int", document["retries"]),
-        appended=cast("str | None", document.get("appended")),
+        label=document["label"],
+        timeout=document["timeout"],
+        retries=document["retries"],
+        appended=document.get("appended"),
     )
 
 
-def _read_action(document: "dict[str, object]") -> Action:
+def _read_action(document: dict[str, Any]) -> Action:
     if "tool" in document:
-        return ToolUse(
-            tool=str(document["tool"]),
-            resource=cast("str | None", document["resource"]),
-            args=cast("JsonObject", document["args"]),
+        return ToolUse(tool=document["tool"], resource=document["resource"], args=document["args"])
+    if choice := document.get("decision"):
+        choice["alternatives"] = tuple(choice["alternatives"])
+        return Choice(**choice)
+    if subplans := document.get("subplans"):
+        return Subplans(
+            mode=SubplanMode(subplans["mode"]),
+            max_parallel=subplans["max_parallel"],
+            merge_strategy=MergeStrategy(subplans["merge_strategy"]),
+            fail_fast=subplans["fail_fast"],
+            max_retries=subplans["max_retries"],
+            plans=tuple(_read_child(child) for child in subplans["plans"]),
         )
-    if "decision" in document:
-        choice = cast("dict[str, object]", document["decision"])
-        return Choice(
-            question=str(choice["question"]),
-            chosen=str(choice["chosen"]),
-            alternatives=tuple(cast("list[str]", choice["alternatives"])),
-            rationale=cast("str | None", choice["rationale"]),
-        )
-    if "subplans" in document:
-        return _read_subplans(cast("dict[str, object]", document["subplans"]))
     return Milestone()
 
 
-def _read_subplans(document: "dict[str, object]") -> Subplans:
-    return Subplans(
-        mode=SubplanMode(document["mode"]),
-        max_parallel=cast("int | None", document["max_parallel"]),
-        merge_strategy=MergeStrategy(document["merge_strategy"]),
-        fail_fast=bool(document["fail_fast"]),
-        max_retries=cast("int", document["max_retries"]),
-        plans=tuple(
-            ChildPlan(
-                name=str(child["name"]),
-                depends_on=tuple(cast("list[str]", child["depends_on"])),
-                steps=tuple(_read_step(s) for s in cast("list[dict[str, object]]", child["steps"])),
-                description=str(child.get("description", "")),
-                variables=cast("dict[str, str]", child.get("variables", {})),
-                outputs=cast("JsonObject", child.get("outputs", {})),
-            )
-            for child in cast("list[dict[str, object]]", document["plans"])
-        ),
-    )
+def _read_child(document: dict[str, Any]) -> ChildPlan:
+    document["depends_on"] = tuple(document["depends_on"])
+    document["steps"] = tuple(_read_step(step) for step in document["steps"])
+    return ChildPlan(**document)

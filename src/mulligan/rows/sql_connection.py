@@ -1,5 +1,7 @@
 """The seam below all rows: what a database must be able to do, whichever it is."""
 
+# pyright: reportReturnType=none
+# (a method of a protocol has no body)
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
@@ -17,7 +19,6 @@ class Row(Protocol):
 
     def __getitem__(self, column: str, /) -> Any:
         """Return the value of a column."""
-        ...
 
 
 class SqlConnection(Protocol):
@@ -28,19 +29,15 @@ class SqlConnection(Protocol):
 
     def execute(self, statement: str, values: Sequence[Value] = ()) -> None:
         """Run a statement that returns no rows."""
-        ...
 
     def row(self, statement: str, values: Sequence[Value] = ()) -> Row | None:
         """Return the first row of the answer, if there is one."""
-        ...
 
     def rows(self, statement: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         """Return all rows of the answer."""
-        ...
 
     def each(self, statement: str, values: Sequence[Value] = ()) -> Iterator[Row]:
         """Return the rows of the answer one by one, for those that are large."""
-        ...
 
     def transaction(self, *, write: bool) -> AbstractContextManager[None]:
         """Commit when the block ends, and roll back when it raises; refuse a transaction inside another.
@@ -48,20 +45,15 @@ class SqlConnection(Protocol):
         A reader sees one consistent state and never waits for a writer. At most one transaction of the whole
         database writes: what it reads stays true until it commits, and statements may count on that (`MAX(seq) + 1`).
         """
-        ...
 
     def changes(self) -> int:
         """Return a number that is different after another connection has committed; it is cheap to ask for."""
-        ...
 
     def settle(self) -> None:
         """Make what a killed process was committing either visible to all readers or gone for good."""
-        ...
 
     def problems(self) -> list[str]:
         """List what the database itself finds wrong: broken storage, lost references, values of a wrong type."""
-        ...
 
     def close(self) -> None:
         """Close the connection; more than once is allowed."""
-        ...

@@ -42,9 +42,8 @@ class _Written(Struct, frozen=True):
 _NOTHING = _Written([], [], "", ())
 _MOST_PLANS = 16  # whose outputs are remembered; parallel child plans take turns
 _written: dict[PlanId, _Written] = {}
-_last: tuple[PlanState, str] | None = (
-    None  # a group and its plan have the same state, and are written one by one
-)
+# A group and its plan have the same state, and are written one by one.
+_last: tuple[PlanState, str] | None = None
 
 
 def state_to_text(connection: SqlConnection, plan_id: PlanId, state: PlanState) -> str:

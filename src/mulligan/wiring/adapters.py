@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +16,6 @@ from mulligan.errors import DatabaseUnusable
 from mulligan.ports import StopRequest
 from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of
 from mulligan.wiring.layered_settings import LayeredSettings
-from mulligan.wiring.surroundings import boot_id
 from mulligan.wiring.system_clock import SystemClock, UlidSource
 
 if TYPE_CHECKING:
@@ -79,7 +77,7 @@ class Adapters:
     def _has_packs(self) -> bool:
         from mulligan.wiring.store_wiring import pack_storage
 
-        return bool(pack_storage(self.home / "store").list())
+        return bool(pack_storage(self).list())
 
     def close(self) -> None:
         """Give the database back, if it was opened."""
@@ -151,14 +149,14 @@ class Adapters:
         """Stored trees, to be read only."""
         from mulligan.wiring.store_wiring import stored_trees
 
-        return stored_trees(self.home / "store")
+        return stored_trees(self)
 
     @cached_property
     def store(self) -> PackedSnapshotStore:
         """Snapshots."""
         from mulligan.wiring.store_wiring import snapshot_store
 
-        return snapshot_store(self.home / "store", now_ns=time.time_ns, boot_id=boot_id())
+        return snapshot_store(self)
 
     @cached_property
     def sandbox_kinds(self) -> ProjectSandboxes:

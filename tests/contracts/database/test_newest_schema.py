@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from mulligan.adapters.db.schema_version import NEWEST_VERSION
+from mulligan.adapters.db.database_file import NEWEST_VERSION
 from mulligan.rows.database import Database
 from mulligan.rows.sql_connection import SqlConnection
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.ports import Locks, StopRequest
 
 PLAN = PlanId("01K00000000000000000000001")
+CHILD = PlanId("01K00000000000000000000002")
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
 PATIENCE = 30.0
 
@@ -65,12 +66,17 @@ class Claimants:
             process.communicate()
 
     @contextmanager
-    def thread(self, *, obeys: bool = True) -> "Iterator[threading.Event]":
-        """Another thread of this process that holds the plan until it is asked to stop; the event says that it was."""
+    def thread(self, *plans: PlanId, obeys: bool = True) -> "Iterator[threading.Event]":
+        """Another thread of this process that holds plans, each as part of the work on the one before.
+
+        It holds PLAN where none is given, until it is asked to stop; the event says that it was.
+        """
         held, stopped, end, stop = threading.Event(), threading.Event(), threading.Event(), StopRequest()
 
         def work() -> None:
-            with self.locks(stop).hold(PLAN):
+            with ExitStack() as holding:
+                for plan in plans or (PLAN,):
+                    holding.enter_context(self.locks(stop).hold(plan))
                 held.set()
                 while not end.wait(0.01):
                     try:

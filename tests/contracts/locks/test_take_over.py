@@ -4,7 +4,7 @@ import pytest
 
 from mulligan.adapters import plan_locks
 from mulligan.errors import PlanBusy
-from tests.contracts.locks.conftest import PLAN, Claimants
+from tests.contracts.locks.conftest import CHILD, PLAN, Claimants
 
 
 def test_a_process_is_ended(claimants: Claimants) -> None:
@@ -31,6 +31,27 @@ def test_a_thread_that_does_not_stop_loses_the_plan(
         assert claimants.locks().take_over(PLAN, []) == [PLAN]
         with claimants.locks().hold(PLAN):
             assert claimants.locks().holder(PLAN) is not None
+
+
+def test_a_thread_loses_the_children_that_it_works_on_with_the_plan(
+    claimants: Claimants, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_locks, "_DEATH_PATIENCE", 0.1)
+    with claimants.thread(PLAN, CHILD, obeys=False):
+        assert claimants.locks().take_over(PLAN, [CHILD]) == [PLAN, CHILD]
+        with claimants.locks().hold(CHILD):
+            pass
+
+
+def test_a_child_that_a_third_thread_has_claimed_stays_with_it(
+    claimants: Claimants, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_locks, "_DEATH_PATIENCE", 0.1)
+    with claimants.thread(PLAN, obeys=False), claimants.thread(CHILD, obeys=False) as stopped:
+        assert claimants.locks().take_over(PLAN, [CHILD]) == [PLAN]
+        assert not stopped.is_set()
+        with pytest.raises(PlanBusy), claimants.locks().hold(CHILD):
+            pass
 
 
 def test_a_thread_cannot_take_a_plan_from_itself(claimants: Claimants) -> None:

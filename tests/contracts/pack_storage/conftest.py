@@ -1,4 +1,4 @@
-"""The storages of packs that the contract runs against: a new one is a line here."""
+"""The storages of packs, and the leases on them, that the contract runs against: a new one is a line here."""
 
 import errno
 from collections.abc import Callable
@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.local_packs.flock_leases import FlockLeases
 from mulligan.adapters.local_packs.pack_folder import PackFolder
 from mulligan.osfiles.tempdirs import Rooms
-from mulligan.ports import PackStorage
+from mulligan.ports import Lease, Leases, PackStorage
 from tests.support.nameless_files import refuse_nameless_files
 
 
@@ -26,6 +27,7 @@ STORAGES: dict[str, Callable[[Path, pytest.MonkeyPatch], PackStorage]] = {
     "local folder": pack_folder,
     "local folder, named drafts": pack_folder_with_named_drafts,
 }
+LEASES: dict[str, Callable[[Path], Leases]] = {"flock": lambda home: FlockLeases(home / "store")}
 
 
 @pytest.fixture(params=STORAGES)
@@ -39,3 +41,13 @@ def open_storage(
 @pytest.fixture
 def storage(open_storage: Callable[[], PackStorage]) -> PackStorage:
     return open_storage()
+
+
+@pytest.fixture(params=LEASES)
+def leases(request: pytest.FixtureRequest, tmp_path: Path) -> Leases:
+    return LEASES[request.param](tmp_path)
+
+
+@pytest.fixture(params=Lease)
+def lease(request: pytest.FixtureRequest) -> Lease:
+    return Lease(request.param)

@@ -1,7 +1,8 @@
 """`list`: the names of all packs that are put."""
 
 from collections.abc import Callable
-from threading import Thread
+from itertools import count
+from threading import Event, Thread
 
 from mulligan.ports import PackStorage
 from tests.support.stored_packs import content, put
@@ -33,11 +34,14 @@ def test_a_pack_that_stays_is_listed_whatever_comes_and_goes(
 ) -> None:
     put(storage, "steady.pack", b"steady")
     failures: list[BaseException] = []
+    looked = Event()
 
     def change(number: int) -> None:
         try:
             other = open_storage()
-            for turn in range(20):
+            for turn in count():
+                if turn >= 20 and looked.is_set():
+                    break
                 name = f"{number}-{turn}.pack"
                 put(other, name, name.encode())
                 other.remove(name)
@@ -47,7 +51,6 @@ def test_a_pack_that_stays_is_listed_whatever_comes_and_goes(
     threads = [Thread(target=change, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
-    looks = 0
     while any(thread.is_alive() for thread in threads):
         names = storage.list()
         assert "steady.pack" in names
@@ -56,9 +59,8 @@ def test_a_pack_that_stays_is_listed_whatever_comes_and_goes(
                 assert content(storage, name) == name.encode(), "a pack that is seen is whole"
             except FileNotFoundError:
                 continue
-        looks += 1
+        looked.set()
     for thread in threads:
         thread.join()
     assert not failures
-    assert looks
     assert set(storage.list()) == {"steady.pack"}

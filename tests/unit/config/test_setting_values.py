@@ -146,23 +146,6 @@ def test_a_key_that_is_near_to_none_gets_no_guess() -> None:
     assert caught.value.next_step == Advice(NextStep("config.list"), " shows all settings")
 
 
-def test_the_registry_is_the_documented_one() -> None:
-    assert {s.key: s.environment for s in SETTINGS} == {
-        TRIGGERS: "MULLIGAN_SANDBOX_CHECKPOINT_AUTO_CREATE_ON",
-        MAX_CHECKPOINTS: "MULLIGAN_SANDBOX_CHECKPOINT_MAX_CHECKPOINTS_PER_PLAN",
-        "sandbox.strategy": "MULLIGAN_SANDBOX_STRATEGY",
-        "sandbox.cleanup": "MULLIGAN_SANDBOX_CLEANUP",
-        "sandbox.include-ignored": "MULLIGAN_SANDBOX_INCLUDE_IGNORED",
-        "sandbox.isolate": "MULLIGAN_SANDBOX_ISOLATE",
-        "sandbox.writable": "MULLIGAN_SANDBOX_WRITABLE",
-        "core.database.url": "MULLIGAN_CORE_DATABASE_URL",
-        "core.format": "MULLIGAN_CORE_FORMAT",
-        "plan.max-parallel": "MULLIGAN_PLAN_MAX_PARALLEL",
-    }
-    assert {s.key for s in SETTINGS if not s.in_plan_files} == {"core.database.url", "core.format"}
-    assert all(s.meaning for s in SETTINGS)
-
-
 def test_every_default_is_a_value_the_setting_takes() -> None:
     for setting in SETTINGS:
         if setting.default is not None:

@@ -55,6 +55,23 @@ def test_without_any_layer_all_settings_have_their_defaults() -> None:
     assert {entry.origin for entry in settings.entries} == {"default"}
 
 
+def test_the_registry_is_the_documented_one() -> None:
+    assert {s.key: s.environment for s in SETTINGS} == {
+        "sandbox.checkpoint.auto-create-on": "MULLIGAN_SANDBOX_CHECKPOINT_AUTO_CREATE_ON",
+        "sandbox.checkpoint.max-checkpoints-per-plan": "MULLIGAN_SANDBOX_CHECKPOINT_MAX_CHECKPOINTS_PER_PLAN",
+        "sandbox.strategy": "MULLIGAN_SANDBOX_STRATEGY",
+        "sandbox.cleanup": "MULLIGAN_SANDBOX_CLEANUP",
+        "sandbox.include-ignored": "MULLIGAN_SANDBOX_INCLUDE_IGNORED",
+        "sandbox.isolate": "MULLIGAN_SANDBOX_ISOLATE",
+        "sandbox.writable": "MULLIGAN_SANDBOX_WRITABLE",
+        "core.database.url": "MULLIGAN_CORE_DATABASE_URL",
+        "core.format": "MULLIGAN_CORE_FORMAT",
+        "plan.max-parallel": "MULLIGAN_PLAN_MAX_PARALLEL",
+    }
+    assert {s.key for s in SETTINGS if not s.in_plan_files} == {"core.database.url", "core.format"}
+    assert all(s.meaning for s in SETTINGS)
+
+
 def test_every_setting_can_be_set_and_keeps_its_type() -> None:
     settings = resolve(
         [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots.scan.memory_filesystems import keeps_no_times
+from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
 from tests.support.snapshot_world import age, new_store, take
 
 

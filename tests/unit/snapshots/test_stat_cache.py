@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.snapshots.cache import stat_cache as cache
-from mulligan.adapters.snapshots.cache.cache_presence import forget_missing
+from mulligan.adapters.snapshots.cache.stat_cache import forget_missing
 from mulligan.adapters.snapshots.capture import full_capture as capture
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.full_capture import make_object

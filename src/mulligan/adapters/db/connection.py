@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LITTLE_ROOM = 128 << 10  # bytes; to be opened the database needs 32 KiB beside it
 _BUSY_HINT = (
     "let the command or program that has it locked finish, then try again; where no program has it open, its disk "
-    "gives no locks: on NFS start the lock service, or move the project to a local disk"
+    "cannot lock files: on NFS start the lock service, or move the project to a local disk"
 )
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY_MS = 10_000  # writers wait this long for each other; readers never wait
@@ -38,7 +38,7 @@ class SqliteConnection:
     """A connection to a SQLite file, whatever schema it has."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         try:
             self._raw = self._opened()
             self._raw.row_factory = sqlite3.Row
@@ -47,19 +47,13 @@ class SqliteConnection:
         self._identity = self._look()
 
     def _opened(self) -> sqlite3.Connection:
-        """Open or create the file."""
         # SQLite's own files beside it get the same mode, and would keep it when the user changes the mode.
-        if self._path.exists() and not os.access(self._path, os.W_OK):
-            raise DatabaseUnusable(database=str(self._path), reason="it is read-only")
-        raw = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        if self.path.exists() and not os.access(self.path, os.W_OK):
+            raise DatabaseUnusable(database=str(self.path), reason="it is read-only")
+        raw = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         for setting in (f"PRAGMA busy_timeout = {_BUSY_MS}", *_SETTINGS):
             raw.execute(setting)
         return raw
-
-    @property
-    def path(self) -> Path:
-        """The database file."""
-        return self._path
 
     def execute(self, statement: str, values: Sequence[Value] = ()) -> None:
         try:
@@ -101,9 +95,9 @@ class SqliteConnection:
             if write and self._look() != self._identity:
                 # Otherwise all that is written would be lost when this process ends, without an error.
                 raise DatabaseUnusable(
-                    database=str(self._path),
+                    database=str(self.path),
                     reason="it was removed or replaced while this process had it open",
-                    hint=f"something removed it, perhaps a step that works in place: put {self._path.parent} back",
+                    hint=f"something removed it, perhaps a step that works in place: put {self.path.parent} back",
                 )
             yield
             if write:
@@ -125,7 +119,7 @@ class SqliteConnection:
     def _look(self) -> tuple[int, int] | None:
         """Return the identity of the file; None if it is missing."""
         try:
-            st = self._path.stat()
+            st = self.path.stat()
         except FileNotFoundError:
             return None
         return st.st_dev, st.st_ino
@@ -138,7 +132,7 @@ class SqliteConnection:
             OSError
         ) as exc:  # only where a fault was asked for: SQLite makes its own errors of the system's
             reason = exc.strerror or str(exc)
-            raise DatabaseUnusable(database=str(self._path), reason=reason) from exc
+            raise DatabaseUnusable(database=str(self.path), reason=reason) from exc
 
     def copy_to(self, target: Path) -> None:
         """Write a consistent copy of the database into a new file."""
@@ -176,11 +170,11 @@ class SqliteConnection:
         self._raw.close()
 
     def _unusable(self, exc: sqlite3.Error) -> DatabaseUnusable:
-        facts = {"database": str(self._path), "reason": self._reason(exc)}
+        facts = {"database": str(self.path), "reason": self._reason(exc)}
         if isinstance(exc, sqlite3.ProgrammingError):  # the connection was closed
             return DatabaseUnusable(hint="another thread closed the project: try again", **facts)
         if getattr(exc, "sqlite_errorcode", None) in _DAMAGED:
-            hint = f"put back a copy of the file; to start anew instead, move {self._path.parent} away"
+            hint = f"put back a copy of the file; to start over instead, move {self.path.parent} away"
             return DatabaseUnusable(hint=hint, **facts)
         if getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
             return DatabaseUnusable(hint=_BUSY_HINT, **facts)
@@ -190,7 +184,7 @@ class SqliteConnection:
         """Return SQLite's message; on a full disk it says "disk I/O error" when it cannot make its own files."""
         if "disk I/O error" not in str(exc):
             return str(exc)
-        disk = os.statvfs(self._path.parent)
+        disk = os.statvfs(self.path.parent)
         return f"{exc}, the disk is full" if disk.f_bavail * disk.f_frsize < _LITTLE_ROOM else str(exc)
 
 
@@ -210,8 +204,8 @@ class SqliteReader(SqliteConnection):
 
     def _opened(self) -> sqlite3.Connection:
         # A database that cannot be written would get files beside it that cannot be written either.
-        if self._mode == "rw" and not os.access(self._path, os.W_OK):
-            raise DatabaseUnusable(database=str(self._path), reason="it is missing or read-only")
+        if self._mode == "rw" and not os.access(self.path, os.W_OK):
+            raise DatabaseUnusable(database=str(self.path), reason="it is missing or read-only")
         raw = sqlite3.connect(self._address, uri=True, timeout=self._patience)
         raw.execute("PRAGMA query_only = ON")
         return raw

@@ -6,11 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mulligan.adapters.db.connection import SqliteConnection
-from mulligan.adapters.db.schema_version import NEWEST_VERSION, version_of
 from mulligan.rows.database import Database
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+NEWEST_VERSION = 8  # of the files in migrations/; opening a database of today reads none of them
+
+_HAS_VERSION = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'"
+_VERSION = "SELECT version FROM schema_version"
 
 
 def sqlite_database(path: Path) -> Database:
@@ -30,3 +34,11 @@ def open_sqlite(path: Path) -> SqliteConnection:
         connection.close()
         raise
     return connection
+
+
+def version_of(connection: SqliteConnection) -> int:
+    """Return the schema version of a database; 0 for an empty one."""
+    if connection.row(_HAS_VERSION) is None:
+        return 0
+    row = connection.row(_VERSION)
+    return int(row["version"]) if row else 0

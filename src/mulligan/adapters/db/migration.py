@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mulligan.adapters.db.schema_version import version_of
+from mulligan.adapters.db.database_file import version_of
 from mulligan.boundaries import act
 from mulligan.errors import DatabaseTooNew, DatabaseUnusable
 from mulligan.osfiles.folders import sync_folder
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mulligan.adapters.db.connection import SqliteConnection
 
 _VERSION_TABLE = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"
-_FORGET_VERSION = "DELETE FROM schema_version"
-_SET_VERSION = "INSERT INTO schema_version (version) VALUES (?)"
 
 
 class Migration(Struct, frozen=True):
@@ -53,8 +51,8 @@ def migrate(connection: SqliteConnection, migrations: Sequence[Migration]) -> No
         for migration in migrations:
             if migration.version > found:
                 connection.script(migration.text)
-        connection.execute(_FORGET_VERSION)
-        connection.execute(_SET_VERSION, (max(found, known),))
+        connection.execute("DELETE FROM schema_version")
+        connection.execute("INSERT INTO schema_version (version) VALUES (?)", (max(found, known),))
 
 
 def _keep_copy(connection: SqliteConnection, version: int) -> None:

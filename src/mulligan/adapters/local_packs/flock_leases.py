@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,20 +23,14 @@ class FlockLeases(Struct, frozen=True, eq=False):
 
     folder: Path
 
-    @contextmanager
-    def shared(self, lease: Lease) -> Generator[None]:
-        with self._locked(lease, fcntl.LOCK_SH):
-            yield
+    def shared(self, lease: Lease) -> AbstractContextManager[object]:
+        return self._locked(lease, fcntl.LOCK_SH)
 
-    @contextmanager
-    def exclusive(self, lease: Lease) -> Generator[None]:
-        with self._locked(lease, fcntl.LOCK_EX):
-            yield
+    def exclusive(self, lease: Lease) -> AbstractContextManager[object]:
+        return self._locked(lease, fcntl.LOCK_EX)
 
-    @contextmanager
-    def exclusive_if_free(self, lease: Lease) -> Generator[bool]:
-        with self._locked(lease, fcntl.LOCK_EX | fcntl.LOCK_NB) as free:
-            yield free
+    def exclusive_if_free(self, lease: Lease) -> AbstractContextManager[bool]:
+        return self._locked(lease, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     @contextmanager
     def _locked(self, lease: Lease, kind: int) -> Generator[bool]:
@@ -44,15 +38,15 @@ class FlockLeases(Struct, frozen=True, eq=False):
         path = self.folder / lease
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
+            free = True
             try:
                 fcntl.flock(fd, kind)
-                free = True
-            except BlockingIOError as exc:
-                if not kind & fcntl.LOCK_NB:  # it must not be used without the lock
-                    raise LockImpossible(path=str(path), reason=exc.strerror or str(exc)) from exc
-                free = False
             except OSError as exc:
-                raise LockImpossible(path=str(path), reason=exc.strerror or str(exc)) from exc
+                free = False
+                if not (
+                    kind & fcntl.LOCK_NB and isinstance(exc, BlockingIOError)
+                ):  # never used without the lock
+                    raise LockImpossible(path=str(path), reason=exc.strerror or str(exc)) from exc
             yield free
         finally:
             os.close(fd)

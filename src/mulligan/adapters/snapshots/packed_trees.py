@@ -1,17 +1,34 @@
 """The StoredTrees port over packs, for callers that only read a snapshot store."""
 
+import errno
+import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import address_of
-from mulligan.adapters.snapshots.os_errors import translated
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.trees.stored_diff import FolderReader, differences, file_of
 from mulligan.domain.checkpoints.snapshot import Root
 from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference
+from mulligan.errors import SystemFailed
 from mulligan.ports import Lease, Leases, PackStorage
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextmanager
+def translated(path: Path, *, written: Path | None = None) -> Generator[None]:
+    """Make the system's refusals ours, with the path they are about; a full disk is that of what is written."""
+    try:
+        yield
+    except OSError as exc:
+        where = written if written is not None and exc.errno in _FULL else path
+        if exc.filename is not None and not isinstance(exc.filename, int):
+            where = exc.filename
+        reason = exc.strerror or str(exc)
+        raise SystemFailed(path=os.fsdecode(where), reason=reason) from exc
 
 
 class PackedTrees:

@@ -9,18 +9,18 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mulligan.adapters.snapshots.cache.stat_cache import StatCache
+from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.file_contents import store_bytes
 from mulligan.adapters.snapshots.capture.full_capture import unheld_in
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import EntryKind
-from mulligan.adapters.snapshots.os_errors import translated
-from mulligan.adapters.snapshots.packed_trees import PackedTrees
+from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
+from mulligan.adapters.snapshots.packs.live_objects import Marks
 from mulligan.adapters.snapshots.packs.objects import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
 from mulligan.adapters.snapshots.packs.repack import join_small_packs
-from mulligan.adapters.snapshots.packs.store_level import Level
-from mulligan.adapters.snapshots.packs.sweep import Sweep
+from mulligan.adapters.snapshots.packs.sweep import Level, Sweep
 from mulligan.adapters.snapshots.packs.verification import Verification
 from mulligan.adapters.snapshots.restore.asides import Asides
 from mulligan.adapters.snapshots.restore.collisions import refuse_collisions
@@ -31,7 +31,7 @@ from mulligan.adapters.snapshots.restore.restore_plan import Difference, compare
 from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.directory_handles import Folders
 from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.scan.scan import Nobody, Scan, exclusions_of, until_steady
+from mulligan.adapters.snapshots.scan.scan import Scan, Witness, exclusions_of, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look, Watch
 from mulligan.boundaries import act
@@ -40,15 +40,7 @@ from mulligan.domain.checkpoints.store_report import Capture, Damage, Leftovers,
 from mulligan.domain.trees.tree_difference import StoredContent, TreeEntry
 from mulligan.errors import SystemFailed
 from mulligan.osfiles.tempdirs import Rooms
-from mulligan.ports import (
-    Lease,
-    Leases,
-    Observer,
-    PackStorage,
-    Replacement,
-    Unobserved,
-    WorkingTree,
-)
+from mulligan.ports import Lease, Leases, Observer, PackStorage, Replacement, Unobserved, WorkingTree
 
 
 class PackedSnapshotStore(PackedTrees):
@@ -67,15 +59,11 @@ class PackedSnapshotStore(PackedTrees):
         self._rooms = Rooms(work / "rooms")
         self._asides = Asides(work / "asides")
         self._cache = StatCache(work, self._rooms, boot_id)
-        self._level = Level(work, self._rooms)
+        self._level = Level(work / "level", self._rooms)
         self._watches: dict[str, Watch] = {}  # by the cache key of the tree
         self._open_watches: list[Watch] = []  # also those that another one of their tree replaces for a while
-        self._last_look = Look(watched=False, reason=UNWATCHED)
-
-    @property
-    def last_look(self) -> Look:
-        """The way in which the last capture, comparison or restore read its tree: all of it or the changes."""
-        return self._last_look
+        # How the last capture, comparison or restore read its tree: all of it, or what changed.
+        self.last_look = Look(watched=False, reason=UNWATCHED)
 
     @contextmanager
     def watch(self, tree: WorkingTree, *, others_at_work: bool) -> Generator[None]:
@@ -103,7 +91,7 @@ class PackedSnapshotStore(PackedTrees):
             scans: list[Scan] = []
 
             def attempt() -> Folder:
-                scans.append(Scan(folders, exclusions_of(tree), self._now_ns(), Nobody()))
+                scans.append(Scan(folders, exclusions_of(tree), self._now_ns(), Witness()))
                 return scans[-1].run()
 
             top = until_steady(attempt)
@@ -118,7 +106,7 @@ class PackedSnapshotStore(PackedTrees):
             with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
                 looking = self._looking(tree, writer, observer)
                 top = looking.run(self._now_ns)
-                self._last_look = looking.look
+                self.last_look = looking.look
                 if watch is not None and watch.last is not None:
                     return watch.last
                 if not top.stats:
@@ -131,8 +119,8 @@ class PackedSnapshotStore(PackedTrees):
                     top,
                     self._objects.pack_names(),
                     # After a restore files are known and folders are not: making those again costs as much.
-                    files_read=looking.files_read + looking.folders_made,
-                    bytes_read=looking.bytes_read,
+                    files_read=looking.records.files_read + len(looking.touched),
+                    bytes_read=looking.records.bytes_read,
                 )
         finally:
             writer.abandon()
@@ -191,7 +179,7 @@ class PackedSnapshotStore(PackedTrees):
                 self._rooms,
                 self._asides,
                 KnownTree(known, self._objects.read) if known is not None else None,
-                watch or Nobody(),
+                watch or Witness(),
                 observer,
             )
             top = restoring.run(self._now_ns)
@@ -222,13 +210,13 @@ class PackedSnapshotStore(PackedTrees):
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         with translated(self._work):
             self._objects.refresh()
-            return Verification(self._objects, observer, quick=quick).run(snapshots)
+            return Verification(objects=self._objects, observer=observer, quick=quick).run(snapshots)
 
     def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
         with translated(self._work), self._leases.exclusive(Lease.UPKEEP):
             self._objects.refresh()
             alone = partial(self._leases.exclusive, Lease.OBJECTS)
-            sweep = Sweep(self._objects, alone, live, observer)
+            sweep = Sweep(self._objects, alone, live, observer, Marks(self._objects.read, observer))
             if dry_run:
                 return sweep.preview()
             swept = sweep.run()
@@ -274,11 +262,11 @@ class PackedSnapshotStore(PackedTrees):
         known, watch = self._cache.recall(tree.cache_key, self._objects), self._watch_of(tree)
         if known.forgotten and watch is not None:
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
-        return Looking(tree, known.top, watch, sink, observer)
+        return Looking(tree, known.top, watch, Records(sink, observer))
 
     def _difference(self, looking: Looking, snapshot: Snapshot, tree: WorkingTree) -> Difference:
         present = looking.run(self._now_ns)
-        self._last_look = looking.look
+        self.last_look = looking.look
         if self._watch_of(tree) is not None:
             self._cache.hold(tree.cache_key, present, self._objects.pack_names())
         difference = compare_trees(present, looking.inside, snapshot, tree, self._folders)

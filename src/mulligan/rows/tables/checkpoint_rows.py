@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from mulligan.domain.checkpoints.checkpoint import (
     Checkpoint,
@@ -14,37 +14,39 @@ from mulligan.domain.checkpoints.checkpoint import (
 )
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.trigger import CheckpointType
-from mulligan.domain.text.ids import CheckpointId, DecisionId, GroupId, PlanId, as_id_prefix
+from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.text.names import nearest_word
 from mulligan.errors import Advice, Ambiguous, CheckpointNotFound, NextStep
-from mulligan.rows.columns import ALL, is_text, json_object, json_text, time_text, time_value
+from mulligan.rows.columns import ALL, FLAG, OBJECT, SNAPSHOT, TIME, Layout, is_text, word
 from mulligan.rows.row_repository import RowRepository
 from mulligan.rows.state_document import state_from_text, state_to_text
-from mulligan.rows.tables.retention_rows import expendable, summaries
 
 if TYPE_CHECKING:
     from mulligan.domain.checkpoints.retention import GroupSummary
     from mulligan.rows.sql_connection import Row
 
-_ADD_GROUP = """
-INSERT INTO checkpoint_groups (
-    group_id, plan_id, seq, line, attempt, checkpoint_type, label, between_steps, decision_id, parent_group_id,
-    superseded, step_index, state_json, state_hash, metadata_json, created_at
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-_ADD_CHECKPOINT = """
-INSERT INTO checkpoints (
-    checkpoint_id, group_id, position, seq, plan_id, decision_id, resource, checkpoint_type, label, step_index,
-    state_hash, sandbox_ref, snapshot, filesystem_path, size_bytes, modified, created_at, parent_group_id,
-    superseded, metadata_json
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-_GROUP = "SELECT * FROM checkpoint_groups WHERE group_id = ?"
+_CHECKPOINT = Layout(Checkpoint, snapshot=SNAPSHOT, modified=FLAG)
+_TYPE = word(CheckpointType).called("checkpoint_type")
+_REASON = Layout(Reason, type=_TYPE, between_steps=FLAG, metadata=OBJECT)
+_GROUP = Layout(
+    CheckpointGroup,
+    apart=["state", "checkpoints"],
+    reason=_REASON,
+    superseded=FLAG,
+    created_at=TIME,
+)
+_OUTLINE = Layout(GroupOutline, apart=["checkpoints"], type=_TYPE, superseded=FLAG, created_at=TIME)
+# What each checkpoint repeats of its group.
+_REPEATED = (
+    *("group_id", "plan_id", "seq", "decision_id", "checkpoint_type", "label", "step_index", "state_hash"),
+    *("parent_group_id", "superseded", "metadata_json", "created_at"),
+)
+_GET = "SELECT * FROM checkpoint_groups WHERE group_id = ?"
 _CHECKPOINTS_OF = "SELECT * FROM checkpoints WHERE group_id = ? ORDER BY position"
 _GROUPS = "SELECT * FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq DESC LIMIT ?"
-_LIVE_GROUPS = """
-SELECT * FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 ORDER BY seq DESC LIMIT ?
-"""
+_LIVE_GROUPS = (
+    "SELECT * FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 ORDER BY seq DESC LIMIT ?"
+)
 _OUTLINES = """
 SELECT group_id, seq, checkpoint_type, label, step_index, parent_group_id, superseded, created_at
 FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq DESC LIMIT ?
@@ -52,32 +54,17 @@ FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq DESC LIMIT ?
 _CHECKPOINTS_SINCE = "SELECT * FROM checkpoints WHERE plan_id = ? AND seq >= ? ORDER BY seq, position"
 _IDS = "SELECT checkpoint_id FROM checkpoints WHERE plan_id = ?"
 _COUNT = "SELECT COUNT(*) AS count FROM checkpoint_groups WHERE plan_id = ?"
-_COUNT_LIVE = "SELECT COUNT(*) AS count FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0"
-_FIRST = """
-SELECT group_id FROM checkpoint_groups
-WHERE plan_id = ? AND superseded = 0 AND checkpoint_type <> 'pre_apply' ORDER BY seq LIMIT 1
-"""
-_LATEST = """
-SELECT group_id FROM checkpoint_groups
-WHERE plan_id = ? AND superseded = 0 AND checkpoint_type NOT IN ('pre_apply', 'on_error')
-ORDER BY seq DESC LIMIT 1
-"""
+_COUNT_LIVE = f"{_COUNT} AND superseded = 0"
+_COUNT_LABELLED = f"{_COUNT_LIVE} AND label = ?"
+_IDS_OF_PLAN = "SELECT group_id FROM checkpoint_groups WHERE plan_id = ?"
+_LIVE = f"{_IDS_OF_PLAN} AND superseded = 0"
+_FIRST = f"{_LIVE} AND checkpoint_type <> 'pre_apply' ORDER BY seq LIMIT 1"
+_LATEST = f"{_LIVE} AND checkpoint_type NOT IN ('pre_apply', 'on_error') ORDER BY seq DESC LIMIT 1"
 _WORDS = {"first": _FIRST, "latest": _LATEST}
-_BETWEEN_STEPS = """
-SELECT group_id FROM checkpoint_groups
-WHERE plan_id = ? AND superseded = 0 AND between_steps = 1 ORDER BY seq DESC LIMIT 1
-"""
-_BETWEEN_STEPS_BEFORE = """
-SELECT group_id FROM checkpoint_groups
-WHERE plan_id = ? AND superseded = 0 AND between_steps = 1 AND seq < ? ORDER BY seq DESC LIMIT 1
-"""
-_LAST_OF_ATTEMPT = """
-SELECT group_id FROM checkpoint_groups WHERE plan_id = ? AND attempt = ? ORDER BY seq DESC LIMIT 1
-"""
-_LABELLED = """
-SELECT group_id FROM checkpoint_groups
-WHERE plan_id = ? AND superseded = 0 AND label = ? ORDER BY seq LIMIT 10
-"""
+_BETWEEN_STEPS = f"{_LIVE} AND between_steps = 1 ORDER BY seq DESC LIMIT 1"
+_BETWEEN_STEPS_BEFORE = f"{_LIVE} AND between_steps = 1 AND seq < ? ORDER BY seq DESC LIMIT 1"
+_LAST_OF_ATTEMPT = f"{_IDS_OF_PLAN} AND attempt = ? ORDER BY seq DESC LIMIT 1"
+_LABELLED = f"{_LIVE} AND label = ? ORDER BY seq LIMIT 10"
 _LABELLED_ANYWHERE = """
 SELECT group_id FROM checkpoint_groups WHERE superseded = 0 AND label = ? ORDER BY plan_id, seq LIMIT 10
 """
@@ -89,9 +76,6 @@ _LABELS = """
 SELECT label FROM checkpoint_groups
 WHERE superseded = 0 AND label IS NOT NULL AND (CAST(? AS TEXT) IS NULL OR plan_id = ?) ORDER BY plan_id DESC, seq DESC
 """
-_COUNT_LABELLED = """
-SELECT COUNT(*) AS count FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 AND label = ?
-"""
 _BY_PREFIX = """
 SELECT group_id, group_id AS id FROM checkpoint_groups WHERE group_id LIKE ?
 UNION SELECT group_id, checkpoint_id AS id FROM checkpoints WHERE checkpoint_id LIKE ?
@@ -99,10 +83,25 @@ ORDER BY id LIMIT 10
 """
 _SNAPSHOTS = "SELECT DISTINCT snapshot FROM checkpoints"
 _PARENT = "SELECT parent_group_id FROM checkpoint_groups WHERE group_id = ?"
-_ADOPT_GROUPS = "UPDATE checkpoint_groups SET parent_group_id = ? WHERE parent_group_id = ?"
-_ADOPT_CHECKPOINTS = "UPDATE checkpoints SET parent_group_id = ? WHERE parent_group_id = ?"
-_RENAME = "UPDATE checkpoints SET sandbox_ref = ? WHERE checkpoint_id = ?"
 _REMOVE = "DELETE FROM checkpoint_groups WHERE group_id = ?"
+
+# Few groups are read for retention, however many a plan has.
+_SUMMARY = (
+    "SELECT seq, group_id, attempt, superseded, label, between_steps FROM checkpoint_groups WHERE plan_id = ?"
+)
+_SUMMARIES = f"{_SUMMARY} ORDER BY seq"
+_OUTSTANDING = (  # spared by retention because of its position
+    f"{_SUMMARY} ORDER BY seq LIMIT 1",
+    f"{_SUMMARY} ORDER BY seq DESC LIMIT 1",
+    f"{_SUMMARY} AND superseded = 0 AND between_steps = 1 ORDER BY seq DESC LIMIT 1",
+)
+_SUMMARY_OF_ATTEMPT = f"{_SUMMARY} AND attempt = ? ORDER BY seq DESC LIMIT 1"
+_EXPENDABLE = (  # in the order in which retention lets go
+    f"{_SUMMARY} AND superseded = 1 AND label IS NULL ORDER BY seq LIMIT ?",
+    f"{_SUMMARY} AND superseded = 0 AND label IS NULL ORDER BY seq LIMIT ?",
+    f"{_SUMMARY} AND superseded = 1 AND label IS NOT NULL ORDER BY seq LIMIT ?",
+    f"{_SUMMARY} AND superseded = 0 AND label IS NOT NULL ORDER BY seq LIMIT ?",
+)
 
 
 class CheckpointRepository(RowRepository):
@@ -110,59 +109,18 @@ class CheckpointRepository(RowRepository):
 
     def add(self, group: CheckpointGroup) -> None:
         """Record a group with its checkpoints and state."""
-        reason = group.reason
-        created, metadata = time_text(group.created_at), json_text(reason.metadata)
-        self._db.execute(
-            _ADD_GROUP,
-            (
-                group.group_id,
-                group.plan_id,
-                group.seq,
-                group.line,
-                group.attempt,
-                reason.type,
-                reason.label,
-                int(reason.between_steps),
-                reason.decision_id,
-                group.parent_group_id,
-                int(group.superseded),
-                group.step_index,
-                state_to_text(self._db, group.plan_id, group.state),
-                group.state_hash,
-                metadata,
-                created,
-            ),
-        )
+        columns = _GROUP.columns(group)
+        columns["step_index"] = group.step_index
+        columns["state_json"] = state_to_text(self._db, group.plan_id, group.state)
+        self._insert("checkpoint_groups", columns)
+        repeated = {name: columns[name] for name in _REPEATED}
         for position, checkpoint in enumerate(group.checkpoints):
-            self._db.execute(
-                _ADD_CHECKPOINT,
-                (
-                    checkpoint.checkpoint_id,
-                    group.group_id,
-                    position,
-                    group.seq,
-                    group.plan_id,
-                    reason.decision_id,
-                    checkpoint.resource,
-                    reason.type,
-                    reason.label,
-                    group.step_index,
-                    group.state_hash,
-                    checkpoint.sandbox_ref,
-                    checkpoint.snapshot.to_text(),
-                    checkpoint.filesystem_path,
-                    checkpoint.size_bytes,
-                    int(checkpoint.modified),
-                    created,
-                    group.parent_group_id,
-                    int(group.superseded),
-                    metadata,
-                ),
-            )
+            own = _CHECKPOINT.columns(checkpoint)
+            self._insert("checkpoints", {**repeated, **own, "position": position})
 
     def get(self, group_id: GroupId) -> CheckpointGroup:
         """Return the group of that id, or raise CheckpointNotFound."""
-        row = self._db.row(_GROUP, (group_id,))
+        row = self._db.row(_GET, (group_id,))
         if row is None:
             raise CheckpointNotFound(wanted=group_id)
         return self._group(row, self._db.rows(_CHECKPOINTS_OF, (group_id,)))
@@ -206,22 +164,12 @@ class CheckpointRepository(RowRepository):
         groups = self._db.rows(_OUTLINES, (plan_id, limit))[::-1]
         members = self._members(plan_id, groups)
         return [
-            GroupOutline(
-                group_id=GroupId(row["group_id"]),
-                seq=row["seq"],
-                type=CheckpointType(row["checkpoint_type"]),
-                label=row["label"],
-                step_index=row["step_index"],
-                parent_group_id=cast("GroupId | None", row["parent_group_id"]),
-                superseded=bool(row["superseded"]),
-                checkpoints=tuple(_checkpoint(member) for member in members[row["group_id"]]),
-                created_at=time_value(row["created_at"]),
-            )
+            _OUTLINE.value(row, checkpoints=tuple(map(_CHECKPOINT.value, members[row["group_id"]])))
             for row in groups
         ]
 
     def _members(self, plan_id: PlanId, groups: Sequence[Row]) -> Mapping[str, Sequence[Row]]:
-        """The checkpoints of these groups, which are in order, and of all after the first."""
+        """Return the checkpoints of these groups, which are in order, and of all after the first."""
         members: dict[str, list[Row]] = {}
         for row in self._db.rows(_CHECKPOINTS_SINCE, (plan_id, groups[0]["seq"] if groups else 0)):
             members.setdefault(row["group_id"], []).append(row)
@@ -257,7 +205,7 @@ class CheckpointRepository(RowRepository):
 
     def summaries(self, plan_id: PlanId) -> Sequence[GroupSummary]:
         """Return what retention needs to know of all groups, oldest first."""
-        return summaries(self._db, plan_id)
+        return [_summary(row) for row in self._db.rows(_SUMMARIES, (plan_id,))]
 
     def expendable(self, plan_id: PlanId, attempts: int, count: int) -> Sequence[GroupSummary]:
         """Return as many groups as pruning `count` of them must look at, oldest first; cost follows `count`.
@@ -265,7 +213,18 @@ class CheckpointRepository(RowRepository):
         Those that retention lets go first, and those that are the first, the newest, the newest live one
         between two steps, or the last of one of the plan's attempts.
         """
-        return expendable(self._db, plan_id, attempts, count)
+        spared = [row for statement in _OUTSTANDING for row in self._db.rows(statement, (plan_id,))]
+        for attempt in range(1, attempts + 1):
+            spared += self._db.rows(_SUMMARY_OF_ATTEMPT, (plan_id, attempt))
+        found = {row["seq"]: row for row in spared}
+        missing = count + len(found)
+        for statement in _EXPENDABLE:
+            rows = self._db.rows(statement, (plan_id, missing))
+            found |= {row["seq"]: row for row in rows}
+            missing -= len(rows)
+            if missing <= 0:
+                break
+        return [_summary(found[seq]) for seq in sorted(found)]
 
     def snapshots(self) -> Sequence[Snapshot]:
         """Return the snapshots of all checkpoints of all plans, each once."""
@@ -274,19 +233,19 @@ class CheckpointRepository(RowRepository):
     def rename(self, names: Mapping[CheckpointId, str]) -> None:
         """Record the names (`sandbox_ref`) that other programs know checkpoints by from now on."""
         for checkpoint_id, name in names.items():
-            self._db.execute(_RENAME, (name, checkpoint_id))
+            self._update("checkpoints", {"sandbox_ref": name}, checkpoint_id=checkpoint_id)
 
     def remove(self, group_ids: Sequence[GroupId]) -> None:
         """Remove whole groups; their children get their parents."""
         for group_id in group_ids:
             row = self._db.row(_PARENT, (group_id,))
             parent = row["parent_group_id"] if row else None
-            self._db.execute(_ADOPT_GROUPS, (parent, group_id))
-            self._db.execute(_ADOPT_CHECKPOINTS, (parent, group_id))
+            for table in ("checkpoint_groups", "checkpoints"):
+                self._update(table, {"parent_group_id": parent}, parent_group_id=group_id)
             self._db.execute(_REMOVE, (group_id,))
 
     def _named(self, word: str, plan_id: PlanId | None) -> Sequence[tuple[GroupId, str]]:
-        """The live groups that a label means, or one of the words that mean another each time."""
+        """Return the live groups that a label means, or one of the words that mean another each time."""
         if plan_id is None:
             rows = self._db.rows(_LABELLED_ANYWHERE, (word,))
         elif word in _WORDS:
@@ -296,7 +255,7 @@ class CheckpointRepository(RowRepository):
         return [(GroupId(row["group_id"]), row["group_id"]) for row in rows]
 
     def _beginning_with(self, word: str) -> Sequence[tuple[GroupId, str]]:
-        """The groups whose ids, or whose checkpoints' ids, begin like that; each with that id."""
+        """Return the groups whose ids, or whose checkpoints' ids, begin like that; each with that id."""
         prefix = as_id_prefix(word)
         if prefix is None:
             return []
@@ -341,36 +300,20 @@ class CheckpointRepository(RowRepository):
         return self.get(row["group_id"]) if row else None
 
     def _group(self, row: Row, members: Sequence[Row]) -> CheckpointGroup:
-        plan_id = PlanId(row["plan_id"])
-        return CheckpointGroup(
-            group_id=GroupId(row["group_id"]),
-            plan_id=plan_id,
-            seq=row["seq"],
-            line=row["line"],
-            attempt=row["attempt"],
-            reason=Reason(
-                type=CheckpointType(row["checkpoint_type"]),
-                label=row["label"],
-                between_steps=bool(row["between_steps"]),
-                decision_id=cast("DecisionId | None", row["decision_id"]),
-                metadata=json_object(row["metadata_json"]),
-            ),
-            parent_group_id=cast("GroupId | None", row["parent_group_id"]),
-            superseded=bool(row["superseded"]),
-            state=state_from_text(self._db, plan_id, row["state_json"]),
-            state_hash=row["state_hash"],
-            checkpoints=tuple(_checkpoint(member) for member in members),
-            created_at=time_value(row["created_at"]),
+        return _GROUP.value(
+            row,
+            state=state_from_text(self._db, PlanId(row["plan_id"]), row["state_json"]),
+            checkpoints=tuple(map(_CHECKPOINT.value, members)),
         )
 
 
-def _checkpoint(row: Row) -> Checkpoint:
-    return Checkpoint(
-        checkpoint_id=CheckpointId(row["checkpoint_id"]),
-        resource=row["resource"],
-        snapshot=Snapshot.from_text(row["snapshot"]),
-        sandbox_ref=row["sandbox_ref"],
-        filesystem_path=row["filesystem_path"],
-        size_bytes=row["size_bytes"],
-        modified=bool(row["modified"]),
+def _summary(row: Row) -> GroupSummary:
+    from mulligan.domain.checkpoints.retention import GroupSummary
+
+    return GroupSummary(
+        group_id=GroupId(row["group_id"]),
+        attempt=row["attempt"],
+        superseded=bool(row["superseded"]),
+        labelled=row["label"] is not None,
+        between_steps=bool(row["between_steps"]),
     )

@@ -11,15 +11,16 @@ from mulligan.domain.history.lines import Line, Segment
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.intent import Intent, IntentKind, Work
 from mulligan.domain.text.ids import GroupId, IntentId, PlanId
-from mulligan.rows.columns import ALL, json_object, json_text, time_text, time_value
+from mulligan.rows.columns import ALL, OBJECT, TIME, Format, Layout, json_object, json_text, word
 from mulligan.rows.definition_document import definition_from_text, definition_to_text
 from mulligan.rows.row_repository import RowRepository
 
 if TYPE_CHECKING:
+    from mulligan.domain.plans.plan import PlanDefinition
     from mulligan.domain.text.json_value import JsonObject
     from mulligan.rows.sql_connection import Row
 
-_ADD_LINE = "INSERT INTO lines (plan_id, line, parent_line, fork_seq) VALUES (?, ?, ?, ?)"
+_LINE = Layout(Line)
 _LINES = "SELECT * FROM lines WHERE plan_id = ? ORDER BY line"
 # Each kind of row has its own column for when it was recorded; a call that never ended has no place.
 _TOLD_BY = (
@@ -34,21 +35,28 @@ UPDATE checkpoints SET superseded = (
     SELECT g.superseded FROM checkpoint_groups AS g WHERE g.group_id = checkpoints.group_id
 ) WHERE plan_id = ?
 """
-_SPARE_GROUP = "UPDATE checkpoint_groups SET superseded = 0 WHERE group_id = ?"
-_SPARE_CHECKPOINTS = "UPDATE checkpoints SET superseded = 0 WHERE group_id = ?"
 
-_REST = "UPDATE checkpoint_groups SET between_steps = 1 WHERE group_id = ?"
 
-_ADD_INTENT = """
-INSERT INTO intents (intent_id, plan_id, seq, kind, data_json, created_at, definition_json)
-VALUES (?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM intents), ?, ?, ?, ?)
-"""
-_SAVE_INTENT = "UPDATE intents SET data_json = ? WHERE intent_id = ?"
+def _definition_text(definition: PlanDefinition | None) -> str | None:
+    return definition_to_text(definition) if definition else None
+
+
+def _definition(text: str | None) -> PlanDefinition | None:
+    return definition_from_text(text) if text else None
+
+
+_INTENT = Layout(
+    Intent,
+    apart=["work"],
+    created_at=TIME,
+    definition=Format(_definition_text, _definition, "_json"),
+)
+_LAST_INTENT = "SELECT COALESCE(MAX(seq), 0) AS count FROM intents"
 _CLOSE_INTENT = "DELETE FROM intents WHERE intent_id = ?"
 _INTENTS = "SELECT * FROM intents WHERE plan_id = ? ORDER BY seq"
 _ALL_INTENTS = "SELECT * FROM intents ORDER BY seq"
 
-_ADD_EVENT = "INSERT INTO events (plan_id, seq, type, data_json, created_at) VALUES (?, ?, ?, ?, ?)"
+_EVENT = Layout(Event, type=word(EventType), data=OBJECT, created_at=TIME)
 _EVENTS = "SELECT * FROM events WHERE plan_id = ? AND seq > ? ORDER BY seq DESC LIMIT ?"
 _NEWEST_EVENT = "SELECT * FROM events WHERE plan_id = ? AND type = ? ORDER BY seq DESC LIMIT 1"
 _COUNT_EVENTS = "SELECT COUNT(*) AS count FROM events WHERE plan_id = ? AND seq > ?"
@@ -59,14 +67,11 @@ class HistoryRepository(RowRepository):
 
     def start(self, plan_id: PlanId, line: Line) -> None:
         """Start a line."""
-        self._db.execute(_ADD_LINE, (plan_id, line.line, line.parent_line, line.fork_seq))
+        self._insert("lines", {**_LINE.columns(line), "plan_id": plan_id})
 
     def lines(self, plan_id: PlanId) -> Sequence[Line]:
-        """All lines of the plan."""
-        return [
-            Line(line=row["line"], parent_line=row["parent_line"], fork_seq=row["fork_seq"])
-            for row in self._db.rows(_LINES, (plan_id,))
-        ]
+        """Return all lines of the plan."""
+        return [_LINE.value(row) for row in self._db.rows(_LINES, (plan_id,))]
 
     def make_live(self, plan_id: PlanId, segments: Sequence[Segment]) -> None:
         """Make what lies on the segments live and all else of the plan superseded: groups, decisions, tool calls."""
@@ -79,12 +84,12 @@ class HistoryRepository(RowRepository):
 
     def spare(self, group_id: GroupId) -> None:
         """Make one group live in spite of where it lies."""
-        self._db.execute(_SPARE_GROUP, (group_id,))
-        self._db.execute(_SPARE_CHECKPOINTS, (group_id,))
+        for table in ("checkpoint_groups", "checkpoints"):
+            self._update(table, {"superseded": 0}, group_id=group_id)
 
     def rest_at(self, group_id: GroupId) -> None:
         """Make a group one that a run may start from, wherever it was taken: the one a rollback went to."""
-        self._db.execute(_REST, (group_id,))
+        self._update("checkpoint_groups", {"between_steps": 1}, group_id=group_id)
 
 
 class IntentRepository(RowRepository):
@@ -92,24 +97,16 @@ class IntentRepository(RowRepository):
 
     def add(self, intent: Intent) -> None:
         """Record what is about to be done."""
-        self._db.execute(
-            _ADD_INTENT,
-            (
-                intent.intent_id,
-                intent.plan_id,
-                intent.kind,
-                _work_text(intent),
-                time_text(intent.created_at),
-                definition_to_text(intent.definition) if intent.definition else None,
-            ),
-        )
+        work = {"kind": intent.kind, "data_json": _work_text(intent)}
+        seq = self._count(_LAST_INTENT) + 1
+        self._insert("intents", {**_INTENT.columns(intent), **work, "seq": seq})
 
     def save(self, intent: Intent) -> None:
         """Record how far it is."""
-        self._db.execute(_SAVE_INTENT, (_work_text(intent), intent.intent_id))
+        self._update("intents", {"data_json": _work_text(intent)}, intent_id=intent.intent_id)
 
     def close(self, intent_id: IntentId) -> None:
-        """It is done."""
+        """Remove what is done."""
         self._db.execute(_CLOSE_INTENT, (intent_id,))
 
     def list(self, plan_id: PlanId) -> Sequence[Intent]:
@@ -129,13 +126,8 @@ def _work_text(intent: Intent) -> str:
 
 
 def _intent(row: Row) -> Intent:
-    return Intent(
-        intent_id=IntentId(row["intent_id"]),
-        plan_id=PlanId(row["plan_id"]),
-        work=convert({"kind": row["kind"], **json_object(row["data_json"])}, Work),
-        created_at=time_value(row["created_at"]),
-        definition=definition_from_text(row["definition_json"]) if row["definition_json"] else None,
-    )
+    work = convert({"kind": row["kind"], **json_object(row["data_json"])}, Work)
+    return _INTENT.value(row, work=work)
 
 
 class EventRepository(RowRepository):
@@ -143,31 +135,18 @@ class EventRepository(RowRepository):
 
     def add(self, event: Event) -> None:
         """Write one entry."""
-        self._db.execute(
-            _ADD_EVENT,
-            (event.plan_id, event.seq, event.type, json_text(event.data), time_text(event.created_at)),
-        )
+        self._insert("events", _EVENT.columns(event))
 
     def list(self, plan_id: PlanId, *, limit: int | None = None, after: int = 0) -> Sequence[Event]:
-        """The plan's log after that sequence number, in order; of more than `limit` entries the newest."""
+        """Return the plan's log after that sequence number, in order; of more than `limit` entries the newest."""
         rows = self._db.rows(_EVENTS, (plan_id, after, ALL if limit is None else limit))
-        return [_event(row) for row in rows[::-1]]
+        return [_EVENT.value(row) for row in rows[::-1]]
 
     def newest(self, plan_id: PlanId, type: EventType) -> Event | None:
-        """The newest entry of that type."""
+        """Return the newest entry of that type."""
         row = self._db.row(_NEWEST_EVENT, (plan_id, type))
-        return _event(row) if row else None
+        return _EVENT.value(row) if row else None
 
     def count(self, plan_id: PlanId, *, after: int = 0) -> int:
         """Count the entries of the plan's log after that sequence number."""
         return self._count(_COUNT_EVENTS, (plan_id, after))
-
-
-def _event(row: Row) -> Event:
-    return Event(
-        plan_id=PlanId(row["plan_id"]),
-        seq=row["seq"],
-        type=EventType(row["type"]),
-        data=json_object(row["data_json"]),
-        created_at=time_value(row["created_at"]),
-    )

@@ -2,49 +2,57 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from mulligan.domain.plans.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
-from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId, as_id_prefix
+from mulligan.domain.text.ids import PlanId, as_id_prefix
 from mulligan.domain.text.names import nearest_word
-from mulligan.errors import Ambiguous, NoPlansYet, PlanNotFound
-from mulligan.rows.columns import (
-    ALL,
-    is_text,
-    json_object,
-    json_text,
-    json_texts,
-    json_value,
-    texts_json,
-    time_text,
-    time_value,
-)
+from mulligan.errors import Advice, Ambiguous, NoPlansYet, PlanNotFound
+from mulligan.rows.columns import ALL, TEXTS, TIME, Format, Layout, is_text, json_text, time_text, word
 from mulligan.rows.definition_document import definition_from_text, definition_to_text
 from mulligan.rows.row_repository import RowRepository
 from mulligan.rows.state_document import state_from_text, state_to_text
 
 if TYPE_CHECKING:
-    from mulligan.rows.sql_connection import Row
-from mulligan.errors import Advice
+    from mulligan.rows.sql_connection import Row, Value
 
-_ADD = """
-INSERT INTO plans (
-    plan_id, ordinal, parent_plan_id, name, phase, state, attempt, step_index, steps_total, progress_json, line,
-    current_group_id, last_checkpoint_id, failure_json, messages_json, conflicts_json, fence, seq, created_at,
-    updated_at
-) VALUES (?, (SELECT COALESCE(MAX(ordinal), 0) + 1 FROM plans), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
-"""
+
+def _failure_text(failure: PlanFailure | None) -> str | None:
+    return json_text(failure.to_json()) if failure else None
+
+
+def _failure(text: str | None) -> PlanFailure | None:
+    return PlanFailure(**json.loads(text)) if text is not None else None
+
+
+def _conflicts_text(conflicts: Sequence[Conflict]) -> str:
+    return json_text([conflict.to_json() for conflict in conflicts])
+
+
+def _conflicts(text: str) -> tuple[Conflict, ...]:
+    return tuple(Conflict(**each) for each in json.loads(text))
+
+
+_PLAN = Layout(
+    Plan,
+    apart=["definition", "progress"],
+    phase=word(Phase),
+    state=word(State),
+    failure=Format(_failure_text, _failure, "_json"),
+    messages=TEXTS,
+    conflicts=Format(_conflicts_text, _conflicts, "_json"),
+    created_at=TIME,
+    updated_at=TIME,
+)
+# What changes while a plan runs, beside its progress: neither the definition nor the fence.
+_CHANGING = (
+    *("phase", "state", "attempt", "line", "current_group_id", "last_checkpoint_id"),
+    *("failure", "messages", "conflicts", "updated_at"),
+)
 _NO_STATE = "{}"
-_DEFINE = "INSERT INTO definitions (plan_id, definition_json) VALUES (?, ?)"
-_SAVE = """
-UPDATE plans SET phase = ?, state = ?, attempt = ?, step_index = ?, progress_json = ?, line = ?,
-    current_group_id = ?, last_checkpoint_id = ?, failure_json = ?, messages_json = ?, conflicts_json = ?,
-    updated_at = ?
-WHERE plan_id = ?
-"""
-_REDEFINE = "UPDATE definitions SET definition_json = ? WHERE plan_id = ?"
-_RECOUNT = "UPDATE plans SET steps_total = ?, updated_at = ? WHERE plan_id = ?"
+_LAST_ORDINAL = "SELECT COALESCE(MAX(ordinal), 0) AS count FROM plans"
 _KEEP_DEFINITION = """
 INSERT INTO earlier_definitions (plan_id, before_line, definition_json)
 SELECT plan_id, ?, definition_json FROM definitions WHERE plan_id = ?
@@ -68,7 +76,6 @@ SELECT COUNT(*) AS count FROM spawns AS s JOIN plans AS p ON p.plan_id = s.plan_
 WHERE s.parent_plan_id = ? AND p.state <> 'cancelled'
 """
 _LAST_SEQ = "SELECT seq AS number FROM plans WHERE plan_id = ?"
-_SET_LAST_SEQ = "UPDATE plans SET seq = ? WHERE plan_id = ?"
 _RAISE_FENCE = "UPDATE plans SET fence = fence + 1 WHERE plan_id = ? RETURNING fence AS number"
 _NAMES = "SELECT DISTINCT name FROM plans ORDER BY name LIMIT 1000"
 
@@ -78,30 +85,17 @@ class PlanRepository(RowRepository):
 
     def add(self, plan: Plan) -> None:
         """Record a new plan."""
-        self._db.execute(
-            _ADD,
-            (
-                plan.plan_id,
-                plan.parent_plan_id,
-                plan.name,
-                plan.phase,
-                plan.state,
-                plan.attempt,
-                plan.progress.step_index,
-                len(plan.definition.steps),
-                _NO_STATE,
-                plan.line,
-                plan.current_group_id,
-                plan.last_checkpoint_id,
-                _failure_text(plan.failure),
-                texts_json(plan.messages),
-                json_text([conflict.to_json() for conflict in plan.conflicts]),
-                plan.fence,
-                time_text(plan.created_at),
-                time_text(plan.updated_at),
-            ),
-        )
-        self._db.execute(_DEFINE, (plan.plan_id, definition_to_text(plan.definition)))
+        new: dict[str, Value] = {
+            "ordinal": self._count(_LAST_ORDINAL) + 1,
+            "name": plan.name,
+            "step_index": plan.progress.step_index,
+            "steps_total": len(plan.definition.steps),
+            "progress_json": _NO_STATE,
+            "seq": 0,
+        }
+        self._insert("plans", {**_PLAN.columns(plan), **new})
+        definition = definition_to_text(plan.definition)
+        self._insert("definitions", {"plan_id": plan.plan_id, "definition_json": definition})
         self.save(plan)  # long outputs that it begins with are rows of their own, which name the plan
 
     def get(self, plan_id: PlanId) -> Plan:
@@ -113,31 +107,21 @@ class PlanRepository(RowRepository):
 
     def save(self, plan: Plan) -> None:
         """Record the present state of the plan; the definition and the fence are not written."""
-        self._db.execute(
-            _SAVE,
-            (
-                plan.phase,
-                plan.state,
-                plan.attempt,
-                plan.progress.step_index,
-                state_to_text(self._db, plan.plan_id, plan.progress),
-                plan.line,
-                plan.current_group_id,
-                plan.last_checkpoint_id,
-                _failure_text(plan.failure),
-                texts_json(plan.messages),
-                json_text([conflict.to_json() for conflict in plan.conflicts]),
-                time_text(plan.updated_at),
-                plan.plan_id,
-            ),
-        )
+        columns = _PLAN.some(plan, _CHANGING)
+        columns["step_index"] = plan.progress.step_index
+        columns["progress_json"] = state_to_text(self._db, plan.plan_id, plan.progress)
+        self._update("plans", columns, plan_id=plan.plan_id)
 
     def redefine(self, plan: Plan) -> None:
         """Record another definition of the plan; earlier lines of its history keep the one they had."""
-        definition = plan.definition
+        text = definition_to_text(plan.definition)
+        counted: dict[str, Value] = {
+            "steps_total": len(plan.definition.steps),
+            "updated_at": time_text(plan.updated_at),
+        }
         self._db.execute(_KEEP_DEFINITION, (plan.line, plan.plan_id))
-        self._db.execute(_REDEFINE, (definition_to_text(definition), plan.plan_id))
-        self._db.execute(_RECOUNT, (len(definition.steps), time_text(plan.updated_at), plan.plan_id))
+        self._update("definitions", {"definition_json": text}, plan_id=plan.plan_id)
+        self._update("plans", counted, plan_id=plan.plan_id)
 
     def definition_on(self, plan_id: PlanId, line: int) -> PlanDefinition:
         """Return the definition at the end of that line; of the present line, the present one."""
@@ -170,7 +154,7 @@ class PlanRepository(RowRepository):
         return self._plan(rows[0])
 
     def _meant(self, word: str) -> dict[str, Advice]:
-        """The hint for a word that names no plan."""
+        """Return the hint for a word that names no plan."""
         from mulligan.rows.tables.id_hints import hint_of_other_kind
 
         near = nearest_word(word, [row["name"] for row in self._db.rows(_NAMES)])
@@ -200,7 +184,7 @@ class PlanRepository(RowRepository):
 
     def set_last_seq(self, plan_id: PlanId, seq: int) -> None:
         """Record the sequence number that the plan used last."""
-        self._db.execute(_SET_LAST_SEQ, (seq, plan_id))
+        self._update("plans", {"seq": seq}, plan_id=plan_id)
 
     def raise_fence(self, plan_id: PlanId) -> int:
         """Lock out every earlier claimant, and return the new fence."""
@@ -213,42 +197,8 @@ class PlanRepository(RowRepository):
         return int(row["number"])
 
     def _plan(self, row: Row) -> Plan:
-        plan_id = PlanId(row["plan_id"])
-        return Plan(
-            plan_id=plan_id,
-            parent_plan_id=row["parent_plan_id"],
+        return _PLAN.value(
+            row,
             definition=definition_from_text(row["definition_json"]),
-            phase=Phase(row["phase"]),
-            state=State(row["state"]),
-            attempt=row["attempt"],
-            progress=state_from_text(self._db, plan_id, row["progress_json"]),
-            line=row["line"],
-            current_group_id=cast("GroupId | None", row["current_group_id"]),
-            last_checkpoint_id=cast("CheckpointId | None", row["last_checkpoint_id"]),
-            failure=_failure(row["failure_json"]),
-            messages=json_texts(row["messages_json"]),
-            conflicts=_conflicts(row["conflicts_json"]),
-            fence=row["fence"],
-            created_at=time_value(row["created_at"]),
-            updated_at=time_value(row["updated_at"]),
+            progress=state_from_text(self._db, PlanId(row["plan_id"]), row["progress_json"]),
         )
-
-
-def _failure_text(failure: PlanFailure | None) -> str | None:
-    return json_text(failure.to_json()) if failure else None
-
-
-def _failure(text: str | None) -> PlanFailure | None:
-    if text is None:
-        return None
-    document = json_object(text)
-    return PlanFailure(
-        message=str(document["message"]),
-        step=cast("str | None", document["step"]),
-        tool=cast("str | None", document["tool"]),
-        checkpoint=cast("str | None", document["checkpoint"]),
-    )
-
-
-def _conflicts(text: str) -> tuple[Conflict, ...]:
-    return tuple(Conflict(**each) for each in cast("list[dict[str, str]]", json_value(text)))

@@ -12,19 +12,20 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.adapters.snapshots.cache.cache_presence import forget_missing
 from mulligan.adapters.snapshots.cache.tree_archive import Archive, pack
+from mulligan.adapters.snapshots.format.chunks import CHUNKED_ABOVE, chunk_ids
 from mulligan.adapters.snapshots.format.pack_format import hash_of
+from mulligan.adapters.snapshots.format.tree_format import EntryKind, decode, stored_at
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.boundaries import act
+from mulligan.errors import SnapshotDamaged
 from mulligan.osfiles.folders import make_private_folder
 from mulligan.osfiles.tempdirs import Rooms
 
 _MAGIC = b"mulligan stat cache 4\n"
-_WORTH_SAVING_FILES = (
-    64  # fewer files than this are read again by the next process faster than all is written down
-)
+# Fewer files than this are read again by the next process faster than all is written down.
+_WORTH_SAVING_FILES = 64
 _WORTH_SAVING_BYTES = 4 << 20
 _SAVING_COSTS = 32  # reading one file again takes as long as writing down what is known of so many
 
@@ -52,9 +53,8 @@ class StatCache:
         version = ".".join(map(str, sys.version_info[:3]))
         self._head = _MAGIC + hash_of(f"{version} {boot_id}".encode())
         self._trees: dict[str, Remembered] = {}
-        self._unsaved: dict[
-            str, tuple[int, int]
-        ] = {}  # files and bytes read since the tree was last written down
+        # Files and bytes read since the tree was last written down.
+        self._unsaved: dict[str, tuple[int, int]] = {}
 
     def recall(self, key: str, objects: Objects) -> Recalled:
         """The tree as it was last read, as far as its objects are in the store."""
@@ -98,7 +98,6 @@ class StatCache:
             self._unsaved[key] = (0, 0)
 
     def forget(self, key: str) -> None:
-        """Drop what is known of a tree."""
         self._trees.pop(key, None)
         self._unsaved.pop(key, None)
         self._path(key).unlink(missing_ok=True)
@@ -136,3 +135,38 @@ class StatCache:
             return None
         archive = Archive(body)
         return Remembered(archive.top(), archive.packs)
+
+
+def forget_missing(top: Folder, objects: Objects) -> bool:
+    """Forget files and folders whose objects are gone: the next capture reads them again, and only them.
+
+    Return whether anything was forgotten.
+
+    Every object is looked up separately. The presence of an object that names others says nothing about those:
+    garbage is removed pack by pack.
+    """
+    forgotten = False
+    for folder in top.walk():
+        if folder.address and not objects.contains(folder.address):
+            folder.address, forgotten = b"", True
+        for name in [name for name, record in folder.records.items() if not _is_here(record, objects)]:
+            del folder.records[name]
+            forgotten = True
+    if forgotten:
+        for folder in top.walk():
+            folder.unseal()
+    return forgotten
+
+
+def _is_here(record: bytes, objects: Objects) -> bool:
+    kind, size, object_id = stored_at(record)
+    if kind is not EntryKind.FILE:
+        return True  # a link is its record; a folder is checked separately
+    if not objects.contains(object_id):
+        return False
+    if size <= CHUNKED_ABOVE:
+        return True
+    try:
+        return all(map(objects.contains, chunk_ids(decode(record), objects.read(object_id))))
+    except SnapshotDamaged:
+        return False

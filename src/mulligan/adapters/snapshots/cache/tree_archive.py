@@ -38,11 +38,9 @@ class Archive:
         self.heap = data[start + count * _ROW.size :]
 
     def top(self) -> Folder:
-        """The topmost folder."""
         return self._folder(0, None)
 
     def listing(self, row: int) -> Listing:
-        """The listing of a folder."""
         _, name, names, count, _, _, at, *_ = self._row(row)
         at += name
         middle = at + names
@@ -59,11 +57,9 @@ class Archive:
         return bool(self._row(row)[4] & _COMPLETE)
 
     def records(self, row: int) -> dict[str, bytes]:
-        """The records of a folder."""
         return self._rest(self._row(row))[0]
 
     def children(self, row: int, folder: Folder) -> dict[str, Folder]:
-        """The folders in a folder."""
         end, below, found = self._row(row)[0], row + 1, dict[str, Folder]()
         while below < end:
             child = self._folder(below, folder)
@@ -80,9 +76,8 @@ class Archive:
             folder.id, folder.address = identity, address
         if not flags & _PLAIN:
             _, folder.racy, folder.groups, folder.unheld = self._rest(fields)
-            folder.missing = len(
-                folder.unheld
-            )  # nothing below: a folder above such a one is never taken whole
+            # Nothing below: a folder above such a one is never taken whole.
+            folder.missing = len(folder.unheld)
 
     def _folder(self, row: int, parent: Folder | None) -> Folder:
         _, name, _, _, _, _, at, *_ = self._row(row)

@@ -4,9 +4,11 @@ import errno
 import os
 import stat
 
+from msgspec import Struct
+
 from mulligan.adapters.snapshots.capture.file_contents import read_attributes, store_file
 from mulligan.adapters.snapshots.format.signatures import is_racy, signature
-from mulligan.adapters.snapshots.format.tree_format import NO_ID, Attributes, Entry, EntryKind, decode, encode
+from mulligan.adapters.snapshots.format.tree_format import Entry, EntryKind, decode, encode
 from mulligan.adapters.snapshots.packs.objects import Sink
 from mulligan.adapters.snapshots.scan.directory_handles import Folders, path_of
 from mulligan.adapters.snapshots.scan.found_folder import Folder
@@ -14,21 +16,22 @@ from mulligan.adapters.snapshots.scan.scan import NOT_READABLE, Gone
 from mulligan.ports import Observer
 
 _PROGRESS_EVERY = 50  # files
+# EINVAL: no longer a symlink; ENXIO: a socket or a fifo in the place of a file.
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL, errno.ENXIO)
 
 
-class Records:
+class Records(Struct, eq=False):
     """Makes records for one look at a tree, and counts what had to be read for them."""
 
-    def __init__(self, sink: Sink, observer: Observer) -> None:
-        self.sink = sink
-        self._observer = observer
-        # Records of files by signature, for other names of an inode and a scan that starts again. Not entries:
-        # the garbage collector does not look at bytes, which saves a fifth of a first capture.
-        self._seen: dict[bytes, bytes] = {}
-        self.started_ns = 0  # when the present attempt began
-        self.made: dict[Folder, list[str]] = {}  # names that were looked at, in this and earlier attempts
-        self.files_read = 0
-        self.bytes_read = 0
+    sink: Sink
+    observer: Observer
+    started_ns: int = 0  # when the present attempt began
+    made: dict[Folder, list[str]] = {}  # names that were looked at, in this and earlier attempts
+    files_read: int = 0
+    bytes_read: int = 0
+    # Records of files by signature, for other names of an inode and a scan that starts again. Not entries:
+    # the garbage collector does not look at bytes, which saves a fifth of a first capture.
+    _seen: dict[bytes, bytes] = {}
 
     def make(self, folders: Folders, folder: Folder, name: str) -> bytes | None:
         """The record of a name that must be looked at; None where it cannot be held."""
@@ -47,8 +50,8 @@ class Records:
             folder.children.pop(name, None)
             return None
         except OSError as exc:
-            if exc.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL):
-                raise Gone(path_of(folder, name)) from exc  # EINVAL: no longer a symlink
+            if exc.errno in _GONE:
+                raise Gone(path_of(folder, name)) from exc
             raise
 
     def _folder_entry(self, folders: Folders, folder: Folder, name: str) -> Entry:
@@ -56,13 +59,14 @@ class Records:
         fd = folders.fd(child)
         st = os.fstat(fd)
         self._learn(folder, name, st, signature(st))
-        return _entry(
+        return Entry(
             name,
             EntryKind.FOLDER,
-            st,
-            object_id=child.id,
-            address=child.address,
+            stat.S_IMODE(st.st_mode),
+            id=child.id,
             attributes=read_attributes(fd),
+            mtime_ns=st.st_mtime_ns,
+            address=child.address,
         )
 
     def _link_entry(self, folders: Folders, folder: Folder, name: str) -> Entry:
@@ -72,7 +76,8 @@ class Records:
             raise Gone(path_of(folder, name))
         target = os.fsencode(os.readlink(name, dir_fd=fd))
         self._learn(folder, name, st, signature(st))
-        return _entry(name, EntryKind.SYMLINK, st, target=target)
+        # A link's own mode means nothing.
+        return Entry(name, EntryKind.SYMLINK, 0o777, len(target), target=target, mtime_ns=st.st_mtime_ns)
 
     def _file_record(self, folders: Folders, folder: Folder, name: str) -> bytes:
         group = folder.groups.get(name, b"")
@@ -84,14 +89,16 @@ class Records:
         self.files_read += 1
         self.bytes_read += content.stat.st_size
         if self.files_read % _PROGRESS_EVERY == 0:
-            self._observer.progress("files read", self.files_read, None)
-        entry = _entry(
+            self.observer.progress("files read", self.files_read, None)
+        entry = Entry(
             name,
             EntryKind.FILE,
-            content.stat,
-            object_id=content.id,
+            stat.S_IMODE(content.stat.st_mode),
+            content.stat.st_size,
+            content.id,
             group=group,
             attributes=content.attributes,
+            mtime_ns=content.stat.st_mtime_ns,
             sparse=content.sparse,
         )
         record = encode(entry)
@@ -99,29 +106,10 @@ class Records:
         return record
 
     def _told(self, name: str, done: int, size: int) -> None:
-        self._observer.progress(f"bytes of {name} read", done, size)
+        self.observer.progress(f"bytes of {name} read", done, size)
 
     def _learn(self, folder: Folder, name: str, st: os.stat_result, seen: bytes) -> None:
         """Keep the stat that belongs to what was read, which may be newer than the scan's."""
         folder.stats[name] = seen
         if is_racy(st.st_ctime_ns, self.started_ns):
             folder.racy.add(name)
-
-
-def _entry(
-    name: str,
-    kind: EntryKind,
-    st: os.stat_result,
-    *,
-    object_id: bytes = NO_ID,
-    target: bytes = b"",
-    group: bytes = b"",
-    attributes: Attributes = (),
-    sparse: bool = False,
-    address: bytes = b"",
-) -> Entry:
-    size = {EntryKind.FILE: st.st_size, EntryKind.SYMLINK: len(target), EntryKind.FOLDER: 0}[kind]
-    mode = 0o777 if kind is EntryKind.SYMLINK else stat.S_IMODE(st.st_mode)  # a link's own mode means nothing
-    return Entry(
-        name, kind, mode, size, object_id, target, group, attributes, st.st_mtime_ns, sparse, address
-    )

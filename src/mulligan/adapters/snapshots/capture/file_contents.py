@@ -18,9 +18,8 @@ from mulligan.errors import TreeUnsteady
 
 _HOLE = 4096  # zeros of this length and alignment become a hole again
 _PAUSES = (0.0, 0.005, 0.02, 0.08, 0.2)  # seconds before each try to read a file that kept changing
-_FILE_FLAGS = (
-    os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-)  # a fifo put in its place must not block
+# A fifo put in its place must not block.
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _NO_ATTRIBUTES = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
@@ -45,7 +44,7 @@ def store_file(name: str, folder_fd: int, folder: Place, sink: Sink, told: Told)
     for pause in _PAUSES:
         if pause:
             time.sleep(pause)
-        fd = _open(name, folder_fd, folder)
+        fd = os.open(name, _FILE_FLAGS, dir_fd=folder_fd)
         try:
             before = os.fstat(fd)
             if not stat.S_ISREG(before.st_mode):
@@ -58,15 +57,6 @@ def store_file(name: str, folder_fd: int, folder: Place, sink: Sink, told: Told)
         finally:
             os.close(fd)
     raise TreeUnsteady(path=path_of(folder, name))
-
-
-def _open(name: str, folder_fd: int, folder: Place) -> int:
-    try:
-        return os.open(name, _FILE_FLAGS, dir_fd=folder_fd)
-    except OSError as exc:
-        if exc.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
-            raise Gone(path_of(folder, name)) from exc
-        raise
 
 
 def _store_bytes(name: str, fd: int, size: int, sink: Sink, told: Told) -> bytes:
@@ -120,9 +110,8 @@ def _has_holes(fd: int, st: os.stat_result) -> bool:
     if st.st_blocks * 512 >= st.st_size:
         return False
     try:
-        return (
-            os.lseek(fd, 0, os.SEEK_HOLE) < st.st_size
-        )  # compressed files have few blocks too, but no holes
+        # Compressed files have few blocks too, but no holes.
+        return os.lseek(fd, 0, os.SEEK_HOLE) < st.st_size
     except OSError:
         return False
 

@@ -3,6 +3,8 @@
 import os
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.format.pack_format import Kind
 from mulligan.adapters.snapshots.format.tree_format import decode, encode, folder_object, unheld_record
@@ -13,32 +15,30 @@ from mulligan.domain.checkpoints.store_report import Unheld
 from mulligan.ports import WorkingTree
 
 
-class Reading:
+class Reading(Struct, eq=False):
     """One reading of a tree: what was found, and how much of it had to be read."""
 
-    def __init__(self, tree: WorkingTree, known: Folder | None, records: Records, witness: Witness) -> None:
-        """`known` is the tree as it was read before; what has not changed since is taken from there."""
-        self._tree = tree
-        self._known = known
-        self._records = records
-        self._witness = witness
-        self.inside: dict[tuple[int, int], int] = {}
-        self.links: list[tuple[Folder, str]] = []  # names of files with several links
-        self.resolved: list[Folder] = []  # folders whose objects were made now
+    tree: WorkingTree
+    known: Folder | None  # the tree as it was read before; what has not changed since is taken from there
+    records: Records
+    witness: Witness
+    inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
+    links: list[tuple[Folder, str]] = []  # names of files with several links
+    resolved: list[Folder] = []  # folders whose objects were made now
 
     def run(self, now_ns: Callable[[], int]) -> Folder:
         """Read the tree; return its topmost folder, whose one entry is the tree itself."""
-        with Folders(self._tree.path) as folders:
+        with Folders(self.tree.path) as folders:
             return until_steady(lambda: self._attempt(folders, now_ns()))
 
     def _attempt(self, folders: Folders, started_ns: int) -> Folder:
-        self._records.started_ns = started_ns
-        scan = Scan(folders, exclusions_of(self._tree), started_ns, self._witness, self._known)
+        self.records.started_ns = started_ns
+        scan = Scan(folders, exclusions_of(self.tree), started_ns, self.witness, self.known)
         top = scan.run()
         self.inside = scan.inside
         self.links = [each for names in scan.links.values() for each in names]
         self.resolved = []
-        before: dict[int, Folder | None] = {id(top): self._known}
+        before: dict[int, Folder | None] = {id(top): self.known}
         order = top.walk_unsealed()
         for folder in order:
             if folder.sealed:
@@ -61,10 +61,10 @@ class Reading:
         for name in list(folder.stats):
             record = self._kept_record(folder, old, name) if old else None
             if record is None:
-                record = self._records.make(folders, folder, name)
+                record = self.records.make(folders, folder, name)
             if record is not None:
                 folder.records[name] = record
-        make_object(folder, self._records)
+        make_object(folder, self.records)
         self.resolved.append(folder)
 
     @staticmethod
@@ -87,12 +87,18 @@ class Reading:
             return None
         child = folder.children.get(name)
         if child is not None:
-            entry = decode(record)
-            if (entry.id, entry.address) != (child.id, child.address):
-                record = encode(entry._replace(id=child.id, address=child.address))
-        elif folder.groups.get(name, b"") != old.groups.get(name, b""):
+            return renewed(record, child)
+        if folder.groups.get(name, b"") != old.groups.get(name, b""):
             record = encode(decode(record)._replace(group=folder.groups.get(name, b"")))
         return record
+
+
+def renewed(record: bytes, child: Folder) -> bytes:
+    """Return the record of a folder with its present identity and address."""
+    entry = decode(record)
+    if (entry.id, entry.address) == (child.id, child.address):
+        return record
+    return encode(entry._replace(id=child.id, address=child.address))
 
 
 def make_object(folder: Folder, records: Records) -> None:

@@ -4,8 +4,10 @@ import os
 import stat
 from collections.abc import Callable, Iterable
 
+from msgspec import Struct
+
 from mulligan.adapters.snapshots.capture.entry_reader import Records
-from mulligan.adapters.snapshots.capture.full_capture import make_object
+from mulligan.adapters.snapshots.capture.full_capture import make_object, renewed
 from mulligan.adapters.snapshots.format.signatures import inode_and_links, signature
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, decode, encode
 from mulligan.adapters.snapshots.scan.directory_handles import Folders, path_of
@@ -28,55 +30,55 @@ class Doubt(Exception):
     """The watch cannot be relied on after all: everything is to be scanned. Its reason says why."""
 
 
-class Refreshing:
+class Refreshing(Struct, eq=False):
     """One look at what changed. The tree is changed in place; what has no record yet is read last of all."""
 
-    def __init__(self, tree: WorkingTree, top: Folder, watch: Watch, records: Records) -> None:
-        self._tree = tree
-        self._top = top
-        self._watch = watch
-        self._records = records
-        self._exclusions = exclusions_of(tree)
-        self._new: list[tuple[Folder, Folder | None]] = []  # folders to enter, and what was known of them
-        self.touched: dict[Folder, None] = {}  # folders whose objects were made now
-        self.inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
+    tree: WorkingTree
+    top: Folder
+    watch: Watch
+    records: Records
+    touched: dict[Folder, None] = {}  # folders whose objects were made now
+    inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
+    _new: list[tuple[Folder, Folder | None]] = []  # folders to enter, and what was known of them
+    _exclusions: Exclusions = {}
 
     def run(self, now_ns: Callable[[], int]) -> Folder:
         """Read the tree; Doubt where only a scan can find out."""
-        with Folders(self._tree.path) as folders:
+        self._exclusions = exclusions_of(self.tree)
+        with Folders(self.tree.path) as folders:
             return until_steady(lambda: self._attempt(folders, now_ns()))
 
     def _attempt(self, folders: Folders, started_ns: int) -> Folder:
-        watch, self._new = self._watch, []
+        watch, self._new = self.watch, []
         watch.catch_up()
         self._trust()
-        self._records.started_ns = started_ns
+        self.records.started_ns = started_ns
         scan = Scan(folders, self._exclusions, started_ns, watch)
         for folder, names in self._suspects():
-            if attached(folder, self._top):  # else it went with a folder above it
+            if attached(folder, self.top):  # else it went with a folder above it
                 self._look_into(scan, folders, folder, names)
         self._find_other_names(scan, folders)
         self._regroup()
         self._trust()  # entering new folders may have met a limit
         for folder in watch.unstored:
-            if attached(folder, self._top):
+            if attached(folder, self.top):
                 self._touch(folder)
         self._resolve(folders)
-        return self._top
+        return self.top
 
     def _trust(self) -> None:
-        if self._watch.reason:
+        if self.watch.reason:
             raise Doubt
 
     def _suspects(self) -> list[tuple[Folder, set[str]]]:
         """All that is to be looked at, parents before children."""
-        watch = self._watch
+        watch = self.watch
         for folder, names in list(watch.shared.items()):
             watch.dirty.setdefault(folder, set()).update(names)
         for folder in list(watch.dirty):
             if folder.parent is not None:  # what happens in a folder changes the folder's own times
                 watch.dirty.setdefault(folder.parent, set()).add(folder.name)
-        watch.dirty.setdefault(self._top, set()).add(ROOT_NAME)
+        watch.dirty.setdefault(self.top, set()).add(ROOT_NAME)
         return sorted(watch.dirty.items(), key=lambda item: _depth(item[0]))
 
     # --- looking ---------------------------------------------------------------------------------------------
@@ -93,7 +95,7 @@ class Refreshing:
         except (FileNotFoundError, NotADirectoryError) as exc:
             raise Gone(path_of(folder, ".")) from exc
         except OSError as exc:
-            self._watch.lost(f"a folder cannot be entered: {exc.strerror}")
+            self.watch.lost(f"a folder cannot be entered: {exc.strerror}")
             raise Doubt from exc
         while self._new:
             self._enter(scan, *self._new.pop())
@@ -102,8 +104,8 @@ class Refreshing:
         try:
             st = os.stat(own_name, dir_fd=fd, follow_symlinks=False)
         except FileNotFoundError:
-            if folder is self._top:
-                self._watch.lost(LOST_TREE)
+            if folder is self.top:
+                self.watch.lost(LOST_TREE)
                 raise Doubt from None
             self._drop(folder, name)
             return
@@ -118,7 +120,7 @@ class Refreshing:
             scan.note(folder, name, st)
             self._touch(folder)
             self._new.append((folder.children[name], before))
-            self._watch.renewed.add((folder, name))  # and stays so should this look be cut off
+            self.watch.renewed.add((folder, name))  # and stays so should this look be cut off
         else:
             self._look_at_file(scan, folder, name, st, old)
         if name in folder.racy:
@@ -126,11 +128,11 @@ class Refreshing:
 
     def _is_known_folder(self, folder: Folder, name: str, old: bytes | None, st: os.stat_result) -> bool:
         """Return whether this is the known folder, with a mode that lets us see the same."""
-        if old is None or name not in folder.children or (folder, name) in self._watch.renewed:
+        if old is None or name not in folder.children or (folder, name) in self.watch.renewed:
             return False
         same = inode_and_links(old)[0] == (st.st_dev, st.st_ino)
-        if not same and folder is self._top:
-            self._watch.lost(LOST_TREE)
+        if not same and folder is self.top:
+            self.watch.lost(LOST_TREE)
             raise Doubt
         return same and int.from_bytes(old[:4], "little") == st.st_mode
 
@@ -144,15 +146,15 @@ class Refreshing:
         if folder.unheld.get(name) != unheld or folder.stats.get(name) != old:
             self._unknown(folder, name)
         if stat.S_ISREG(st.st_mode) and st.st_nlink > 1:
-            self._watch.share(folder, name)
+            self.watch.share(folder, name)
         else:
-            self._watch.unshare(folder, name)
+            self.watch.unshare(folder, name)
 
     def _enter(self, scan: Scan, folder: Folder, before: Folder | None) -> None:
         """Look at all of a new folder; the watch is set before it is listed."""
         scan.list_all(folder, exclusions_in(folder, self._exclusions))
-        if not attached(folder, self._top):  # it may not be entered
-            self._watch.leave(folder)
+        if not attached(folder, self.top):  # it may not be entered
+            self.watch.leave(folder)
             return
         if before is not None:
             _recall(folder, before)
@@ -160,17 +162,17 @@ class Refreshing:
             self._touch(each)
         for names in scan.links.values():
             for place, name in names:
-                if name in place.stats and attached(place, self._top):
-                    self._watch.share(place, name)
+                if name in place.stats and attached(place, self.top):
+                    self.watch.share(place, name)
 
     def _drop(self, folder: Folder, name: str) -> None:
         child = folder.children.pop(name, None)
         if child is not None:
-            self._watch.leave(child)
+            self.watch.leave(child)
         known = folder.stats.pop(name, None), folder.unheld.pop(name, None)
         folder.racy.discard(name)
         folder.groups.pop(name, None)
-        self._watch.unshare(folder, name)
+        self.watch.unshare(folder, name)
         if folder.records.pop(name, None) is not None or known != (None, None):
             self._touch(folder)
 
@@ -187,7 +189,7 @@ class Refreshing:
 
     def _find_other_names(self, scan: Scan, folders: Folders) -> None:
         """Look for names that were the only ones of their files when they were last looked at."""
-        watch = self._watch
+        watch = self.watch
         links: dict[tuple[int, int], int] = {}
         for folder, names in watch.shared.items():
             for name in names:
@@ -198,7 +200,7 @@ class Refreshing:
         if not wanted:
             return
         watch.searched.update((inode, links[inode]) for inode in wanted)
-        for folder in self._top.walk():
+        for folder in self.top.walk():
             shared = watch.shared.get(folder, set())
             found = [
                 name
@@ -212,11 +214,11 @@ class Refreshing:
     def _regroup(self) -> None:
         """Give names of one file their group, as a scan does."""
         names_of: dict[tuple[int, int], list[tuple[Folder, str]]] = {}
-        for folder, names in self._watch.shared.items():
+        for folder, names in self.watch.shared.items():
             for name in names:
                 names_of.setdefault(inode_and_links(folder.stats[name])[0], []).append((folder, name))
         self.inside = {inode: len(names) for inode, names in names_of.items()}
-        groups: dict[Folder, dict[str, bytes]] = {folder: {} for folder in self._watch.grouped}
+        groups: dict[Folder, dict[str, bytes]] = {folder: {} for folder in self.watch.grouped}
         for names in names_of.values():
             if len(names) > 1:
                 first = min(os.fsencode(path_of(folder, name)) for folder, name in names)
@@ -227,13 +229,13 @@ class Refreshing:
                 if folder.groups.get(name) != wanted.get(name):
                     self._regrouped(folder, name, wanted.get(name, b""))
             folder.groups = wanted
-        self._watch.grouped = {folder for folder, wanted in groups.items() if wanted}
+        self.watch.grouped = {folder for folder, wanted in groups.items() if wanted}
 
     def _regrouped(self, folder: Folder, name: str, group: bytes) -> None:
         record = folder.records.get(name)
         if record is not None:
             folder.records[name] = encode(decode(record)._replace(group=group))
-        if attached(folder, self._top):
+        if attached(folder, self.top):
             self._touch(folder)
 
     # --- making objects --------------------------------------------------------------------------------------
@@ -241,7 +243,7 @@ class Refreshing:
     def _resolve(self, folders: Folders) -> None:
         """Make the records that are missing, and the objects of all folders touched, leaves first."""
         for folder in list(self.touched):
-            if not attached(folder, self._top):
+            if not attached(folder, self.top):
                 del self.touched[folder]
         for folder in list(self.touched):
             parent = folder.parent
@@ -251,21 +253,13 @@ class Refreshing:
         for folder in sorted(self.touched, key=_depth, reverse=True):
             for name in [name for name in folder.stats if name not in folder.records]:
                 folder.racy.discard(name)  # until it turns out to be as young as before
-                record = self._records.make(folders, folder, name)
+                record = self.records.make(folders, folder, name)
                 if record is not None:
                     folder.records[name] = record
-            make_object(folder, self._records)
-            if folder.parent is not None:
-                self._update(folder.parent, folder)
-
-    @staticmethod
-    def _update(parent: Folder, child: Folder) -> None:
-        """Put a folder's new identity into its record, where there is one that stays."""
-        record = parent.records.get(child.name)
-        if record is not None:
-            entry = decode(record)
-            if (entry.id, entry.address) != (child.id, child.address):
-                parent.records[child.name] = encode(entry._replace(id=child.id, address=child.address))
+            make_object(folder, self.records)
+            parent = folder.parent
+            if parent is not None and folder.name in parent.records:
+                parent.records[folder.name] = renewed(parent.records[folder.name], folder)
 
 
 def _recall(folder: Folder, before: Folder) -> None:

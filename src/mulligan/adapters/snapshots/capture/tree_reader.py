@@ -2,62 +2,42 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
+from msgspec import Struct
+
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.full_capture import Reading
 from mulligan.adapters.snapshots.capture.incremental_capture import Doubt, Refreshing
 from mulligan.adapters.snapshots.format.signatures import inode_and_links
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
-from mulligan.adapters.snapshots.packs.objects import Sink
+from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
 from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.scan.memory_filesystems import keeps_no_times
 from mulligan.adapters.snapshots.scan.memory_maps import Maps, shared_writable_maps
-from mulligan.adapters.snapshots.scan.scan import Nobody
+from mulligan.adapters.snapshots.scan.scan import Witness
 from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, Look, Watch
-from mulligan.ports import Observer, WorkingTree
+from mulligan.ports import WorkingTree
 
 UNWATCHED = "nothing watches this tree"
 
 
-class Looking:
+class Looking(Struct, eq=False):
     """One look at a tree: its content, and how much of it had to be read."""
 
-    def __init__(
-        self, tree: WorkingTree, known: Folder | None, watch: Watch | None, sink: Sink, observer: Observer
-    ) -> None:
-        """`known` is the tree as it was looked at before; under a watch it is brought up to date in place."""
-        self._tree = tree
-        self._known = known
-        self._watch = watch
-        self._records = Records(sink, observer)
-        self._touched: Collection[Folder] = ()  # folders whose objects were made
-        self.inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
-        self.look = Look(watched=False, reason=UNWATCHED)
-
-    @property
-    def files_read(self) -> int:
-        """The number of files read."""
-        return self._records.files_read
-
-    @property
-    def folders_made(self) -> int:
-        """The number of folders that became objects."""
-        return len(self._touched)
-
-    @property
-    def bytes_read(self) -> int:
-        """The number of bytes read."""
-        return self._records.bytes_read
+    tree: WorkingTree
+    # The tree as it was looked at before; under a watch it is brought up to date in place.
+    known: Folder | None
+    watch: Watch | None
+    records: Records
+    inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
+    look: Look = Look(watched=False, reason=UNWATCHED)
+    touched: Collection[Folder] = ()  # folders whose objects were made
 
     def run(self, now_ns: Callable[[], int]) -> Folder:
         """Read the tree; return the topmost folder, whose one entry is the tree itself."""
-        watch = self._watch
+        watch = self.watch
         if watch is None:
-            reading = Reading(self._tree, self._known_to_a_scan(), self._records, Nobody())
-            top = reading.run(now_ns)
-            self.inside, self._touched = reading.inside, reading.resolved
-            return top
+            return self._scanned(Witness(), now_ns)[0]
         maps = shared_writable_maps() if watch.others_at_work else Maps(frozenset(), frozenset())
-        self._suspect_mapped(watch, maps, self._known)
+        self._suspect_mapped(watch, maps, self.known)
         try:
             top = self._through(watch, now_ns)
         except BaseException:
@@ -69,20 +49,17 @@ class Looking:
 
     def _suspect_mapped(self, watch: Watch, maps: Maps, top: Folder | None) -> None:
         if top is not None and maps.paths:
-            for folder, name in _mapped(self._tree, top, maps, watch.shared):
+            for folder, name in _mapped(self.tree, top, maps, watch.shared):
                 watch.suspect(folder, name)
 
     def stored_nothing(self) -> None:
         """Have all that was read read again when it is captured."""
-        if self._watch is not None:
-            self._watch.not_stored(self._records.made, self._touched)
-
-    def _known_to_a_scan(self) -> Folder | None:
-        return None if keeps_no_times(self._tree.path) else self._known
+        if self.watch is not None:
+            self.watch.not_stored(self.records.made, self.touched)
 
     def _through(self, watch: Watch, now_ns: Callable[[], int]) -> Folder:
-        if self._known is not None and self._known is watch.top and not watch.reason:
-            refreshing = Refreshing(self._tree, self._known, watch, self._records)
+        if self.known is not None and self.known is watch.top and not watch.reason:
+            refreshing = Refreshing(self.tree, self.known, watch, self.records)
             try:
                 top = refreshing.run(now_ns)
             except Doubt:
@@ -91,15 +68,23 @@ class Looking:
                 if refreshing.touched:
                     watch.last = None
                 watch.looked(refreshing.touched)
-                self.inside, self._touched = refreshing.inside, refreshing.touched
+                self.inside, self.touched = refreshing.inside, refreshing.touched
                 self.look = Look(watched=True, reason="")
                 return top
         self.look = Look(watched=False, reason=watch.reason or NOT_IN_STORE)
-        reading = Reading(self._tree, self._known_to_a_scan(), self._records, watch)
-        top = reading.run(now_ns)
-        watch.scanned(top, reading.links)
-        self.inside, self._touched = reading.inside, reading.resolved
+        top, links = self._scanned(watch, now_ns)
+        watch.scanned(top, links)
         return top
+
+    def _scanned(
+        self, witness: Witness, now_ns: Callable[[], int]
+    ) -> tuple[Folder, Iterable[tuple[Folder, str]]]:
+        """Read the tree by a scan; return it, and the names of files with several links."""
+        known = None if keeps_no_times(self.tree.path) else self.known
+        reading = Reading(self.tree, known, self.records, witness)
+        top = reading.run(now_ns)
+        self.inside, self.touched = reading.inside, reading.resolved
+        return top, reading.links
 
 
 def _mapped(

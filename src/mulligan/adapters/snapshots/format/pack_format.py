@@ -111,7 +111,6 @@ class Pack:
         return self._id_at(self._position(object_id)) == object_id
 
     def row(self, object_id: bytes) -> Row:
-        """Return the position of an object in this pack."""
         return Row(*ROW.unpack_from(self._rows, self._position(object_id) * ROW.size))
 
     def places(self) -> dict[bytes, Pack]:

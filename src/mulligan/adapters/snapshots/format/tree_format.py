@@ -46,31 +46,29 @@ class EntryKind(IntEnum):
     FILE = 1
     FOLDER = 2
     SYMLINK = 3
-    UNHELD = (
-        4  # something that cannot be held: only its name is kept, so that a restore leaves the place alone
-    )
+    # Something that cannot be held: only its name is kept, so that a restore leaves the place alone.
+    UNHELD = 4
 
 
 _KINDS = {kind.value: kind for kind in EntryKind}  # calling the class takes ten times as long
 _TAIL_SIZES = {kind.value: _TAIL.size + (ID_LENGTH if kind is EntryKind.FOLDER else 0) for kind in EntryKind}
 
 
-class Entry(
-    NamedTuple
-):  # a named tuple: a hundred thousand are made in a first capture, at a third of the cost
+# A named tuple: a hundred thousand are made in a first capture, at a third of the cost.
+class Entry(NamedTuple):
     """The entry of one name in a folder of a snapshot."""
 
     name: str  # bytes that are not UTF-8 as surrogates, like os.fsdecode
     kind: EntryKind
-    mode: int  # the lower twelve bits
-    size: int  # of a file's content or a link's target; 0 for a folder
-    id: bytes  # content of a file, identity of a folder
-    target: bytes  # of a symlink
-    group: bytes  # the first path of the names that share this inode; empty: not shared
-    attributes: Attributes
-    mtime_ns: int
-    sparse: bool  # has holes: written with holes again
-    address: bytes  # of a folder
+    mode: int = 0  # the lower twelve bits
+    size: int = 0  # of a file's content or a link's target; 0 for a folder
+    id: bytes = NO_ID  # content of a file, identity of a folder
+    target: bytes = b""  # of a symlink
+    group: bytes = b""  # the first path of the names that share this inode; empty: not shared
+    attributes: Attributes = ()
+    mtime_ns: int = 0
+    sparse: bool = False  # has holes: written with holes again
+    address: bytes = b""  # of a folder
 
 
 def encode(entry: Entry) -> bytes:
@@ -91,7 +89,7 @@ def encode(entry: Entry) -> bytes:
 
 def unheld_record(name: str) -> bytes:
     """The record of something that cannot be held."""
-    return encode(Entry(name, EntryKind.UNHELD, 0, 0, NO_ID, b"", b"", (), 0, sparse=False, address=b""))
+    return encode(Entry(name, EntryKind.UNHELD))
 
 
 def kind_of(record: bytes) -> EntryKind:

@@ -2,24 +2,33 @@
 
 from collections.abc import Callable, Iterable
 
+from msgspec import Struct
+
 from mulligan.adapters.snapshots.format.chunks import CHUNKED_ABOVE, chunk_ids
-from mulligan.adapters.snapshots.format.tree_format import EntryKind, decode, split, split_root, stored_at
+from mulligan.adapters.snapshots.format.tree_format import (
+    EntryKind,
+    address_of,
+    decode,
+    split,
+    split_root,
+    stored_at,
+)
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from mulligan.errors import SnapshotDamaged
+from mulligan.ports import Observer
+
+_PROGRESS_EVERY = 500  # objects
 
 
-class Marks:
+class Marks(Struct, eq=False):
     """A set of ids that grows by snapshots; a folder that is marked has all below it marked too."""
 
-    def __init__(self, read: Callable[[bytes], bytes], told: Callable[[int], None]) -> None:
-        """`told` hears from time to time how many objects are marked."""
-        self._read = read
-        self._told = told
-        self._snapshots: set[Snapshot] = set()
-        # Kept apart from all ids: a file may hold the very bytes of a folder or chunk list, and is the same object.
-        self._folders: set[bytes] = set()
-        self._chunk_lists: set[bytes] = set()
-        self.ids: set[bytes] = set()
+    read: Callable[[bytes], bytes]
+    observer: Observer
+    ids: set[bytes] = set()
+    # Kept apart from all ids: a file may hold the very bytes of a folder or chunk list, and is the same object.
+    _folders: set[bytes] = set()
+    _chunk_lists: set[bytes] = set()
+    _snapshots: set[Snapshot] = set()
 
     def add(self, snapshots: Iterable[Snapshot]) -> set[bytes]:
         """Mark the objects that these need; return the ids that were not marked before.
@@ -29,7 +38,7 @@ class Marks:
         new: set[bytes] = set()
         for snapshot in set(snapshots) - self._snapshots:
             for root in snapshot.roots:
-                self._mark_tree(_address(root.address), new)
+                self._mark_tree(address_of(root), new)
             self._snapshots.add(snapshot)
         return new
 
@@ -39,11 +48,12 @@ class Marks:
             address = pending.pop()
             if address in self._folders:
                 continue
-            data = self._read(address)
+            data = self.read(address)
             records = split_root(address, data) if address == top else split(address, data)
             self._folders.add(address)
             self._mark(address, new)
-            self._told(len(self.ids))
+            if len(self.ids) % _PROGRESS_EVERY == 0:
+                self.observer.progress("objects marked", len(self.ids), None)
             for record in records.values():
                 kind, size, object_id = stored_at(record)
                 if kind is EntryKind.FOLDER:
@@ -52,17 +62,10 @@ class Marks:
                     self._mark(object_id, new)
                     if size > CHUNKED_ABOVE and object_id not in self._chunk_lists:
                         self._chunk_lists.add(object_id)
-                        for chunk in chunk_ids(decode(record), self._read(object_id)):
+                        for chunk in chunk_ids(decode(record), self.read(object_id)):
                             self._mark(chunk, new)
 
     def _mark(self, object_id: bytes, new: set[bytes]) -> None:
         if object_id not in self.ids:
             self.ids.add(object_id)
             new.add(object_id)
-
-
-def _address(text: str) -> bytes:
-    try:
-        return bytes.fromhex(text)
-    except ValueError as exc:
-        raise SnapshotDamaged(object=text, reason="this is not an address") from exc

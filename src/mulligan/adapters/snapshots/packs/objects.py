@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from mulligan.ports import PackStorage
 
 _FEW_SEARCHES = 512  # searching packs takes microseconds, a table of all their objects a tenth of a second
-_LOOKS = (
-    5  # at a folder that another process is changing: a listing made meanwhile may miss an object that moves
-)
+# At a folder that another process is changing: a listing made meanwhile may miss an object that moves.
+_LOOKS = 5
 
 
 class Sink(Protocol):
@@ -30,7 +29,6 @@ class HashingSink:
     """A sink that keeps nothing: for looking without storing."""
 
     def add(self, kind: Kind, data: bytes) -> bytes:
-        """Give the id alone."""
         return hash_of(data)
 
 
@@ -42,9 +40,8 @@ class Objects:
         self._lock = Lock()
         self._packs: dict[str, Pack] = {}
         self._damaged: dict[str, str] = {}  # pack name -> what is wrong with it
-        self._where: dict[bytes, Pack] | None = (
-            None  # None: so few were asked for that the packs are searched
-        )
+        # None: so few were asked for that the packs are searched.
+        self._where: dict[bytes, Pack] | None = None
         self._searches = 0
         self._settled = True
 

@@ -28,9 +28,8 @@ class PackFile:
         self._file = self._draft.file
         self._file.write(HEADER)
         self._offset = len(HEADER)
-        self._rows: dict[
-            bytes, bytes
-        ] = {}  # packed at once: many small tuples keep the garbage collector busy
+        # Packed at once: many small tuples keep the garbage collector busy.
+        self._rows: dict[bytes, bytes] = {}
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL, write_content_size=False)
 
     def append(self, batch: "list[NewObject]") -> None:
@@ -45,9 +44,8 @@ class PackFile:
 
     def _squeeze(self, batch: list[bytes]) -> list[bytes]:
         """Compress a batch in one call: giving the GIL back per object costs a third of a first capture."""
-        together = getattr(
-            self._compressor, "multi_compress_to_buffer", None
-        )  # not in every build of zstandard
+        # Not in every build of zstandard.
+        together = getattr(self._compressor, "multi_compress_to_buffer", None)
         if together is None or not all(batch):
             return [self._compressor.compress(data) for data in batch]
         return [segment.tobytes() for segment in together(batch, threads=1)]

@@ -7,9 +7,8 @@ from mulligan.adapters.snapshots.format.pack_format import Kind, hash_of
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.packs.pack_file import NewObject, PackFile
 
-_BATCH_BYTES = (
-    1 << 20
-)  # what is handed to the writing thread at once: fewer hand-overs, the GIL is passed less often
+# What is handed to the writing thread at once: fewer hand-overs, the GIL is passed less often.
+_BATCH_BYTES = 1 << 20
 _BATCHES_WAITING = 8  # bounds memory to a few batches when reading is faster than compressing
 
 

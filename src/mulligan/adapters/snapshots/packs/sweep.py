@@ -7,6 +7,7 @@ with an old object that it reuses for the next sweep.
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -14,14 +15,15 @@ from mulligan.adapters.snapshots.format.pack_format import Pack, size_of_pack
 from mulligan.adapters.snapshots.packs.live_objects import Marks
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.packs.repack import LARGEST_JOINED, copy_objects, packs_to_join
+from mulligan.boundaries import act
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Swept
+from mulligan.osfiles.tempdirs import Rooms
 from mulligan.ports import Observer
 
 _BATCH = 64  # packs deleted under the lock at once: a few milliseconds
 _TOLERATED = 8  # a pack is rewritten when an eighth of it is garbage
 _FEW = 8  # small packs that a sweep leaves as they are
-_PROGRESS_EVERY = 500  # objects
 
 
 class _Sorted(Struct, eq=False):
@@ -44,27 +46,19 @@ class _Verdict(Struct, eq=False):
     remove: list[_Sorted]
 
 
-class Sweep:
+class Sweep(Struct, eq=False):
     """One sweep. The caller holds the store's upkeep lease: one process at a time deletes packs."""
 
-    def __init__(
-        self,
-        objects: Objects,
-        nobody_captures: Callable[[], AbstractContextManager[None]],
-        live: Callable[[], Collection[Snapshot]],
-        observer: Observer,
-    ) -> None:
-        self._objects = objects
-        self._nobody_captures = nobody_captures
-        self._live = live
-        self._observer = observer
-        self._marks = Marks(objects.read, self._told)
-        self._came: set[bytes] = set()  # marked after the verdict
-        self._standing: set[bytes] = set()  # ids of packs that stay
-        self._done = 0
+    objects: Objects
+    nobody_captures: Callable[[], AbstractContextManager[object]]
+    live: Callable[[], Collection[Snapshot]]
+    observer: Observer
+    marks: Marks
+    _came: set[bytes] = set()  # marked after the verdict
+    _standing: set[bytes] = set()  # ids of packs that stay
+    _done: int = 0
 
     def preview(self) -> Swept:
-        """Count what a sweep would do now."""
         verdict = self._judge()
         rewritten = [sum(s.live_bytes for s in group) for group in _groups(verdict.rewrite)]
         packs = len(verdict.keep) + len(rewritten)
@@ -72,7 +66,6 @@ class Sweep:
         return self._swept(verdict, verdict.remove, verdict.rewrite, packs, size)
 
     def run(self) -> Swept:
-        """Delete what is not needed."""
         verdict = self._judge()
         removed: list[_Sorted] = []
         rewritten: list[_Sorted] = []
@@ -81,16 +74,14 @@ class Sweep:
             removed += self._delete(verdict.remove[start : start + _BATCH], total)
         for group in _groups(verdict.rewrite):
             rewritten += self._delete(self._copy(group), total)
-        self._observer.progress("packs swept", total, total)
-        return self._swept(
-            verdict, removed, rewritten, len(self._objects.packs()), self._objects.size_bytes()
-        )
+        self.observer.progress("packs swept", total, total)
+        return self._swept(verdict, removed, rewritten, len(self.objects.packs()), self.objects.size_bytes())
 
     def _judge(self) -> _Verdict:
-        packs = sorted(self._objects.packs(), key=lambda pack: pack.size, reverse=True)
+        packs = sorted(self.objects.packs(), key=lambda pack: pack.size, reverse=True)
         # Rows that come from here on may name packs that are not among these: those are not judged.
-        self._marks.add(self._live())
-        self._observer.progress("objects marked", len(self._marks.ids), len(self._marks.ids))
+        self.marks.add(self.live())
+        self.observer.progress("objects marked", len(self.marks.ids), len(self.marks.ids))
         verdict = _Verdict([], [], [])
         owned: dict[bytes, Pack] = {}  # live ids that a pack before this one has
         for pack in packs:
@@ -110,8 +101,8 @@ class Sweep:
         live = [
             object_id
             for object_id in pack.ids
-            if object_id in self._marks.ids
-            and not (object_id in owned and self._objects.is_sound(owned[object_id], object_id))
+            if object_id in self.marks.ids
+            and not (object_id in owned and self.objects.is_sound(owned[object_id], object_id))
         ]
         owned.update(dict.fromkeys(live, pack))
         stored = sum(pack.row(object_id).stored for object_id in live)
@@ -125,7 +116,7 @@ class Sweep:
 
     def _copy(self, group: Sequence[_Sorted]) -> list[_Sorted]:
         """Copy live objects into a new pack; return the packs that may go then."""
-        copied = copy_objects(self._objects, [(s.pack, s.live) for s in group])
+        copied = copy_objects(self.objects, [(s.pack, s.live) for s in group])
         if copied.pack is not None:
             self._standing.update(copied.pack.ids)
         sources = {pack.name for pack in copied.sources}
@@ -135,16 +126,16 @@ class Sweep:
 
     def _delete(self, batch: Sequence[_Sorted], total: int) -> list[_Sorted]:
         """Delete packs, except those that are needed by now; return the deleted ones."""
-        self._came |= self._marks.add(self._live())  # without the lock, so that little is left to do with it
-        with self._nobody_captures():
-            self._came |= self._marks.add(self._live())
+        self._came |= self.marks.add(self.live())  # without the lock, so that little is left to do with it
+        with self.nobody_captures():
+            self._came |= self.marks.add(self.live())
             needed = self._came - self._standing
             gone = [s for s in batch if needed.isdisjoint(s.pack.ids)]
-            self._objects.remove(s.pack for s in gone)
+            self.objects.remove(s.pack for s in gone)
         for left in (s for s in batch if s not in gone):
             self._standing.update(left.pack.ids)
         self._done += len(batch)
-        self._observer.progress("packs swept", self._done, total)
+        self.observer.progress("packs swept", self._done, total)
         return gone
 
     def _swept(
@@ -158,18 +149,39 @@ class Sweep:
         before = sum(s.pack.size for each in (verdict.keep, verdict.rewrite, verdict.remove) for s in each)
         return Swept(
             objects_removed=sum(s.garbage for s in (*removed, *rewritten)),
-            objects_kept=len(self._marks.ids),
+            objects_kept=len(self.marks.ids),
             packs_removed=len(removed),
             packs_rewritten=len(rewritten),
             packs_kept=packs,
-            packs_unreadable=len(self._objects.damaged()),
+            packs_unreadable=len(self.objects.damaged()),
             bytes_freed=before - size,
             bytes_kept=size,
         )
 
-    def _told(self, marked: int) -> None:
-        if marked % _PROGRESS_EVERY == 0:
-            self._observer.progress("objects marked", marked, None)
+
+class Level(Struct, frozen=True, eq=False):
+    """The size of the store after the last sweep: growth since then decides when another pays off.
+
+    It is a hint, and needs no fsync: where it is lost, a sweep comes early.
+    """
+
+    file: Path
+    rooms: Rooms
+
+    def read(self) -> int:
+        """Return the bytes that the last sweep left; 0 where there was none."""
+        try:
+            return int(self.file.read_text("ascii"))
+        except (OSError, ValueError):
+            return 0
+
+    def write(self, size: int) -> None:
+        with self.rooms.room() as room:
+            path = room / "level"
+            path.touch(mode=0o600)
+            path.write_text(str(size), "ascii")
+            with act("level.name"):
+                path.replace(self.file)
 
 
 def _groups(packs: Sequence[_Sorted]) -> Iterator[list[_Sorted]]:

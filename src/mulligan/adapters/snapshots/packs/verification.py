@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
 from mulligan.adapters.snapshots.format.chunks import CHUNK, CHUNKED_ABOVE, chunk_ids, pieces
 from mulligan.adapters.snapshots.format.tree_format import (
     Entry,
@@ -21,26 +23,24 @@ _PROGRESS_EVERY = 50  # objects
 _SOUND = frozenset[Damage]()
 
 
-class Verification:
+class Verification(Struct, eq=False, kw_only=True):
     """One pass over some snapshots; what they share is looked at once."""
 
-    def __init__(self, objects: Objects, observer: Observer, *, quick: bool) -> None:
-        self._objects = objects
-        self._observer = observer
-        self._quick = quick
-        self._files: dict[tuple[bytes, int], frozenset[Damage]] = {}  # by content and size
-        self._folders: dict[bytes, frozenset[Damage]] = {}  # by address: all that is wrong there and below
-        self._identities: dict[bytes, bytes] = {}  # address -> identity, of folders that could be read
-        self._looked_at = 0
+    objects: Objects
+    observer: Observer
+    quick: bool
+    _files: dict[tuple[bytes, int], frozenset[Damage]] = {}  # by content and size
+    _folders: dict[bytes, frozenset[Damage]] = {}  # by address: all that is wrong there and below
+    _identities: dict[bytes, bytes] = {}  # address -> identity, of folders that could be read
+    _looked_at: int = 0
 
     def run(self, snapshots: Iterable[Snapshot]) -> Mapping[Snapshot, tuple[Damage, ...]]:
-        """Give what is wrong with each damaged snapshot."""
         found: dict[Snapshot, tuple[Damage, ...]] = {}
         for snapshot in snapshots:
             damage = _SOUND.union(*(self._root(root) for root in snapshot.roots))
             if damage:
                 found[snapshot] = tuple(sorted(damage, key=lambda each: (each.object, each.reason)))
-        self._observer.progress("objects verified", self._looked_at, self._looked_at)
+        self.observer.progress("objects verified", self._looked_at, self._looked_at)
         return found
 
     def _root(self, root: Root) -> frozenset[Damage]:
@@ -101,7 +101,7 @@ class Verification:
         )
 
     def _file(self, entry: Entry) -> None:
-        if not self._quick:
+        if not self.quick:
             for _ in pieces(entry, self._read):
                 pass
         elif entry.size <= CHUNKED_ABOVE:
@@ -115,18 +115,18 @@ class Verification:
     def _expect(self, object_id: bytes, size: int) -> None:
         """Look at presence and length alone."""
         self._count()
-        found = self._objects.length(object_id)
+        found = self.objects.length(object_id)
         if found != size:
             raise SnapshotDamaged(object=object_id.hex(), reason=f"it holds {found} bytes, not {size}")
 
     def _read(self, object_id: bytes) -> bytes:
         self._count()
-        return self._objects.read(object_id)
+        return self.objects.read(object_id)
 
     def _count(self) -> None:
         self._looked_at += 1
         if self._looked_at % _PROGRESS_EVERY == 0:
-            self._observer.progress("objects verified", self._looked_at, None)
+            self.observer.progress("objects verified", self._looked_at, None)
 
 
 def _damage(exc: SnapshotDamaged) -> Damage:

@@ -33,9 +33,8 @@ _NONE = 0  # the number of a line that only says that there is a folder
 TRIES = 20
 _OWNER = 0o300  # what the owner of a folder needs to change what is in it
 
-Proof = Callable[
-    [int, str, bytes], bool
-]  # folder, name, record: whether the name holds the bytes of the record
+# Folder, name, record: whether the name holds the bytes of the record.
+Proof = Callable[[int, str, bytes], bool]
 
 
 class Foreign(Exception):
@@ -70,7 +69,7 @@ class Aside:
         self._journal = journal
         self._folders: dict[str, int] = {"": os.open(path, FOLDER_FLAGS)}
         self._out: dict[int, tuple[Noted, str, bytes]] = {}  # came out: number -> name here, signature then
-        self._write(Header(str(tree), identity_of(tree)))
+        self.note(Header(str(tree), identity_of(tree)))
 
     def folder(self, name: str) -> int:
         """The descriptor of the aside itself, or of one of its folders in the tree."""
@@ -80,16 +79,12 @@ class Aside:
         """Make a folder of this aside inside the tree, which lies on another filesystem; return its name."""
         name = spare_name(os.urandom(8))
         path = name if tree_folder == "." else f"{tree_folder}/{name}"
-        self._write(Noted(number=_NONE, path="", folder=path))
+        self.note(Noted(number=_NONE, path="", folder=path))
         self.sync()
         with act("aside.make"):
             os.mkdir(name, 0o700, dir_fd=parent_fd)
         self._folders[path] = os.open(name, FOLDER_FLAGS, dir_fd=parent_fd)
         return path
-
-    def note(self, noted: list[Noted]) -> None:
-        """Write down what is about to happen. The caller makes it durable with what was staged."""
-        self._write(*noted)
 
     def sync(self) -> None:
         """Make the journal durable."""
@@ -185,7 +180,8 @@ class Aside:
         self._folders.clear()
         os.close(self._journal)
 
-    def _write(self, *lines: Struct) -> None:
+    def note(self, *lines: Header | Noted) -> None:
+        """Write down what is about to happen. The caller makes it durable with what was staged."""
         import json  # here: only restores of real trees write journals; names that are not UTF-8 need this one
 
         data = b"".join(json.dumps(to_builtins(line)).encode() + b"\n" for line in lines)
@@ -220,17 +216,13 @@ def put_back(tree: Path, noted: Noted, here: int, name: str) -> str:
             for _ in range(TRIES):
                 if _moved_back(noted, here, name, parent, own, is_own=path == noted.path):
                     return path
-                if not _is_replaceable(noted, parent, own):
+                found = signature_of(parent, own)
+                if found is not None and not is_ours(noted, found):
                     own = kept_name(noted.path.rpartition("/")[2], os.urandom(3))
                     path = f"{path.rpartition('/')[0]}/{own}".lstrip("/")
         raise SystemFailed(path=str(tree / path), reason="other programs kept changing it")
     finally:
         os.close(parent)
-
-
-def _is_replaceable(noted: Noted, parent: int, own: str) -> bool:
-    found = signature_of(parent, own)
-    return found is None or is_ours(noted, found)
 
 
 def _moved_back(noted: Noted, here: int, name: str, parent: int, own: str, *, is_own: bool) -> bool:
@@ -306,8 +298,7 @@ def is_ours(noted: Noted, found: bytes | None) -> bool:
 
 def empty(folder_fd: int) -> None:
     """Remove what is left in a folder of an aside: files and symlinks."""
-    for name in sorted(
-        os.listdir(folder_fd), key=lambda name: name == JOURNAL
-    ):  # without it nobody clears the rest
+    # The journal goes last: without it nobody clears the rest.
+    for name in sorted(os.listdir(folder_fd), key=lambda name: name == JOURNAL):
         if not stat.S_ISDIR(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode):
             os.unlink(name, dir_fd=folder_fd)

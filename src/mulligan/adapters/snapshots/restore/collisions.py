@@ -17,29 +17,25 @@ from mulligan.ports import WorkingTree
 
 def refuse_collisions(tree: WorkingTree, difference: Difference) -> None:
     """Raise RestoreFailed where a new name is another name to the folder it is to be made in; touch nothing."""
-    with Folders(tree.path) as folders:
-        _look(tree, difference, folders)
-
-
-def _look(tree: WorkingTree, difference: Difference, folders: Folders) -> None:
     ignoring: dict[int, bool] = {}
-    for work in difference.works:  # parents before children
-        if work.parent is None:
-            ignoring[id(work)] = _is_made_where_case_is_ignored(tree.path)
-            continue
-        ignoring[id(work)] = ignoring[id(work.parent)]
-        new = _new_names(work)
-        if not new:
-            continue
-        names: list[str] = []
-        if work.present is not None:
-            fd = folders.fd(work)
-            names = os.listdir(fd)
-            ignoring[id(work)] = _ignores_case(fd, names, otherwise=ignoring[id(work)])
-        if ignoring[id(work)]:
-            staying = set(names) - _removed(work)
-            for name, other in _same(new, work.records.keys() | staying):
-                raise _collision(tree, path_of(work, name), path_of(work, other))
+    with Folders(tree.path) as folders:
+        for work in difference.works:  # parents before children
+            if work.parent is None:
+                ignoring[id(work)] = _is_made_where_case_is_ignored(tree.path)
+                continue
+            ignoring[id(work)] = ignoring[id(work.parent)]
+            new = _new_names(work)
+            if not new:
+                continue
+            names: list[str] = []
+            if work.present is not None:
+                fd = folders.fd(work)
+                names = os.listdir(fd)
+                ignoring[id(work)] = _ignores_case(fd, names, otherwise=ignoring[id(work)])
+            if ignoring[id(work)]:
+                staying = set(names) - _removed(work)
+                for name, other in _same(new, work.records.keys() | staying):
+                    raise _collision(tree, path_of(work, name), path_of(work, other))
 
 
 def _is_made_where_case_is_ignored(path: Path) -> bool:

@@ -23,7 +23,6 @@ class KnownTree:
     """The records of a stored tree, by the folders of a tree that lies on the disk."""
 
     def __init__(self, snapshot: Snapshot, read: Callable[[bytes], bytes]) -> None:
-        """Read folders as they are asked for."""
         self._read = read
         self._root = address_of(snapshot.roots[0])
         self._records: dict[int, tuple[Place, dict[str, bytes]]] = {}
@@ -36,10 +35,8 @@ class KnownTree:
         """Return the records of the tree in that folder; empty if it has no such folder."""
         found = self._records.get(id(place))
         if found is None:
-            found = self._records[id(place)] = (
-                place,
-                self._load(place),
-            )  # with the place: its id() stays its own
+            # With the place: its id() stays its own.
+            found = self._records[id(place)] = (place, self._load(place))
         return found[1]
 
     def _load(self, place: Place) -> dict[str, bytes]:

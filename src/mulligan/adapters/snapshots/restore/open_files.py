@@ -26,7 +26,11 @@ def is_open_for_writing(folder_fd: int, name: str, probe_fd: int) -> bool:
 
 def writers_of(paths: Iterable[Path]) -> tuple[str, ...]:
     """The processes that have one of these files open for writing, in words, as far as this user may look."""
-    wanted = {(st.st_dev, st.st_ino) for path in paths if (st := _stat(path)) is not None}
+    wanted: set[tuple[int, int]] = set()
+    for path in paths:
+        with suppress(OSError):
+            st = path.lstat()
+            wanted.add((st.st_dev, st.st_ino))
     found: list[str] = []
     for process in sorted((p for p in os.listdir(_PROC) if p.isdecimal()), key=int) if _PROC.is_dir() else ():
         with suppress(OSError):  # it ended, or is not ours to look at
@@ -72,13 +76,6 @@ def _is_refused_anywhere(probe_fd: int) -> bool:
         return _is_refused(probe_fd, name)
     finally:
         os.unlink(name, dir_fd=probe_fd)
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.lstat()
-    except OSError:
-        return None
 
 
 def _writes(process: str, fd: str, wanted: set[tuple[int, int]]) -> bool:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from msgspec import Struct
+
 from mulligan.adapters.snapshots.format.tree_format import Attributes, Entry
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
-from mulligan.adapters.snapshots.restore.write_access import open_up
 from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS, Folders, Place
 from mulligan.boundaries import act
 from mulligan.domain.resources.placement import spare_name
@@ -18,22 +19,19 @@ from mulligan.osfiles.tempdirs import Rooms
 Write = Callable[[int, str, Entry], None]  # write an entry under a name that is free in an open folder
 
 
-class PrivateTree:
+class PrivateTree(Struct, eq=False):
     """The names of one tree of ours."""
 
-    def __init__(self, tree: Path, folders: Folders, room_fd: int, write: Write) -> None:
-        """Stage in the room."""
-        self._tree = tree
-        self._folders = folders
-        self._room_fd = room_fd
-        self._write = write
-        self._staged: dict[tuple[int, str], str] = {}  # folder and name -> name in the room
+    tree: Path
+    folders: Folders
+    room_fd: int  # of the folder to stage in
+    write: Write
+    _staged: dict[tuple[int, str], str] = {}  # folder and name -> name in the room
 
     def stage(self, work: Work, entry: Entry) -> None:
-        """Write a file or symlink into the room."""
         name = str(len(self._staged))
         with act("restore.stage"):
-            self._write(self._room_fd, name, entry)
+            self.write(self.room_fd, name, entry)
         self._staged[id(work), entry.name] = name
 
     def is_staged(self, work: Work, entry: Entry) -> bool:
@@ -44,43 +42,39 @@ class PrivateTree:
         """Nothing more is needed: the next restore completes what is cut off."""
 
     def remove(self, place: Place, name: str) -> None:
-        """Remove a file or symlink."""
-        fd = open_up(self._folders, place)
+        fd = self.folders.open_up(place)
         with act("restore.remove"):
             os.unlink(name, dir_fd=fd)
 
     def remove_folder(self, parent: Place, name: str) -> None:
-        """Remove a folder that is empty."""
         with act("restore.remove"):
-            os.rmdir(name, dir_fd=open_up(self._folders, parent))
+            os.rmdir(name, dir_fd=self.folders.open_up(parent))
 
     def make_folder(self, parent: Place, name: str) -> None:
-        """Make a folder."""
-        fd = open_up(self._folders, parent)
+        fd = self.folders.open_up(parent)
         with act("restore.make_folder"):
             os.mkdir(name, 0o700, dir_fd=fd)
 
     def place(self, work: Work, entry: Entry) -> None:
-        """Move a staged file to its place, over the existing one."""
-        fd = open_up(self._folders, work)
+        fd = self.folders.open_up(work)
         staged = self._staged[id(work), entry.name]
         try:
             with act("restore.place"):
-                os.rename(staged, entry.name, src_dir_fd=self._room_fd, dst_dir_fd=fd)
+                os.rename(staged, entry.name, src_dir_fd=self.room_fd, dst_dir_fd=fd)
         except OSError as exc:
             if exc.errno != errno.EXDEV:
                 raise
             with _spare_name(fd) as spare:  # the tree is on another filesystem than the store
-                self._write(fd, spare, entry)
+                self.write(fd, spare, entry)
                 with act("restore.place"):
                     os.rename(spare, entry.name, src_dir_fd=fd, dst_dir_fd=fd)
 
     def add_name(self, source: tuple[Place, str], work: Work, entry: Entry) -> None:
         """Add a name to a file, over the existing one."""
         place, name = source
-        source_fd = os.dup(self._folders.fd(place))  # of our own: opening the other folder may close this one
+        source_fd = os.dup(self.folders.fd(place))  # of our own: opening the other folder may close this one
         try:
-            target = open_up(self._folders, work)
+            target = self.folders.open_up(work)
             with _spare_name(target) as spare, act("restore.link"):
                 os.link(name, spare, src_dir_fd=source_fd, dst_dir_fd=target, follow_symlinks=False)
                 os.rename(spare, entry.name, src_dir_fd=target, dst_dir_fd=target)
@@ -93,12 +87,10 @@ class PrivateTree:
     def finish(
         self, work: Work, target: Entry, st: os.stat_result, attributes: Attributes
     ) -> tuple[int, Attributes]:
-        """Return the mode and the attributes that a folder is to have."""
         return target.mode, target.attributes
 
     def sync(self) -> None:
-        """Make all that was changed durable."""
-        fd = os.open(self._tree, FOLDER_FLAGS)
+        fd = os.open(self.tree, FOLDER_FLAGS)
         try:
             sync_filesystem(fd)
         finally:

@@ -9,9 +9,10 @@ import errno
 import os
 import stat
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.adapters.snapshots.capture.file_contents import store_file
@@ -24,7 +25,6 @@ from mulligan.adapters.snapshots.restore.known_tree import KnownTree, foreign_pa
 from mulligan.adapters.snapshots.restore.open_files import is_open_for_writing, refuse_open
 from mulligan.adapters.snapshots.restore.private_tree import Write
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
-from mulligan.adapters.snapshots.restore.write_access import open_up
 from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS, Folders, Place, path_of
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Gone
@@ -36,35 +36,31 @@ _OPENED = 0o700  # what a folder has while it is worked in
 _NOWHERE = Folder("", None)
 
 
-class RealTree:
+class RealTree(Struct, eq=False):
     """The names of one tree of the user's, for the time of one restore."""
 
-    def __init__(
-        self, tree: Path, folders: Folders, aside: Aside, known: KnownTree | None, write: Write
-    ) -> None:
-        """`known` is what may be replaced; None: what the restore itself found."""
-        self._tree = tree
-        self._folders = folders
-        self._aside = aside
-        self._known = known
-        self._write = write
-        self._places: dict[int, str] = {}  # device -> the folder of the aside for it
-        self._count = 0
-        self._removals: dict[tuple[int, str], Noted] = {}  # by folder and name
-        self._placements: dict[tuple[int, str], Noted] = {}
-        self._staged: set[tuple[int, str]] = set()
-        self._found: dict[tuple[int, str], Folder] = {}  # names that are replaced, removed or adjusted
-        self._works: list[Work] = []  # the folders that are worked in
-        self._groups: dict[bytes, str] = {}  # hard-link group -> signature of the file that they share
+    tree: Path
+    folders: Folders
+    aside: Aside
+    known: KnownTree | None  # what may be replaced; None: what the restore itself found
+    write: Write
+    _places: dict[int, str] = {}  # device -> the folder of the aside for it
+    _count: int = 0
+    _removals: dict[tuple[int, str], Noted] = {}  # by folder and name
+    _placements: dict[tuple[int, str], Noted] = {}
+    _staged: set[tuple[int, str]] = set()
+    _found: dict[tuple[int, str], Folder] = {}  # names that are replaced, removed or adjusted
+    _works: list[Work] = []  # the folders that are worked in
+    _groups: dict[bytes, str] = {}  # hard-link group -> signature of the file that they share
 
     # --- before the first change ----------------------------------------------------------------------------
 
     def stage(self, work: Work, entry: Entry) -> None:
         """Write a file or symlink into the aside."""
         noted = self._new(work, entry.name)
-        fd = self._aside.folder(noted.folder)
+        fd = self.aside.folder(noted.folder)
         with act("restore.stage"):
-            self._write(fd, str(noted.number), entry)
+            self.write(fd, str(noted.number), entry)
         ours = signature(os.stat(str(noted.number), dir_fd=fd, follow_symlinks=False)).hex()
         self._placements[id(work), entry.name] = replace(noted, ours=ours)
         self._staged.add((id(work), entry.name))
@@ -77,7 +73,7 @@ class RealTree:
 
     def begin(self, difference: Difference) -> None:
         """Refuse what is not as expected, write down what is about to happen, and make that durable."""
-        if self._known is not None and (foreign := foreign_paths(difference, self._known)):
+        if self.known is not None and (foreign := foreign_paths(difference, self.known)):
             raise self._changed(foreign)
         self._works = difference.works
         for place, folder, name in touched(difference):
@@ -88,22 +84,22 @@ class RealTree:
         self._refuse_open(difference)
         self._note_all(difference)
         if notes := [*self._removals.values(), *self._placements.values()]:
-            self._aside.note(notes)
+            self.aside.note(*notes)
             with act("restore.stage_sync"):  # what is renamed over a user's file has its bytes on disk
                 for folder in {"", *self._places.values()}:
-                    sync_filesystem(self._aside.folder(folder))
+                    sync_filesystem(self.aside.folder(folder))
 
     def _refuse_open(self, difference: Difference) -> None:
         open_ones = [
-            self._tree / path_of(place, name)
+            self.tree / path_of(place, name)
             for place, folder, name in touched(difference)
             if _is_file(folder.stats[name]) and self._is_open(place, name)
         ]
         refuse_open(open_ones)
 
     def _is_open(self, place: Place, name: str) -> bool:
-        probe = self._aside.folder(self._folder_for(place))
-        return is_open_for_writing(self._folders.fd(place), name, probe)
+        probe = self.aside.folder(self._folder_for(place))
+        return is_open_for_writing(self.folders.fd(place), name, probe)
 
     def _note_all(self, difference: Difference) -> None:
         for work in difference.works:
@@ -137,10 +133,10 @@ class RealTree:
         step: Place = place
         while isinstance(step, Work) and step.present is None and step.parent is not None:
             step = step.parent  # it is yet to be made
-        fd = self._folders.fd(step)
+        fd = self.folders.fd(step)
         device = os.fstat(fd).st_dev
         if not self._places:
-            self._places[os.fstat(self._aside.folder("")).st_dev] = ""
+            self._places[os.fstat(self.aside.folder("")).st_dev] = ""
         if device not in self._places:
             self._places[device] = self._in_tree(step)
         return self._places[device]
@@ -149,7 +145,7 @@ class RealTree:
         inside = path_of(place.parent, place.name) if place.parent is not None else "."
         if place.parent is None:  # the tree itself is missing: beside it nothing may be made
             return ""
-        return self._aside.folder_in_tree(inside, open_up(self._folders, place))
+        return self.aside.folder_in_tree(inside, self.folders.open_up(place))
 
     # --- changes --------------------------------------------------------------------------------------------
 
@@ -157,7 +153,7 @@ class RealTree:
         """Take a file or symlink out of the tree."""
         noted = self._removals[id(place), name]
         with self._stopping(noted.path):
-            fd = open_up(self._folders, place)
+            fd = self.folders.open_up(place)
             self._look_again(fd, place, name)
             try:
                 self._remove(noted, fd, place, name)
@@ -166,14 +162,14 @@ class RealTree:
 
     def _remove(self, noted: Noted, fd: int, place: Place, name: str) -> None:
         with act("restore.remove"):
-            self._aside.remove(noted, fd, name, holds)
+            self.aside.remove(noted, fd, name, holds)
 
     def remove_folder(self, parent: Place, name: str) -> None:
         """Remove a folder; what someone put into it meanwhile keeps it."""
         with self._stopping(path_of(parent, name)):
             try:
                 with act("restore.remove"):
-                    os.rmdir(name, dir_fd=open_up(self._folders, parent))
+                    os.rmdir(name, dir_fd=self.folders.open_up(parent))
             except OSError as exc:
                 if exc.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR):
                     raise Foreign from exc
@@ -181,7 +177,7 @@ class RealTree:
 
     def make_folder(self, parent: Place, name: str) -> None:
         """Make a folder for the owner of the one around it."""
-        fd = open_up(self._folders, parent)
+        fd = self.folders.open_up(parent)
         with self._stopping(path_of(parent, name)):
             try:
                 with act("restore.make_folder"):
@@ -194,8 +190,8 @@ class RealTree:
         """Put what was staged where it belongs: in the place of what is expected there, or under a free name."""
         noted = self._placements[id(work), entry.name]
         with self._stopping(noted.path):
-            fd = open_up(self._folders, work)
-            hand_over(self._aside.folder(noted.folder), str(noted.number), _owner(fd, entry.name))
+            fd = self.folders.open_up(work)
+            hand_over(self.aside.folder(noted.folder), str(noted.number), _owner(fd, entry.name))
             try:
                 self._put(noted, fd, work, entry)
             except OSError as exc:
@@ -205,10 +201,10 @@ class RealTree:
         """Give a file of the tree another name, as `place` does."""
         noted = self._placements[id(work), entry.name]
         place, name = source
-        source_fd = os.dup(self._folders.fd(place))  # of our own: opening the other folder may close this one
+        source_fd = os.dup(self.folders.fd(place))  # of our own: opening the other folder may close this one
         try:
             with self._stopping(noted.path):
-                here, number = self._aside.folder(noted.folder), str(noted.number)
+                here, number = self.aside.folder(noted.folder), str(noted.number)
                 try:
                     with act("restore.link"):
                         os.link(name, number, src_dir_fd=source_fd, dst_dir_fd=here, follow_symlinks=False)
@@ -218,7 +214,7 @@ class RealTree:
                 if not is_same_file(bytes.fromhex(noted.ours), ours):
                     os.unlink(number, dir_fd=here)
                     raise Foreign  # someone changed or replaced the file that it is to be a name of
-                self._put(noted, open_up(self._folders, work), work, entry)
+                self._put(noted, self.folders.open_up(work), work, entry)
         finally:
             os.close(source_fd)
 
@@ -226,14 +222,14 @@ class RealTree:
         with act("restore.place"):
             if noted.expected:
                 self._look_again(fd, work, entry.name)
-                self._aside.replace(noted, fd, entry.name, holds)
+                self.aside.replace(noted, fd, entry.name, holds)
             else:
-                self._aside.place(noted, fd, entry.name)
+                self.aside.place(noted, fd, entry.name)
 
     def check_adjusted(self, work: Work, entry: Entry) -> None:
         """Refuse to adjust what is not as expected."""
         with self._stopping(path_of(work, entry.name)):
-            self._look_again(self._folders.fd(work), work, entry.name)
+            self._look_again(self.folders.fd(work), work, entry.name)
 
     def finish(
         self, work: Work, target: Entry, st: os.stat_result, attributes: Attributes
@@ -254,9 +250,9 @@ class RealTree:
 
     def sync(self) -> None:
         """Make all that was changed durable, on every filesystem that it is on."""
-        fd = os.open(self._tree, FOLDER_FLAGS)
+        fd = os.open(self.tree, FOLDER_FLAGS)
         try:
-            fds = [fd, *(self._aside.folder(folder) for folder in self._places.values())]
+            fds = [fd, *(self.aside.folder(folder) for folder in self._places.values())]
             for each in {os.fstat(each).st_dev: each for each in fds}.values():
                 sync_filesystem(each)
         finally:
@@ -264,9 +260,9 @@ class RealTree:
 
     def end(self) -> None:
         """Compare again all that came out, before it goes: a program that had it open may have written to it."""
-        changed = self._aside.changed_since()
+        changed = self.aside.changed_since()
         if changed:
-            raise self._changed(self._aside.return_foreign(set(changed)))
+            raise self._changed(self.aside.return_foreign(set(changed)))
         if moved := [path for work in self._works if (path := self._moved(work)) is not None]:
             raise self._changed(moved)
 
@@ -275,9 +271,9 @@ class RealTree:
         if work.parent is None:
             return None
         path = path_of(work.parent, work.name)
-        here = os.fstat(self._folders.fd(work))
+        here = os.fstat(self.folders.fd(work))
         try:
-            there = os.stat(self._tree / path, follow_symlinks=False)
+            there = os.stat(self.tree / path, follow_symlinks=False)
         except OSError:
             return path
         return None if os.path.samestat(here, there) else path
@@ -301,10 +297,10 @@ class RealTree:
         try:
             yield
         except Foreign as exc:
-            raise self._changed(self._aside.return_foreign({path}) or [path]) from exc
+            raise self._changed(self.aside.return_foreign({path}) or [path]) from exc
 
     def _changed(self, paths: list[str]) -> TreeChanged:
-        return TreeChanged(paths=", ".join(str(self._tree / path) for path in paths))
+        return TreeChanged(paths=", ".join(str(self.tree / path) for path in paths))
 
     def _noted_beside(self, noted: Noted, place: Place, failure: OSError) -> Noted:
         """Note a change again, from a folder in the tree: a mount point lies between the aside and this folder."""
@@ -312,23 +308,23 @@ class RealTree:
             raise failure
         self._count += 1
         beside = replace(noted, number=self._count, folder=self._in_tree(place))
-        self._aside.note([beside])
-        self._aside.sync()
+        self.aside.note(beside)
+        self.aside.sync()
         return beside
 
     def _staged_beside(self, noted: Noted, work: Work, entry: Entry, failure: OSError) -> Noted:
         """Stage a file again."""
         beside = self._noted_beside(replace(noted, ours=""), work, failure)
-        here, number = self._aside.folder(beside.folder), str(beside.number)
+        here, number = self.aside.folder(beside.folder), str(beside.number)
         with act("restore.stage"):
-            self._write(here, number, entry)
-        hand_over(here, number, _owner(self._folders.fd(work), entry.name))
+            self.write(here, number, entry)
+        hand_over(here, number, _owner(self.folders.fd(work), entry.name))
         ours = signature(os.stat(number, dir_fd=here, follow_symlinks=False)).hex()
         beside = replace(beside, ours=ours)
-        self._aside.note([beside])
+        self.aside.note(beside)
         with act("restore.stage_sync"):
             sync_filesystem(here)
-        self._aside.sync()
+        self.aside.sync()
         return beside
 
 
@@ -337,8 +333,8 @@ def real_tree(
     tree: Path, folders: Folders, asides: Asides, known: KnownTree | None, write: Write
 ) -> Generator[RealTree]:
     """Work on a tree of the user's, with an aside that is cleared when all is done and compared."""
-    with ExitStack() as stack:
-        yield RealTree(tree, folders, stack.enter_context(asides.open(tree)), known, write)
+    with asides.open(tree) as aside:
+        yield RealTree(tree, folders, aside, known, write)
 
 
 def holds(folder_fd: int, name: str, record: bytes) -> bool:

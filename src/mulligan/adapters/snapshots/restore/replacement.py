@@ -45,7 +45,7 @@ class _Replacing:
             for n, each in enumerate(replacements)
             if each.new
         ]
-        self._aside.note([*old, *new])
+        self._aside.note(*old, *new)
         here = self._aside.folder(self._place)
         with act("restore.stage_sync"):
             sync_filesystem(here)

@@ -54,16 +54,13 @@ class Work(Struct, eq=False):
     children: "list[Work]" = field(default_factory=list["Work"])
 
 
-class Difference:
+class Difference(Struct, eq=False):
     """The changes that make a tree equal to a snapshot."""
 
-    def __init__(self, top: Work) -> None:
-        self.top = top
-        self.works: list[Work] = []  # parents before children
-        self.kept_links: dict[
-            bytes, tuple[Place, str]
-        ] = {}  # hard-link group -> a name of it that stays as it is
-        self._changes: dict[str, ChangeAction] = {}
+    top: Work
+    works: list[Work] = []  # parents before children
+    kept_links: dict[bytes, tuple[Place, str]] = {}  # hard-link group -> a name of it that stays as it is
+    _changes: dict[str, ChangeAction] = {}
 
     def changes(self) -> tuple[PathChange, ...]:
         """Every path whose identity changes, sorted by its bytes."""
@@ -88,19 +85,16 @@ def compare_trees(
     return _Comparison(inside, folders, tree).run(present, snapshot, exclusions_of(tree))
 
 
-class _Comparison:
-    def __init__(
-        self, inside: Mapping[tuple[int, int], int], folders: FolderReader, tree: WorkingTree
-    ) -> None:
-        self._inside = inside
-        self._folders = folders
-        self._tree = tree
-        self._touched: set[tuple[int, str]] = set()  # names of the present tree that do not stay as they are
-        self._wanted_groups: set[bytes] = set()
+class _Comparison(Struct, eq=False):
+    inside: Mapping[tuple[int, int], int]
+    folders: FolderReader
+    tree: WorkingTree
+    _touched: set[tuple[int, str]] = set()  # names of the present tree that do not stay as they are
+    _wanted_groups: set[bytes] = set()
 
     def run(self, present: Folder, snapshot: Snapshot, exclusions: Exclusions) -> Difference:
         address = address_of(snapshot.roots[0])
-        records = split_root(address, self._folders.read(address))
+        records = split_root(address, self.folders.read(address))
         top = Work("", None, None, present, records, {})
         difference = Difference(top)
         pending = [(top, b"")]
@@ -108,7 +102,7 @@ class _Comparison:
             work, address = pending.pop()
             difference.works.append(work)
             if address:
-                work.records = self._folders(address)
+                work.records = self.folders(address)
             opened = self._compare(difference, work, exclusions)
             pending.extend(reversed(opened))
         self._find_kept_links(difference, present)
@@ -184,10 +178,10 @@ class _Comparison:
             wanted.target,
         ):
             return False
-        if self._tree.real and mine.attributes != wanted.attributes:
+        if self.tree.real and mine.attributes != wanted.attributes:
             return False  # not in one call: someone could find the file in between
         inode, links = inode_and_links(work.present.stats[mine.name])
-        return mine.group == wanted.group and links <= self._inside.get(inode, 1)
+        return mine.group == wanted.group and links <= self.inside.get(inode, 1)
 
     def _remove(self, difference: Difference, work: Work, present: Folder, name: str) -> None:
         folder = present.children.get(name)
@@ -211,11 +205,11 @@ class _Comparison:
 
     def _is_guarded(self, folder: Folder) -> bool:
         """Return whether it holds something that must stay, other than what earlier removals take out."""
-        if not folder.guarded or folder.unheld or not self._tree.leaving:
+        if not folder.guarded or folder.unheld or not self.tree.leaving:
             return folder.guarded
         path = path_of(folder.parent, folder.name) if folder.parent is not None else "."
-        others = set(os.listdir(self._tree.path / path)) - folder.records.keys()
-        return not {f"{path}/{name}" for name in others} <= self._tree.leaving
+        others = set(os.listdir(self.tree.path / path)) - folder.records.keys()
+        return not {f"{path}/{name}" for name in others} <= self.tree.leaving
 
     def _find_kept_links(self, difference: Difference, present: Folder) -> None:
         if not self._wanted_groups:

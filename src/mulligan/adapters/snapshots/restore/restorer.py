@@ -13,6 +13,8 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Lock
 
+from msgspec import Struct
+
 from mulligan.adapters.snapshots.capture.file_contents import read_attributes, write_attributes, write_file
 from mulligan.adapters.snapshots.format.tree_format import Entry, EntryKind
 from mulligan.adapters.snapshots.packs.objects import Objects
@@ -37,57 +39,46 @@ _turn = Lock()
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Restoring:
+class Restoring(Struct, eq=False):
     """One restore of one tree."""
 
-    def __init__(
-        self,
-        tree: WorkingTree,
-        difference: Difference,
-        objects: Objects,
-        rooms: Rooms,
-        asides: Asides,
-        known: KnownTree | None,
-        witness: Witness,
-        observer: Observer,
-    ) -> None:
-        """`known` is what a real tree may hold for a path to be touched; None: whatever the difference found."""
-        self._tree = tree
-        self._difference = difference
-        self._objects = objects
-        self._rooms = rooms
-        self._asides = asides
-        self._known = known
-        self._witness = witness
-        self._observer = observer
-        self._links: dict[bytes, tuple[Place, str]] = dict(difference.kept_links)
-        self._at = "."  # what is being worked on, for the message of an error
-        self.files_written = 0
-        self.bytes_written = 0
+    tree: WorkingTree
+    difference: Difference
+    objects: Objects
+    rooms: Rooms
+    asides: Asides
+    # What a real tree may hold for a path to be touched; None: what the difference found.
+    known: KnownTree | None
+    witness: Witness
+    observer: Observer
+    files_written: int = 0
+    bytes_written: int = 0
+    _links: dict[bytes, tuple[Place, str]] = {}
+    _at: str = "."  # what is being worked on, for the message of an error
 
     def run(self, now_ns: Callable[[], int]) -> Folder:
-        """Do it; return the tree as it is now known."""
-        works = self._difference.works
-        with Folders(self._tree.path) as folders:
+        works = self.difference.works
+        self._links = dict(self.difference.kept_links)
+        with Folders(self.tree.path) as folders:
             with self._failing(), _in_turn(works), self._names(folders) as names:
                 self._stage(works, names)
-                names.begin(self._difference)
+                names.begin(self.difference)
                 self._change_tree(works, folders, names)
-            self._witness.catch_up()
-        with Folders(self._tree.path) as folders:
-            return settled_tree(self._difference, folders, now_ns(), self._witness, sure=not self._tree.real)
+            self.witness.catch_up()
+        with Folders(self.tree.path) as folders:
+            return settled_tree(self.difference, folders, now_ns(), self.witness, sure=not self.tree.real)
 
     def _names(self, folders: Folders) -> AbstractContextManager[PrivateTree | RealTree]:
-        if self._tree.real:
-            return real_tree(self._tree.path, folders, self._asides, self._known, self._write_new)
-        return private_tree(self._tree.path, folders, self._rooms, self._write_new)
+        if self.tree.real:
+            return real_tree(self.tree.path, folders, self.asides, self.known, self._write_new)
+        return private_tree(self.tree.path, folders, self.rooms, self._write_new)
 
     @contextmanager
     def _failing(self) -> Generator[None]:
         try:
             yield
         except OSError as exc:
-            path = str(self._tree.path / self._at)
+            path = str(self.tree.path / self._at)
             raise RestoreFailed(path=path, reason=exc.strerror or str(exc)) from exc
 
     # --- into the room --------------------------------------------------------------------------------------
@@ -106,7 +97,7 @@ class Restoring:
                 self.files_written += 1
                 self.bytes_written += entry.size
                 if self.files_written % _PROGRESS_EVERY == 0:
-                    self._observer.progress("files restored", self.files_written, total)
+                    self.observer.progress("files restored", self.files_written, total)
 
     def _write_new(self, folder_fd: int, name: str, entry: Entry) -> None:
         """Write a file or symlink under a name that is free, exactly as the entry says."""
@@ -117,7 +108,7 @@ class Restoring:
             return
         fd = os.open(name, _NEW_FILE, 0o600, dir_fd=folder_fd)
         try:
-            write_file(fd, entry, self._objects.read, self._told)
+            write_file(fd, entry, self.objects.read, self._told)
             if entry.attributes:
                 write_attributes(fd, entry.attributes)
             os.fchmod(fd, entry.mode)  # after writing, which would take setuid away
@@ -126,18 +117,18 @@ class Restoring:
             os.close(fd)
 
     def _told(self, name: str, done: int, size: int) -> None:
-        self._observer.progress(f"bytes of {name} restored", done, size)
+        self.observer.progress(f"bytes of {name} restored", done, size)
 
     # --- into the tree --------------------------------------------------------------------------------------
 
     def _change_tree(self, works: list[Work], folders: Folders, names: PrivateTree | RealTree) -> None:
-        make_private_folder(self._tree.path.parent)
+        make_private_folder(self.tree.path.parent)
         for number, work in enumerate(works):
             self._remove(folders, work, names)
-            self._observer.progress("folders cleared", number, len(works))
+            self.observer.progress("folders cleared", number, len(works))
         for number, work in enumerate(works):
             self._fill(folders, work, names)
-            self._observer.progress("folders filled", number, len(works))
+            self.observer.progress("folders filled", number, len(works))
         names.end()  # while folders are open to their owner: what others wrote can still go back
         for work in reversed(works):
             with act("restore.finish"):
@@ -182,7 +173,6 @@ class Restoring:
                 _adjust(folders.fd(work), entry)
 
     def _place(self, work: Work, entry: Entry, names: PrivateTree | RealTree) -> None:
-        """Put a file or symlink where it belongs."""
         if not names.is_staged(work, entry):
             names.add_name(self._links[entry.group], work, entry)
             return

@@ -1,11 +1,13 @@
 """Places: folders of a tree, reached one name at a time from their parents, never through a symlink."""
 
 import os
+import stat
 from collections import OrderedDict
 from pathlib import Path
 from typing import Protocol, Self
 
 _OPEN_FOLDERS = 64  # at any depth; one that was closed is opened again from the nearest open one
+_CHANGEABLE = 0o300  # what a folder's owner needs to change what is in it
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -13,14 +15,9 @@ class Place(Protocol):
     """A folder by its name and the folder it is in; the topmost is the one around the tree's own folder."""
 
     @property
-    def name(self) -> str:
-        """The name in the parent."""
-        ...
-
+    def name(self) -> str: ...
     @property
-    def parent(self) -> "Place | None":
-        """The folder it is in; None for the topmost."""
-        ...
+    def parent(self) -> "Place | None": ...
 
 
 def path_of(place: Place, name: str) -> str:
@@ -64,6 +61,15 @@ class Folders:
         for step in reversed(missing):
             self._add(step, self._enter(step))
         return self._open[id(place)][1]
+
+    def open_up(self, place: Place) -> int:
+        """Return the descriptor of a folder whose entries can be changed now; its own mode comes back at the end."""
+        fd = self.fd(place)
+        if place.parent is not None:  # the folder around the tree is not ours to change
+            mode = stat.S_IMODE(os.fstat(fd).st_mode)
+            if mode & _CHANGEABLE != _CHANGEABLE:
+                os.fchmod(fd, mode | 0o700)
+        return fd
 
     def close(self, place: Place) -> None:
         """Let go of a folder that is about to be moved or removed."""

@@ -1,4 +1,4 @@
-"""The filesystem that a folder is on, and whether other machines write to it: no watch hears what they do."""
+"""The filesystem that a folder is on, and how far it can be relied on to report changes."""
 
 import os
 from pathlib import Path
@@ -8,13 +8,24 @@ _ON_A_NETWORK = frozenset({
     "nfs4", "ocfs2", "orangefs", "smb3", "smbfs", "vboxsf", "virtiofs",
 })  # fmt: skip
 _IN_USER_SPACE = "fuse"  # what is behind fuse.sshfs and its kind cannot be seen from here
+_IN_MEMORY = frozenset({"tmpfs", "ramfs"})
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def changes_unseen(path: Path) -> bool:
-    """Return whether others can change files in this folder without notice from this machine's kernel."""
+    """Return whether other machines can change files in this folder: no watch hears what they do."""
     kind = kind_of(path)
     return kind in _ON_A_NETWORK or kind.partition(".")[0] == _IN_USER_SPACE
+
+
+def keeps_no_times(path: Path) -> bool:
+    """Return whether the times of files in this folder can be older than their contents.
+
+    In memory, a page that was read through a shared memory map is written through it without a fault, and the
+    filesystem does not notice. A scan cannot rely on what was known of a file there; only a watch, which is notified
+    of the last munmap, can.
+    """
+    return kind_of(path) in _IN_MEMORY
 
 
 def kind_of(path: Path) -> str:

@@ -2,57 +2,38 @@
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from mulligan.adapters.snapshots.format.signatures import Listing, listing_of
 
 if TYPE_CHECKING:
     from mulligan.adapters.snapshots.cache.tree_archive import Archive
 
 
-class Folder:
+class Folder(Struct, eq=False):
     """A folder as it was found. The topmost holds the tree itself, as ".".
 
     Most folders of a large tree do not change from one look to the next, and nobody asks what is in them: what
     came in one piece, from a scan or from the stat cache, stays so until someone asks.
     """
 
-    __slots__ = (
-        "_children",
-        "_listing",
-        "_records",
-        "_row",
-        "_shelf",
-        "_stats",
-        "address",
-        "files",
-        "groups",
-        "id",
-        "missing",
-        "name",
-        "parent",
-        "racy",
-        "sealed",
-        "skipped",
-        "unheld",
-    )
-
-    def __init__(self, name: str, parent: "Folder | None") -> None:
-        self.name = name
-        self.parent = parent
-        self._stats: dict[str, bytes] | None = {}  # None: as in the listing
-        self._listing: Listing | None = None  # None: as on the shelf
-        self._records: dict[str, bytes] | None = {}  # None: as on the shelf
-        self._children: dict[str, Folder] | None = {}  # None: as on the shelf
-        self._shelf: Archive | None = None
-        self._row = 0
-        self.sealed = False  # it is as on the shelf, with all below
-        self.racy: set[str] = set()  # names that must be read again next time
-        self.groups: dict[str, bytes] = {}  # names that share an inode -> first path
-        self.unheld: dict[str, str] = {}  # names that cannot be held -> why
-        self.skipped = False  # has something excluded in it
-        self.id = b""
-        self.address = b""  # empty: not known
-        self.files = 0  # below here, folders not counted
-        self.missing = 0  # here and below: names that cannot be held
+    name: str
+    parent: "Folder | None"
+    racy: set[str] = set()  # names that must be read again next time
+    groups: dict[str, bytes] = {}  # names that share an inode -> first path
+    unheld: dict[str, str] = {}  # names that cannot be held -> why
+    skipped: bool = False  # has something excluded in it
+    id: bytes = b""
+    address: bytes = b""  # empty: not known
+    files: int = 0  # below here, folders not counted
+    missing: int = 0  # here and below: names that cannot be held
+    sealed: bool = False  # it is as on the shelf, with all below
+    _stats: dict[str, bytes] | None = {}  # None: as in the listing
+    _listing: Listing | None = None  # None: as on the shelf
+    _records: dict[str, bytes] | None = {}  # None: as on the shelf
+    _children: "dict[str, Folder] | None" = {}  # None: as on the shelf
+    _shelf: "Archive | None" = None
+    _row: int = 0
 
     @property
     def stats(self) -> dict[str, bytes]:

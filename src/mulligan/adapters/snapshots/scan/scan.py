@@ -4,7 +4,9 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
+
+from msgspec import Struct
 
 from mulligan.adapters.snapshots.cache.tree_archive import NOTHING, Archive
 from mulligan.adapters.snapshots.format.signatures import (
@@ -38,61 +40,34 @@ Exclusions: TypeAlias = "dict[str, Exclusions]"  # excluded paths as nested name
 
 
 class Gone(Exception):
-    """Something that was listed is no longer there, or is another kind of thing: the scan starts again."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.path = path
+    """A path that was listed is no longer there, or is another kind of thing: the scan starts again."""
 
 
-class Witness(Protocol):
-    """An observer that is called for every folder before it is listed, and so misses no later change."""
+class Witness:
+    """The witness of a scan: called for every folder before it is listed, and so misses no later change.
+
+    This one keeps nothing, for a scan that nothing is built on.
+    """
 
     def begin(self) -> None:
-        """A scan of the whole tree starts; what was entered before counts no more."""
-        ...
+        """Start again: a scan of the whole tree begins, and what was entered before no longer counts."""
 
     @property
     def queue(self) -> int:
         """The inotify queue that folders are put on before they are listed; -1 where none is kept."""
-        ...
+        return -1
 
     def entered(self, folder: Folder, fd: int) -> None:
-        """The folder is open and about to be listed."""
-        ...
+        """Take note of a folder that is open and about to be listed."""
 
     def queued(self, folder: Folder, number: int) -> None:
-        """The folder was put on the queue, under this number, and then listed; a negative one is an errno."""
-        ...
+        """Take note of a folder that was put on the queue and then listed; a negative number is an errno."""
 
     def catch_up(self) -> None:
         """Process the events so far: what is known is about to be replaced."""
-        ...
 
     def lost(self, reason: str) -> None:
-        """Note that the listing cannot be relied on."""
-        ...
-
-
-class Nobody:
-    """The witness of a scan that nothing is built on."""
-
-    queue = -1
-
-    def begin(self) -> None:
-        """Nobody looks."""
-
-    def entered(self, folder: Folder, fd: int) -> None:
-        """Nobody looks."""
-
-    def queued(self, folder: Folder, number: int) -> None:
-        """Nobody looks."""
-
-    def catch_up(self) -> None:
-        """Nobody looks."""
-
-    def lost(self, reason: str) -> None:
-        """Nobody minds."""
+        """Take note that the listing cannot be relied on."""
 
 
 def is_left_out(name: str, excluded: Exclusions) -> bool:
@@ -112,42 +87,36 @@ def exclusions_of(tree: WorkingTree) -> Exclusions:
     return top
 
 
-class Scan:
+class Scan(Struct, eq=False):
     """One look at a whole tree."""
 
-    def __init__(
-        self,
-        folders: Folders,
-        exclusions: Exclusions,
-        started_ns: int,
-        witness: Witness,
-        known: Folder | None = None,
-    ) -> None:
-        """`known` is the tree as it was read before."""
-        self._known = known
-        self._folders = folders
-        self._exclusions = exclusions
-        self._witness = witness
-        self._started_ns = started_ns
-        self._recent_ns = started_ns - COARSE_GRAIN_NS
-        self.links: dict[tuple[int, int], list[tuple[Folder, str]]] = {}  # names of files with several links
-        self.inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
-        self.size_bytes = 0
+    folders: Folders
+    exclusions: Exclusions
+    started_ns: int
+    witness: Witness
+    known: Folder | None = None  # the tree as it was read before
+    links: dict[tuple[int, int], list[tuple[Folder, str]]] = {}  # names of files with several links
+    inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
+    size_bytes: int = 0
+    _recent_ns: int = 0
+
+    def __post_init__(self) -> None:
+        self._recent_ns = self.started_ns - COARSE_GRAIN_NS
 
     def run(self) -> Folder:
         """Look at every folder; a tree that is missing is an empty topmost folder."""
-        self._witness.begin()
+        self.witness.begin()
         top = Folder("", None)
         if self.find_tree(top):
-            self.list_all(top.children[ROOT_NAME], self._exclusions)
+            self.list_all(top.children[ROOT_NAME], self.exclusions)
             self._group_links()
         return top
 
     def find_tree(self, top: Folder) -> bool:
         """Note the tree's own folder in the one around it; False where it is missing."""
         try:
-            name = self._folders.own_name(top, ROOT_NAME)
-            st = os.stat(name, dir_fd=self._folders.fd(top), follow_symlinks=False)
+            name = self.folders.own_name(top, ROOT_NAME)
+            st = os.stat(name, dir_fd=self.folders.fd(top), follow_symlinks=False)
         except FileNotFoundError:
             return False
         if not stat.S_ISDIR(st.st_mode):
@@ -169,10 +138,10 @@ class Scan:
         if walking.walk is None:
             return [top]
         try:
-            fd = self._folders.fd(top)
+            fd = self.folders.fd(top)
         except OSError:
             return [top]
-        witness = self._witness
+        witness = self.witness
         folders: list[Folder] = []
         left: list[Folder] = []
         home, threads = os.fsencode(PROJECT_HOME), walking.THREADS
@@ -199,12 +168,12 @@ class Scan:
 
     def _known_place(self, folder: Folder) -> tuple[Archive, int]:
         """Return the position of a folder in the stat cache; None where a witness must see each folder."""
-        known = self._known_as(folder) if self._witness.queue < 0 else None
+        known = self._known_as(folder) if self.witness.queue < 0 else None
         return (known and known.shelf) or (NOTHING, -1)
 
     def _known_as(self, folder: Folder) -> Folder | None:
         if folder.parent is None:
-            return self._known
+            return self.known
         around = self._known_as(folder.parent)
         return around and around.children.get(folder.name)
 
@@ -222,8 +191,8 @@ class Scan:
 
     def list_folder(self, folder: Folder, excluded: Exclusions) -> None:
         """Note every entry of one folder."""
-        fd = self._folders.fd(folder)
-        self._witness.entered(folder, fd)
+        fd = self.folders.fd(folder)
+        self.witness.entered(folder, fd)
         for _ in range(_TRIES):
             folder.start_anew()
             try:
@@ -275,7 +244,7 @@ class Scan:
             folder.unheld[name] = f"it is {_UNHELD_KINDS.get(kind, 'of an unknown kind')}"
             return False
         # Most files are far older than any grain: the exact question is asked of the few that are not.
-        if ctime_ns >= self._recent_ns and is_racy(ctime_ns, self._started_ns):
+        if ctime_ns >= self._recent_ns and is_racy(ctime_ns, self.started_ns):
             folder.racy.add(name)
         return True
 
@@ -324,5 +293,5 @@ def until_steady(attempt: Callable[[], Folder]) -> Folder:
         try:
             return attempt()
         except Gone as exc:
-            path = exc.path
+            path = str(exc)
     raise TreeUnsteady(path=path)

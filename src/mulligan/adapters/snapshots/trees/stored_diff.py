@@ -3,6 +3,8 @@
 import os
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from mulligan.adapters.snapshots.format.tree_format import (
     ROOT_NAME,
     Entry,
@@ -19,26 +21,18 @@ from mulligan.domain.checkpoints.snapshot import ObjectId
 from mulligan.domain.trees.tree_difference import Beside, EntryType, StoredContent, TreeDifference, TreeEntry
 
 _Records = dict[str, bytes]
-_Read = Callable[[bytes], bytes]
-_TYPES = {
-    EntryKind.FILE: EntryType.FILE,
-    EntryKind.FOLDER: EntryType.FOLDER,
-    EntryKind.SYMLINK: EntryType.SYMLINK,
-}
+TYPES = {kind: EntryType[kind.name] for kind in (EntryKind.FILE, EntryKind.FOLDER, EntryKind.SYMLINK)}
 _REMEMBERED = 1024  # folders
 _HOLDS_NOTHING = identity_of(())
 
 
-class FolderReader:
+class FolderReader(Struct, frozen=True, eq=False):
     """Reads folders, and remembers the last: the newer tree of one comparison is the older one of the next."""
 
-    def __init__(self, read: _Read) -> None:
-        """Read objects with this."""
-        self.read = read
-        self._known: dict[bytes, _Records] = {}
+    read: Callable[[bytes], bytes]
+    _known: dict[bytes, _Records] = {}
 
     def __call__(self, address: bytes) -> _Records:
-        """The records of a folder by name."""
         known = self._known.get(address)
         if known is None:
             if len(self._known) >= _REMEMBERED:
@@ -102,7 +96,7 @@ def _shown(entry: Entry | None) -> TreeEntry | None:
         return None
     is_file = entry.kind is EntryKind.FILE
     return TreeEntry(
-        type=_TYPES[entry.kind],
+        type=TYPES[entry.kind],
         mode=entry.mode,
         content=StoredContent(ObjectId(entry.id.hex()), entry.size) if is_file else None,
         target=entry.target,
@@ -115,16 +109,4 @@ def _shown(entry: Entry | None) -> TreeEntry | None:
 
 def file_of(content: StoredContent) -> Entry:
     """Return the entry of a file whose content alone is known."""
-    return Entry(
-        name="",
-        kind=EntryKind.FILE,
-        mode=0,
-        size=content.size,
-        id=bytes.fromhex(content.id),
-        target=b"",
-        group=b"",
-        attributes=(),
-        mtime_ns=0,
-        sparse=False,
-        address=b"",
-    )
+    return Entry("", EntryKind.FILE, size=content.size, id=bytes.fromhex(content.id))

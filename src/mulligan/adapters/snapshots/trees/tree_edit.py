@@ -19,15 +19,12 @@ from mulligan.adapters.snapshots.format.tree_format import (
     split_root,
 )
 from mulligan.adapters.snapshots.packs.objects import Sink
+from mulligan.adapters.snapshots.trees.stored_diff import TYPES
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, SnapshotId
 from mulligan.domain.trees.tree_difference import EntryType, TreeEntry
 
 _Records = dict[str, bytes]
-_KINDS = {
-    EntryType.FILE: EntryKind.FILE,
-    EntryType.FOLDER: EntryKind.FOLDER,
-    EntryType.SYMLINK: EntryKind.SYMLINK,
-}
+_KINDS = {type: kind for kind, type in TYPES.items()}
 
 
 class _Node(Struct):
@@ -134,5 +131,4 @@ def _entry(name: str, entry: TreeEntry) -> Entry:
         attributes=entry.attributes,
         mtime_ns=entry.beside.mtime_ns,
         sparse=entry.beside.sparse,
-        address=b"",
     )

@@ -45,20 +45,16 @@ class Inotify:
             raise OSError("this system has no inotify")
         self._add = libc.inotify_add_watch
         self._remove = libc.inotify_rm_watch
-        self._fd: int = _checked(libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        self.fd: int = _checked(libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
 
     def watch(self, folder_fd: int) -> int:
         """Watch an open folder; return the number of its events, the same for the same folder."""
         # By its descriptor: no path that could be too long, or lead elsewhere by now.
-        return _checked(self._add(self._fd, b"/proc/self/fd/%d" % folder_fd, WANTED))
-
-    def fileno(self) -> int:
-        """The descriptor of the queue."""
-        return self._fd
+        return _checked(self._add(self.fd, b"/proc/self/fd/%d" % folder_fd, WANTED))
 
     def forget(self, watch: int) -> None:
         """Stop watching a folder; it may be gone already."""
-        self._remove(self._fd, watch)
+        self._remove(self.fd, watch)
 
     def events(self) -> list[Event]:
         """All that happened since the last time, in order."""
@@ -74,12 +70,11 @@ class Inotify:
         return found
 
     def close(self) -> None:
-        """Let go of the queue and all its watches."""
-        os.close(self._fd)
+        os.close(self.fd)
 
     def _read(self) -> bytes:
         try:
-            return os.read(self._fd, _BUFFER)
+            return os.read(self.fd, _BUFFER)
         except BlockingIOError:
             return b""
 

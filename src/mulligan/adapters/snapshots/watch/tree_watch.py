@@ -14,6 +14,7 @@ from mulligan.adapters.snapshots.scan.filesystems import changes_unseen
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import (
     Exclusions,
+    Witness,
     exclusions_in,
     exclusions_of,
     is_left_out,
@@ -42,7 +43,7 @@ class Look(Struct, frozen=True):
     reason: str  # why all of it was scanned instead; empty where it was not
 
 
-class Watch:
+class Watch(Witness):
     """The watch over one tree. It is the witness of the scans that it builds on."""
 
     def __init__(self, tree: WorkingTree, *, others_at_work: bool) -> None:
@@ -85,8 +86,7 @@ class Watch:
 
     @property
     def queue(self) -> int:
-        """The queue to which a scan adds folders itself."""
-        return -1 if self._inotify is None else self._inotify.fileno()
+        return -1 if self._inotify is None else self._inotify.fd
 
     def entered(self, folder: Folder, fd: int) -> None:
         """Watch a folder from now on, under this object; it may have been known under another."""
@@ -242,7 +242,6 @@ class Watch:
                 self.share(folder, name)
 
     def close(self) -> None:
-        """Let go of the system's watches."""
         if self._inotify is not None:
             self._inotify.close()
             self._inotify = None
