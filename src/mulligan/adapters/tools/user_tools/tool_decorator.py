@@ -7,9 +7,7 @@ the worker's interpreter need not have mulligan's dependencies.
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar, overload
-
-from msgspec import Struct
+from typing import Any, NamedTuple, TypeVar, overload
 
 ATTRIBUTE = "__mulligan_tool__"  # where a function keeps what it declares
 EXTERNAL = "external"
@@ -32,7 +30,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Undo = Callable[[Any, dict[str, Any], Any], object]
 
 
-class Declared(Struct, frozen=True, eq=False):
+class Declared(NamedTuple):
     """A tool's declaration, and its functions."""
 
     function: Callable[..., Any]
