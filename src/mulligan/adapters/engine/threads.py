@@ -33,7 +33,6 @@ class ThreadEngine(Struct, frozen=True, eq=False):
 
     @contextmanager
     def crew(self, observer: Observer) -> Generator["ThreadCrew"]:
-        """Have plans run until the block ends."""
         crew = ThreadCrew(self.runner, self.stop, _Uncounted(observer))
         try:
             yield crew
@@ -45,7 +44,6 @@ class ThreadCrew:
     """Plans that run at the same time."""
 
     def __init__(self, runner: Runner, stop: StopRequest, observer: Observer) -> None:
-        """Nobody runs yet."""
         self._runner = runner
         self._stop = stop
         self._observer = observer
@@ -76,7 +74,6 @@ class ThreadCrew:
             return ended
 
     def stop(self) -> None:
-        """Ask all that run to stop."""
         for _, request in self._running:
             request.ask()
 

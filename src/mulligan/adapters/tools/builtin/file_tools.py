@@ -52,7 +52,6 @@ class DeleteFile:
     )
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Delete it."""
         path = file_path("delete_file", request, "path")
         with failing_as("delete_file", path), open_sandbox(request.root) as sandbox:
             deleted = self._delete(sandbox, path)
@@ -92,7 +91,6 @@ class EditFile:
     )
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Replace it, or fail with the number of occurrences."""
         path = file_path("edit_file", request, "path")
         old = encoded("edit_file", "old", text("edit_file", request, "old"))
         new = encoded("edit_file", "new", text("edit_file", request, "new"))
@@ -145,7 +143,6 @@ class MoveFile:
     )
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Move it."""
         path = text("move_file", request, "path")
         to = text("move_file", request, "to")
         with open_sandbox(request.root) as sandbox:

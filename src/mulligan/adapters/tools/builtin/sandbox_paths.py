@@ -38,7 +38,6 @@ class OpenSandbox:
     """A sandbox whose root is held open, to find paths in it."""
 
     def __init__(self, root: Path, stack: ExitStack) -> None:
-        """Keep descriptors open until the stack is closed."""
         self._stack = stack
         self._root = self._keep(os.open(root, _FOLDER & ~os.O_NOFOLLOW))
 

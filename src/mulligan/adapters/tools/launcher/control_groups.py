@@ -89,7 +89,6 @@ def _groups_of(plan_id: str) -> "Iterator[str]":
 
 
 def _own() -> str | None:
-    """Return the folder of the group that this process is in."""
     top = _mounted_at()
     try:
         with open("/proc/self/cgroup") as groups:
@@ -101,7 +100,6 @@ def _own() -> str | None:
 
 
 def _mounted_at() -> str | None:
-    """Return where the groups of the second version are."""
     try:
         with open("/proc/self/mounts") as mounts:
             fields = [line.split() for line in mounts]

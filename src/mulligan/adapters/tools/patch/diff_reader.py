@@ -21,8 +21,6 @@ def parse_diff(text: bytes) -> list[FilePatch]:
 
 
 class _Reader:
-    """Reads one diff from top to bottom."""
-
     def __init__(self, text: bytes) -> None:
         self._lines = lines_of(text if text.endswith(b"\n") else text + b"\n")  # it is easily lost on the way
         self._at = 0

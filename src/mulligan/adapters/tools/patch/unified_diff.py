@@ -33,7 +33,6 @@ class FilePatch(Struct):
 
     @property
     def name(self) -> str:
-        """The path of the file, for messages."""
         return self.new_path or self.old_path or "?"
 
 

@@ -150,7 +150,6 @@ def _unmarked_in(roots: Sequence[str]) -> list[int]:
 
 
 def _has_launcher(pid: int) -> bool:
-    """Return whether the process runs under a live launcher, that of another running plan."""
     return any(map(_is_launcher, ancestors(pid)))
 
 

@@ -23,7 +23,6 @@ class OwnTool:
     """Calls `function(context, **args)` and `undo(context, arguments, result)` in a worker."""
 
     def __init__(self, facts: JsonObject, source: Source, calls: WorkerCalls) -> None:
-        """Take the declaration from the worker's answer."""
         self.declaration = _declaration(facts)
         self.doc = str(facts["doc"])
         self.origin = source.origin
@@ -35,7 +34,6 @@ class OwnTool:
         return (self.origin, self.declaration) == (other.origin, other.declaration)
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Call it to its end."""
         name = self.declaration.name
         what: JsonObject = {"source": self._source.content, "tool": name, "kwargs": dict(request.args)}
         return self._calls.call(name, what, request, host)

@@ -30,7 +30,6 @@ class OwnWorker(Worker):
     """Serves the runner with the tools of its sources."""
 
     def __init__(self, requests: IO[bytes], replies: int) -> None:
-        """As every worker; nothing is loaded yet."""
         super().__init__(requests, replies)
         self._loaded: dict[str, dict[str, Declared]] = {}
 

@@ -3,7 +3,6 @@
 import json
 import os
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
@@ -24,7 +23,6 @@ from mulligan.adapters.tools.worker.worker_process import WorkerProcess, Workers
 from mulligan.boundaries import act
 from mulligan.domain.plans.decision import Choice
 from mulligan.domain.plans.tool import ToolResult
-from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import ToolFailed, ToolTimedOut
 from mulligan.ports import StepHost, ToolRequest
@@ -38,13 +36,12 @@ class WorkerCalls(Struct, frozen=True, eq=False):
     """Calls functions with a StepContext; the output is what a function returns."""
 
     workers: Workers
-    base_environment: Mapping[str, str]
     start_in: Path | None = None
 
     def call(self, tool: str, what: JsonObject, request: ToolRequest, host: StepHost) -> ToolResult:
         """Run one call to its end; every message has the name of the tool."""
         folder = folder_of(request)
-        environment = tool_environment(self.base_environment, request, folder, {})
+        environment = tool_environment(self.workers.launchers.environment, request, folder, {})
         call: JsonObject = {
             **what,
             "folder": str(folder),
@@ -82,10 +79,6 @@ class WorkerCalls(Struct, frozen=True, eq=False):
         else:
             self.workers.give_back(worker)
         return _result(tool, reply, leftovers)
-
-    def forget(self, plan_id: PlanId) -> None:
-        """Let the workers go that are kept for a plan."""
-        self.workers.forget(plan_id)
 
 
 def _result(tool: str, reply: JsonObject, leftovers: tuple[Leftover, ...]) -> ToolResult:
