@@ -39,11 +39,7 @@ def read_plan_file(
     resources = read_resources(found["resources"], project) if "resources" in found else (default_resource,)
     names = Names()
     variables = read_variables(found["variables"], names) if "variables" in found else {}
-    around = Surroundings(
-        declarations=declarations,
-        resources={resource.name: resource for resource in resources},
-        checkpoints=policy.enabled,
-    )
+    around = Surroundings.of(resources, policy, declarations)
     return PlanDefinition(
         name=read_name(found["name"]),
         description=found["description"].text() if "description" in found else "",

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from mulligan.config import MOST_PARALLEL
 from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.plan import RollbackPolicy
 from mulligan.domain.plans.step import (
     Action,
     ChildPlan,
@@ -38,6 +39,13 @@ class Surroundings(Struct, frozen=True):
     declarations: Mapping[str, ToolDeclaration]
     resources: Mapping[str, Resource]  # in order: the first is the default
     checkpoints: bool  # whether the plan takes any: its rollback_policy is enabled
+
+    @staticmethod
+    def of(
+        resources: Sequence[Resource], policy: RollbackPolicy, declarations: Mapping[str, ToolDeclaration]
+    ) -> "Surroundings":
+        """Return the context in a plan with these resources and this policy."""
+        return Surroundings(declarations, {each.name: each for each in resources}, policy.enabled)
 
 
 def read_steps(value: Value, around: Surroundings, names: Names) -> tuple[Step, ...]:
@@ -170,9 +178,8 @@ def read_subplans(value: Value, around: Surroundings, names: Names) -> Subplans:
         raise found["merge_strategy"].wrong("sequential_apply needs `mode: sequential` or dependency_ordered")
     retries = found["max_retries"].whole(0, _MOST_RETRIES) if "max_retries" in found else 0
     if retries and not around.checkpoints:
-        raise found["max_retries"].wrong(
-            "`max_retries` needs checkpoints, and rollback_policy.enabled is false"
-        )
+        needs = "`max_retries` needs checkpoints, and rollback_policy.enabled is false"
+        raise found["max_retries"].wrong(needs)
     return Subplans(
         mode=mode,
         max_parallel=found["max_parallel"].whole(1, MOST_PARALLEL) if "max_parallel" in found else None,

@@ -39,7 +39,7 @@ class OpenSandbox:
 
     def __init__(self, root: Path, stack: ExitStack) -> None:
         self._stack = stack
-        self._root = self._keep(os.open(root, _FOLDER & ~os.O_NOFOLLOW))
+        self.root = self._keep(os.open(root, _FOLDER & ~os.O_NOFOLLOW))
 
     def find(self, path: str, *, follow: bool, make_parents: bool) -> Place:
         """The place a path means, or PathEscapes.
@@ -48,11 +48,6 @@ class OpenSandbox:
         are made. OSError when something on the way is missing or no folder.
         """
         return _Walk(self, path, make_parents=make_parents).to_end(follow=follow)
-
-    @property
-    def root(self) -> int:
-        """Descriptor of the sandbox's folder."""
-        return self._root
 
     def enter(self, folder: int, name: str) -> int:
         """Descriptor of a folder in a folder; OSError when it is a symlink or anything else."""

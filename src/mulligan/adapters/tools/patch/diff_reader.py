@@ -2,13 +2,18 @@
 
 import re
 
-from mulligan.adapters.tools.patch.unified_diff import DiffMalformed, FilePatch, Hunk, lines_of
+from mulligan.adapters.tools.patch.unified_diff import DiffMalformed, FilePatch, Hunk
+from mulligan.domain.trees.line_diff import lines_of
 
 NOWHERE = "/dev/null"  # stands for a file that is not there
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NEVER = re.compile(rb"\t(1969-12-31|1970-01-01) ")  # `diff -N` dates a file that is not there so
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _PREFIXES = ("a/", "b/", "c/", "i/", "o/", "w/")  # git's mnemonic ones included
+_EXTENDED = (
+    *(b"rename ", b"copy ", b"new ", b"old mode ", b"deleted "),
+    *(b"index ", b"similarity ", b"dissimilarity "),
+)  # how the lines begin that git puts between the names
 _SIGNATURE = b"-- \n"  # the end of what `git format-patch` writes
 
 
@@ -74,18 +79,7 @@ class _Reader:
             patch.executable = self._executable(line)
         elif line.startswith(b"index ") and line.count(b" ") == 2:
             self._executable(line)
-        return line.startswith(
-            (
-                b"rename ",
-                b"copy ",
-                b"new ",
-                b"old mode ",
-                b"deleted ",
-                b"index ",
-                b"similarity ",
-                b"dissimilarity ",
-            )
-        )
+        return line.startswith(_EXTENDED)
 
     def _at_names(self) -> bool:
         pair = self._lines[self._at : self._at + 2]

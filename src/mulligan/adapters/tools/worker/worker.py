@@ -112,7 +112,7 @@ class Worker:
         importlib.invalidate_caches()
 
     def _call(self, call: dict[str, Any], context: StepContext) -> Any:
-        return _function(call["function"])(context, **call["kwargs"])
+        return imported(call["function"])(context, **call["kwargs"])
 
     def _search_path(self, call: dict[str, Any]) -> list[str]:
         return [call["folder"], *self._path]
@@ -134,10 +134,11 @@ class Worker:
             rest = rest[os.write(self._replies, rest) :]
 
 
-def _function(name: str) -> Any:
+def imported(name: str) -> Any:
+    """Import what `module` or `module:name` means; the name may have dots."""
     module, _, attributes = name.partition(":")
     found: Any = importlib.import_module(module)
-    for attribute in attributes.split("."):
+    for attribute in filter(None, attributes.split(".")):
         found = getattr(found, attribute)
     return found
 
