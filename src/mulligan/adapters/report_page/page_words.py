@@ -8,17 +8,12 @@ from mulligan.domain.views.excerpt import Excerpt
 
 _SECOND, _MINUTE, _HOUR = 1_000, 60_000, 3_600_000
 
-# How what is in a state is drawn: a word that the style sheet has a colour for.
+# States by the word that the style sheet has a colour for.
 _TONES = {
-    "done": "good",
-    "complete": "good",
-    "applied": "good",
-    "failed": "bad",
-    "errored": "bad",
-    "interrupted": "warn",
-    "constrained": "warn",
-    "processing": "busy",
-    "running": "busy",
+    "good": ("done", "complete", "applied"),
+    "bad": ("failed", "errored"),
+    "warn": ("interrupted", "constrained"),
+    "busy": ("processing", "running"),
 }
 
 
@@ -69,7 +64,8 @@ def coded(text: str) -> Markup:
 
 def chip(word: str, tone: str | None = None) -> Markup:
     """A state, in its colour and in words."""
-    return element("span", word, class_=f"chip {tone or _TONES.get(word, 'plain')}")
+    usual = next((tone for tone, states in _TONES.items() if word in states), "plain")
+    return element("span", word, class_=f"chip {tone or usual}")
 
 
 def shown_text(text: Excerpt, class_: str) -> Markup:

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.adapters.tools.worker.worker_calls import WorkerCalls
 from mulligan.adapters.tools.worker.worker_process import Workers
@@ -25,26 +27,18 @@ if TYPE_CHECKING:
     from mulligan.adapters.tools.user_tools.user_tool import OwnTool
 
 
-class ProjectToolbox:
+class ProjectToolbox(Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """Built-in tools first; a name that is none of theirs is looked for among the user's own."""
 
-    def __init__(
-        self,
-        *,
-        built_in: LocalToolbox,
-        home: Path,
-        machine: str,
-        installed: "Callable[[], Sequence[PackagedTools]]",
-    ) -> None:
-        """Look for a tools.py in this project home, and for packages with `installed`, when a tool is needed."""
-        self._built_in = built_in
-        self._home = home
-        self._machine = machine
-        self._installed = installed
+    built_in: LocalToolbox
+    home: Path  # of the project, where a tools.py may be
+    machine: str  # its id
+    installed: "Callable[[], Sequence[PackagedTools]]"
+
+    @cached_property
+    def _workers(self) -> Workers:
         # Workers of their own: in one that ran a step's function, a sandbox's modules may be loaded.
-        self._workers = Workers(built_in.launchers, "own_worker")
-        # Relative folders of a PYTHONPATH are meant from the project, and must not lead into a sandbox.
-        self._calls = WorkerCalls(self._workers, start_in=home.parent)
+        return Workers(self.built_in.launchers, "own_worker")
 
     @cached_property
     def own(self) -> "OwnTools":
@@ -53,28 +47,26 @@ class ProjectToolbox:
         from mulligan.adapters.tools.user_tools.tools_file import NAME, TrustRecord
 
         return OwnTools(
-            path=self._home / NAME,
-            record=TrustRecord(self._home, self._machine),
-            calls=self._calls,
-            reserved=frozenset(self._built_in.declarations()),
-            installed=self._installed,
+            path=self.home / NAME,
+            record=TrustRecord(self.home, self.machine),
+            # Relative folders of a PYTHONPATH are meant from the project, and must not lead into a sandbox.
+            calls=WorkerCalls(self._workers, start_in=self.home.parent),
+            reserved=frozenset(self.built_in.declarations()),
+            installed=self.installed,
         )
 
     def declarations(self) -> Mapping[str, ToolDeclaration]:
         """Every tool by name; the user's own are loaded when a name is asked for that is not built in."""
-        return _Declarations(self._built_in.declarations(), lambda: self.own)
+        return _Declarations(self.built_in.declarations(), lambda: self.own)
 
     def tool(self, name: str) -> Tool:
-        return self._built_in.tool(name) if name in self._built_in.declarations() else self._own_tool(name)
+        return self.built_in.tool(name) if name in self.built_in.declarations() else self._own_tool(name)
 
     def _own_tool(self, name: str) -> "OwnTool":
         found = self.own.find(name)
         if found is None:
             raise tool_unknown(name, self.declarations())
         return found
-
-    def built_in(self) -> Mapping[str, ToolDeclaration]:
-        return self._built_in.declarations()
 
     def require(self, name: str) -> None:
         with suppress(ToolsInvalid):  # the step that uses it reports that
@@ -85,11 +77,11 @@ class ProjectToolbox:
 
     def forget_processes(self) -> None:
         self._workers.forget(None)
-        self._built_in.forget_processes()
+        self.built_in.forget_processes()
 
     def end_survivors(self, plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> tuple[str, ...]:
         self._workers.forget(plan_id)
-        return self._built_in.end_survivors(plan_id, sandboxes)
+        return self.built_in.end_survivors(plan_id, sandboxes)
 
 
 class _Declarations(Mapping[str, ToolDeclaration]):

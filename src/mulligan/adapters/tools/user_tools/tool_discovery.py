@@ -35,9 +35,9 @@ class FileStanding(Struct, frozen=True, kw_only=True):
 
     path: str
     status: str  # missing, untrusted, changed, trusted, unsafe
-    sha256: str | None
-    size_bytes: int | None
-    problem: str | None  # why it is not used, to be read after the path
+    sha256: str | None = None
+    size_bytes: int | None = None
+    problem: str | None = None  # why it is not used, to be read after the path
 
 
 class _Packaged(Struct, frozen=True):
@@ -90,35 +90,27 @@ class OwnTools(Struct, eq=False, kw_only=True, dict=True):
             return self.look()
         except ToolsUnsafe as exc:
             problem = f"is not used: {exc.facts['reason']}"
-            return FileStanding(
-                path=str(self.path), status="unsafe", sha256=None, size_bytes=None, problem=problem
-            )
+            return FileStanding(path=str(self.path), status="unsafe", problem=problem)
 
     def look(self) -> FileStanding:
         """The same, but ToolsUnsafe for one that others could have written."""
         path = str(self.path)
         file = read_tools_file(self.path)
         if file is None:
-            return FileStanding(path=path, status="missing", sha256=None, size_bytes=None, problem=None)
+            return FileStanding(path=path, status="missing")
         reason = self.record.reason_against(file)
         known = {None: "trusted", NOT_YET: "untrusted", CHANGED: "changed"}
+        size = len(file.content)
         return FileStanding(
-            path=path,
-            status=known[reason],
-            sha256=file.sha256,
-            size_bytes=len(file.content),
-            problem=reason,
+            path=path, status=known[reason], sha256=file.sha256, size_bytes=size, problem=reason
         )
 
     def trust(self, sha256: str) -> Sequence[OwnTool]:
         """Record that the tools.py may run, if it still has the content the user looked at; return its tools."""
         file = read_tools_file(self.path)
         if file is None or file.sha256 != sha256:
-            raise ToolsUntrusted(
-                path=str(self.path),
-                reason="is not what you looked at",
-                need="somebody changed it meanwhile",
-            )
+            reason, need = "is not what you looked at", "somebody changed it meanwhile"
+            raise ToolsUntrusted(path=str(self.path), reason=reason, need=need)
         facts = self._load(file)
         tools = self._made(facts, file)
         self.record.trust(file, facts)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import cast
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from mulligan.adapters.tools.process.command_runner import (
     Command,
@@ -185,14 +185,8 @@ class _Run:
     def _answer(self, message: JsonObject) -> Json:
         what = message["ask"]
         if what == "record_decision":
-            choice = cast("dict[str, str]", message["choice"])
-            made = Choice(
-                question=choice["question"],
-                chosen=choice["chosen"],
-                alternatives=tuple(choice["alternatives"]),
-                rationale=choice["rationale"],
-            )
-            return self._host.record_decision(made, cast("JsonObject", message["metadata"]))
+            choice = convert(message["choice"], Choice)
+            return self._host.record_decision(choice, cast("JsonObject", message["metadata"]))
         if what == "checkpoint":
             return self._host.checkpoint(str(message["label"]), cast("JsonObject", message["metadata"]))
         if what == "log":
