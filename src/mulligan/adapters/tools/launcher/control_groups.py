@@ -21,8 +21,7 @@ def enter(plan_id: str) -> None:
     folder = os.path.join(own, _name(plan_id, os.getpid()))
     try:
         os.mkdir(folder)
-        with open(os.path.join(folder, "cgroup.procs"), "w") as members:
-            members.write("0")
+        _join(folder)
     except OSError:
         return  # no right to, or no room: processes are found by other means as well
 
@@ -33,8 +32,7 @@ def leave(plan_id: str) -> None:
     if own is None or os.path.basename(own) != _name(plan_id, os.getpid()):
         return
     try:
-        with open(os.path.join(os.path.dirname(own), "cgroup.procs"), "w") as members:
-            members.write("0")
+        _join(os.path.dirname(own))
     except OSError:
         return  # an empty group stays until the plan is claimed
     _remove(own)
@@ -60,6 +58,11 @@ def members(plan_id: str) -> list[int]:
                 _remove(inner)
             found += inside
     return found
+
+
+def _join(folder: str) -> None:
+    with open(os.path.join(folder, "cgroup.procs"), "w") as members:
+        members.write("0")
 
 
 def _name(plan_id: str, guardian: int) -> str:

@@ -82,26 +82,21 @@ class WorkerCalls(Struct, frozen=True, eq=False):
 
 
 def _result(tool: str, reply: JsonObject, leftovers: tuple[Leftover, ...]) -> ToolResult:
-    threads = reply["threads"] if isinstance(reply["threads"], list) else []
+    threads = cast("list[Json]", reply["threads"])
     messages = [str(leftover) for leftover in leftovers]
     messages += [f"left running and ended: thread {name}" for name in threads]
     detail: JsonObject = {"leftovers": [leftover.content() for leftover in leftovers], "threads": threads}
     if "failed" in reply:
+        frames = cast("list[str]", reply["traceback"])
+        innermost = f"\n  at {frames[-1]}" if frames else ""
         raise ToolFailed(
             tool=tool,
-            reason=_reason(reply),
-            traceback=reply["traceback"],
+            reason=f"{reply['failed']}{innermost}",
+            traceback=frames,
             hint="correct the function or the step's args",
             **detail,
         )
     return ToolResult(output=reply["done"], detail=detail, messages=tuple(messages))
-
-
-def _reason(reply: JsonObject) -> str:
-    """Describe an error with its innermost frame; the record of the call has all frames."""
-    frames = reply["traceback"]
-    where = f"\n  at {frames[-1]}" if isinstance(frames, list) and frames else ""
-    return f"{reply['failed']}{where}"
 
 
 class _Run:
@@ -121,7 +116,10 @@ class _Run:
         with act("call.start"):
             self._worker.send(call)
         while True:
-            message = self._message(self._event())
+            event = self._worker.launcher.next_event(self._shown, self._deadline)
+            if event is None:
+                raise ToolTimedOut(tool=self._tool, timeout=self._request.timeout)
+            message = self._message(event)
             if "stale" in message:
                 raise _WorkerStale
             if isinstance(message["state"], dict):
@@ -146,12 +144,6 @@ class _Run:
         if event[0] == b"lost":
             raise self._lost()
         return leftovers_of(event)
-
-    def _event(self) -> Event:
-        event = self._worker.launcher.next_event(self._shown, self._deadline)
-        if event is None:
-            raise ToolTimedOut(tool=self._tool, timeout=self._request.timeout)
-        return event
 
     def _message(self, event: Event) -> JsonObject:
         if event[0] == b"line":
