@@ -99,20 +99,16 @@ def _command(value: Value, names: Names) -> Json:
     text = value.text()
     if not text.strip() or "\0" in text:
         raise value.wrong("the command is empty" if not text.strip() else "a command cannot hold NUL")
-    if OPENING in text:
-        raise _replacement_in_command(value, names)
-    return text
-
-
-def _replacement_in_command(value: Value, names: Names) -> Exception:
-    """The error that names the environment variable to use instead."""
+    if OPENING not in text:
+        return text
     reason = f"`{OPENING}` is not replaced in a command, where a value could become code"
     try:
-        list(references(value.text()))
+        list(references(text))
     except ReferenceInvalid:
-        return value.wrong(f"{reason}; use MULLIGAN_VAR_NAME, MULLIGAN_OUTPUT_STEP or MULLIGAN_GUIDANCE")
+        instead = "MULLIGAN_VAR_NAME, MULLIGAN_OUTPUT_STEP or MULLIGAN_GUIDANCE"
+        raise value.wrong(f"{reason}; use {instead}") from None
     first, *_ = names.check(value)
-    return value.wrong(f"{reason}; its environment has the same", f"${first.environment_name}")
+    raise value.wrong(f"{reason}; its environment has the same", f"${first.environment_name}")
 
 
 def _mode(value: Value) -> Json:

@@ -7,10 +7,11 @@ from mulligan.domain.plans.plan import PlanDefinition
 from mulligan.domain.plans.step import ChildPlan, Subplans
 from mulligan.domain.plans.tool import ToolDeclaration
 from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.text.names import plan_name_problem
 from mulligan.planfile.document_value import Value
-from mulligan.planfile.plan_reader import KEYS, read_name, read_variables
+from mulligan.planfile.plan_reader import KEYS, read_variables
 from mulligan.planfile.references import Names
-from mulligan.planfile.step_reader import Surroundings, read_steps, read_subplans
+from mulligan.planfile.step_reader import Surroundings, read_name, read_steps, read_subplans
 from mulligan.planfile.yaml_document import ROOT_PATH, read_document, shorten
 
 _OF_THE_PLAN = ("resources", "config", "rollback_policy")  # what a child plan has from its parent
@@ -51,7 +52,7 @@ def read_appended(
     for key in _OF_THE_PLAN:
         if key in found:
             raise found[key].wrong(f"what is appended goes by the `{key}` of plan {shorten(definition.name)}")
-    name = read_name(found["name"])
+    name = read_name(found["name"], plan_name_problem)
     if name == definition.name:
         raise found["name"].wrong(
             f"{shorten(name)} is the plan that the steps are appended to; they become a child plan with its own name"

@@ -70,14 +70,15 @@ def _names(items: Sequence[Value], mappings: Sequence[Mapping[str, Value]]) -> d
     named: dict[str, Value] = {}
     for index, (item, found) in enumerate(zip(items, mappings, strict=True)):
         place = found.get("name", item)
-        name = _name(place) if "name" in found else f"step-{index + 1}"
+        name = read_name(place) if "name" in found else f"step-{index + 1}"
         if name in named:
             raise place.wrong(f"there is already a step {shorten(name)}, in line {named[name].node.line}")
         named[name] = place
     return named
 
 
-def _name(value: Value, problem_of: Callable[[str], str | None] = name_problem) -> str:
+def read_name(value: Value, problem_of: Callable[[str], str | None] = name_problem) -> str:
+    """Read a name, of which `problem_of` says why it cannot be one."""
     text = value.text()
     if problem := problem_of(text):
         raise value.wrong(f"the name {shorten(text)} {problem}")
@@ -92,7 +93,7 @@ def _read_step(
         if key in found and kind != "tool" and (kind, key) != ("checkpoint", "checkpoint"):
             raise found[key].wrong(f"`{key}` does not go with `{kind}`")
     retries = found["retries"].whole(0, _MOST_RETRIES) if "retries" in found else 0
-    label = _name(found["checkpoint"], label_problem) if "checkpoint" in found else None
+    label = read_name(found["checkpoint"], label_problem) if "checkpoint" in found else None
     for key, asked in (("retries", retries > 0), ("checkpoint", label is not None)):
         if asked and not around.checkpoints:
             raise found[key].wrong(f"`{key}` needs checkpoints, and rollback_policy.enabled is false")
@@ -198,7 +199,7 @@ def _read_children(
     found = [item.keys(("name", "depends_on", "steps"), required=("name", "steps")) for item in value.items()]
     named: dict[str, Mapping[str, Value]] = {}
     for child in found:
-        name = _name(child["name"])
+        name = read_name(child["name"])
         if name in named:
             raise child["name"].wrong(
                 f"there is already a plan {shorten(name)}, in line {named[name]['name'].node.line}"

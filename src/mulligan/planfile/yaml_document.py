@@ -110,7 +110,6 @@ class _Open(Struct):
         return self.is_mapping and len(self.children) % 2 == 0
 
     def step(self) -> str | int:
-        """The next child or, in a mapping, the key of the next value."""
         if not self.is_mapping:
             return len(self.children)
         return cast("Scalar", self.children[-1]).text
@@ -164,7 +163,6 @@ class _Reader:
         return text
 
     def take(self, event: yaml.Event) -> None:
-        """Take the next event of the file."""
         mark = cast("yaml.Mark", event.start_mark)
         match event:
             case yaml.DocumentStartEvent():

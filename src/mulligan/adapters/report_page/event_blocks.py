@@ -96,12 +96,12 @@ def _output(output: Excerpt | None, *, opened: bool) -> Markup | None:
 def _decision(decision: Decision) -> Markup:
     choice = decision.choice
     guided = decision.type is DecisionType.USER_INTERVENTION
-    others = choice.alternatives
+    others = [element("span", word, class_="alternative") for word in choice.alternatives]
     about = clock(decision.created_at), _gone(superseded=decision.superseded)
     return joined(
         element("p", element("span", choice.question, class_="question"), *about, class_="about"),
         _keyed("guidance" if guided else "chosen", element("strong", choice.chosen)),
-        _keyed("instead of" if guided else "not chosen", _listed(others)) if others else None,
+        _keyed("instead of" if guided else "not chosen", others) if others else None,
         _keyed("because", choice.rationale) if choice.rationale else None,
     )
 
@@ -112,10 +112,6 @@ def _keyed(key: str, content: Content) -> Markup:
 
 def _gone(*, superseded: bool) -> Markup | None:
     return chip("superseded", "gone") if superseded else None
-
-
-def _listed(words: tuple[str, ...]) -> list[Markup]:
-    return [element("span", word, class_="alternative") for word in words]
 
 
 def _checkpoint(happening: Happening, group: GroupOutline, scene: Scene) -> Drawn:

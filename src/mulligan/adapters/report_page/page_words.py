@@ -26,8 +26,7 @@ def moment(at: datetime) -> Markup:
 def clock(at: datetime) -> Markup:
     """Return a time within a story that names its days."""
     utc = at.astimezone(UTC)
-    full = f"{utc:%Y-%m-%d %H:%M:%S.%f} UTC"
-    when = f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}"
+    full, when = f"{utc:%Y-%m-%d %H:%M:%S.%f} UTC", f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}"
     return element("time", f"{utc:%H:%M:%S}", datetime=when, class_="clock", title=full)
 
 
@@ -47,11 +46,6 @@ def duration(milliseconds: int | None) -> str:
     if milliseconds < _HOUR:
         return f"{milliseconds // _MINUTE} min {milliseconds % _MINUTE // _SECOND} s"
     return f"{milliseconds // _HOUR} h {milliseconds % _HOUR // _MINUTE} min"
-
-
-def identity(id: str) -> Markup:
-    """An id, in full for who copies it."""
-    return element("code", id, class_="id")
 
 
 def coded(text: str) -> Markup:

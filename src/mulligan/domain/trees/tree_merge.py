@@ -115,8 +115,13 @@ class _Merging:
             if old in self._ours and old in self._theirs and old not in self._settled:
                 self._renamed(old, renames.ours.get(old), renames.theirs.get(old))
         for path, difference in self._theirs.items():
-            if path not in self._settled:
-                self._path(path, difference)
+            if path in self._settled:
+                continue
+            ours = self._ours.get(path)
+            if ours is None:
+                self._edits[path] = difference.new
+            elif _plain(ours.new) != _plain(difference.new):
+                self._both(path, difference.old, ours.new, difference.new, None)
         self._check_shared()
         self._keep_folders([d.path for d in withheld if d.old is not None])
         self._bring_folders_back()
@@ -128,13 +133,6 @@ class _Merging:
         )
 
     # --- single paths ---------------------------------------------------------------------------------------
-
-    def _path(self, path: str, theirs: TreeDifference) -> None:
-        ours = self._ours.get(path)
-        if ours is None:
-            self._edits[path] = theirs.new
-        elif _plain(ours.new) != _plain(theirs.new):
-            self._both(path, theirs.old, ours.new, theirs.new, None)
 
     def _both(
         self,

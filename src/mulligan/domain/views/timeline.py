@@ -103,7 +103,6 @@ class _Telling:
         self._begun = False
 
     def tell(self, event: Event, depth: int) -> None:
-        """Take the next event."""
         if event.type is EventType.PRUNED or self._joined(event, depth):
             return  # what is gone says so itself
         if event.type is EventType.STEP_STARTED:
@@ -111,6 +110,7 @@ class _Telling:
         elif is_return(event) or event.type is EventType.PLAN_STATE:
             self.starts.clear()
         group = str(event.data["group_id"]) if event.type is EventType.CHECKPOINT else None
+        spawns = event.type is EventType.SUBPLAN_SPAWNED and not event.data["again"]
         works = event.type is EventType.PLAN_STATE and event.data["state"] == State.PROCESSING
         self.moments.append(
             Moment(
@@ -119,7 +119,7 @@ class _Telling:
                 live=not depth or (group is not None and self._live.get(group, False)),
                 again=works and self._begun,
                 pruned=group is not None and group not in self._live,
-                child=self._children.get(str(event.data.get("plan_id"))) if _spawns(event) else None,
+                child=self._children.get(str(event.data["plan_id"])) if spawns else None,
             )
         )
         self._begun = self._begun or works
@@ -137,17 +137,12 @@ class _Telling:
         return True
 
     def _place(self, event: Event) -> int | None:
-        """Return the start of the step that an event belongs to."""
         if event.type in _ENDS:
             return self.starts.get(event.data["index"])
         if event.type is not EventType.TOOL_CALLED:
             return None
         begun = (p for p in self.starts.values() if self.moments[p].event.data["step"] == event.data["step"])
         return next(begun, None)
-
-
-def _spawns(event: Event) -> bool:
-    return event.type is EventType.SUBPLAN_SPAWNED and not event.data["again"]
 
 
 def _depths(lines: Sequence[Line], events: Sequence[Event]) -> list[int]:

@@ -14,7 +14,7 @@ from mulligan.adapters.tools.builtin.file_replacement import failing_as
 from mulligan.adapters.tools.builtin.sandbox_paths import open_sandbox
 from mulligan.adapters.tools.process.command_runner import Command, Launchers, Outcome
 from mulligan.adapters.tools.process.environment import folder_of, tool_environment
-from mulligan.adapters.tools.process.scratch import Scratch
+from mulligan.adapters.tools.process.scratch import Scratch, scratch_of
 from mulligan.adapters.tools.process.tool_output import MEBIBYTE, RECORDED, Excerpted
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
 from mulligan.domain.text.json_value import JsonObject
@@ -48,16 +48,14 @@ class Shell(Struct, frozen=True, eq=False):
         own = text_map("shell", request, "env")
         environment = tool_environment(self.launchers.environment, request, folder, own)
         recorded = Excerpted("shell", host.output)
-        with Scratch(self.scratch, request) as scratch:
+        with scratch_of(request, self.scratch) as scratch:
             # Values that no variable can hold: the variable names a file.
             for number, (name, value) in enumerate(request.large_values.items()):
                 content = value.encode("utf-8", "surrogateescape")
                 environment[name] = str(scratch.write(str(number), content))
             argv = _argv(request, scratch)
             command = Command(argv=argv, folder=folder, environment=environment, bounds=request.bounds)
-            outcome = self.launchers.run(
-                "shell", request.plan_id, request.call_id, command, request.timeout, recorded
-            )
+            outcome = self.launchers.run("shell", request, command, recorded)
         if outcome.exit_status != 0:
             raise _failure(outcome, folder)
         return _result(outcome)

@@ -6,10 +6,6 @@ whose session is delegated to them. The guardian loads this module too: the stan
 
 import os
 
-TYPE_CHECKING = False  # importing typing would double what the launcher imports
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 _PREFIX = "mulligan-"
 
 
@@ -51,12 +47,14 @@ def discard(plan_id: str, guardian: int) -> None:
 def members(plan_id: str) -> list[int]:
     """Return the processes in all groups of a plan; groups that are empty are removed."""
     found: list[int] = []
-    for folder in _groups_of(plan_id):
-        for inner, _, _ in os.walk(folder, topdown=False):
-            inside = _processes_in(inner)
-            if not inside:
+    top, wanted = _mounted_at(), f"{_PREFIX}{plan_id}-"
+    inside = [(folder, name) for folder, names, _ in os.walk(top) for name in names] if top else []
+    for group in [os.path.join(folder, name) for folder, name in inside if name.startswith(wanted)]:
+        for inner, _, _ in os.walk(group, topdown=False):
+            processes = _processes_in(inner)
+            if not processes:
                 _remove(inner)
-            found += inside
+            found += processes
     return found
 
 
@@ -82,13 +80,6 @@ def _processes_in(folder: str) -> list[int]:
             return [int(pid) for pid in listed.read().split()]
     except OSError:
         return []
-
-
-def _groups_of(plan_id: str) -> "Iterator[str]":
-    top = _mounted_at()
-    wanted = f"{_PREFIX}{plan_id}-"
-    for folder, names, _ in os.walk(top) if top else ():
-        yield from (os.path.join(folder, name) for name in names if name.startswith(wanted))
 
 
 def _own() -> str | None:

@@ -125,14 +125,13 @@ class _Reader:
             if kind not in (b" ", b"-", b"+") or old_left < 0 or new_left < 0:
                 self._at -= 1
                 raise self._malformed("the hunk has other lines than its header says")
-            self._take_no_newline(kind, old, new)
+            if self._at < len(self._lines) and self._lines[self._at].startswith(
+                b"\\"
+            ):  # no newline at its end
+                self._at += 1
+                for side in (old,) * (kind != b"+") + (new,) * (kind != b"-"):
+                    side[-1] = side[-1].removesuffix(b"\n")
         return Hunk(start, tuple(old), tuple(new))
-
-    def _take_no_newline(self, kind: bytes, old: list[bytes], new: list[bytes]) -> None:
-        if self._at < len(self._lines) and self._lines[self._at].startswith(b"\\"):
-            self._at += 1
-            for side in (old,) * (kind != b"+") + (new,) * (kind != b"-"):
-                side[-1] = side[-1].removesuffix(b"\n")
 
     def _git_names(self, rest: bytes) -> tuple[str, str]:
         """Return the names in `diff --git a/x b/x`; where they differ, later lines have them."""

@@ -15,9 +15,10 @@ from mulligan.adapters.tools.process.survivors import end_marked
 from mulligan.adapters.tools.process.tool_output import Recorded
 from mulligan.boundaries import act
 from mulligan.domain.resources.bounds import Bounds
-from mulligan.domain.text.ids import CallId, PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import Json
 from mulligan.errors import SystemFailed, ToolFailed, ToolTimedOut
+from mulligan.ports import ToolRequest
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -105,32 +106,24 @@ class Launchers(Struct, frozen=True, eq=False, kw_only=True):
         try:
             if bounds is not None:
                 launcher.confine(bounds)
-        except (OSError, Unconfined) as exc:
+        except BaseException as exc:
             launcher.close()
+            if not isinstance(exc, OSError | Unconfined):
+                raise
             what = exc.strerror if isinstance(exc, OSError) else f"{os.strerror(exc.number)} ({exc.part})"
             raise SystemFailed(
                 path=self.python,
                 reason=f"its processes could not be confined: {what}",
                 hint="with `sandbox.isolate` set to `off` tools may write wherever you may",
             ) from exc
-        except BaseException:
-            launcher.close()
-            raise
         return launcher
 
-    def run(
-        self,
-        tool: str,
-        plan_id: PlanId,
-        call_id: CallId,
-        command: Command,
-        timeout: float | None,
-        recorded: Recorded,
-    ) -> Outcome:
+    def run(self, tool: str, request: ToolRequest, command: Command, recorded: Recorded) -> Outcome:
         """Run a command to its end, or raise ToolFailed; either way none of its processes is left."""
         words = command.words(tool)
+        timeout = request.timeout
         deadline = None if timeout is None else time.monotonic() + timeout
-        launcher = self._take(plan_id, command.bounds)
+        launcher = self._take(request.plan_id, command.bounds)
         sent = False
         try:
             with act("call.start"):
@@ -140,7 +133,7 @@ class Launchers(Struct, frozen=True, eq=False, kw_only=True):
         except BaseException as exc:
             # Of a request that was cut off the launcher understands nothing that follows: no grace then.
             if sent and isinstance(exc, KeyboardInterrupt):
-                launcher.interrupt(recorded)
+                launcher.end(b"interrupt", recorded)
             elif sent:
                 launcher.end()
             launcher.close()
@@ -151,10 +144,10 @@ class Launchers(Struct, frozen=True, eq=False, kw_only=True):
             raise ToolTimedOut(tool=tool, timeout=timeout)
         if event[0] == b"lost":
             launcher.close()
-            end_marked(CALL_MARK, call_id)
+            end_marked(CALL_MARK, request.call_id)
             raise launcher_lost(tool)
         with self._lock:
-            self._idle.setdefault(plan_id, []).append((command.bounds, launcher))
+            self._idle.setdefault(request.plan_id, []).append((command.bounds, launcher))
         if event[0] == b"refused":
             raise not_started(tool, command, int(event[1]))
         return Outcome(

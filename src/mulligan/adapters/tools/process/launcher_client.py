@@ -199,15 +199,9 @@ class LauncherProcess:
         if len(self._lines) > RECORDED:
             self._events.append((b"flood",))
 
-    def end(self) -> None:
-        """End the command with all its processes, and return when they are gone."""
-        self._ask_to_end(b"end", Shown(lambda _: None))
-
-    def interrupt(self, shown: Shown) -> None:
-        """The same, but let the command know of Ctrl-C first, and show what it has to say to that."""
-        self._ask_to_end(b"interrupt", shown)
-
-    def _ask_to_end(self, how: bytes, shown: Shown) -> None:
+    def end(self, how: bytes = b"end", shown: Shown | None = None) -> None:
+        """End the command with all its processes, and return when they are gone; `interrupt` sends Ctrl-C first."""
+        shown = shown or Shown(lambda _: None)
         try:
             self.send(how)
             ends = (b"over", b"lost", b"refused")

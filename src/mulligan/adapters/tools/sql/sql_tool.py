@@ -13,7 +13,7 @@ from mulligan.adapters.tools.builtin.sandbox_paths import open_sandbox
 from mulligan.adapters.tools.process.command_runner import Command, Launchers, Outcome
 from mulligan.adapters.tools.process.environment import tool_environment
 from mulligan.adapters.tools.process.launcher_client import LOAD, PROGRAMS
-from mulligan.adapters.tools.process.scratch import Scratch
+from mulligan.adapters.tools.process.scratch import scratch_of
 from mulligan.adapters.tools.process.tool_output import MEBIBYTE, Recorded
 from mulligan.adapters.tools.sql.rows_table import rows_table
 from mulligan.adapters.tools.sql.statements import Statement, from_list, from_script
@@ -59,7 +59,7 @@ class Sql(Struct, frozen=True, eq=False):
             "most_rows": MOST_ROWS,
             "most_bytes": MOST_BYTES,
         }
-        with Scratch(self.scratch, request) as scratch:
+        with scratch_of(request, self.scratch) as scratch:
             file = scratch.write("order.json", json.dumps(order).encode())
             command = Command(
                 argv=(self.launchers.python, "-I", "-c", _PROGRAM, PROGRAMS, str(file)),
@@ -68,9 +68,7 @@ class Sql(Struct, frozen=True, eq=False):
                 bounds=request.bounds,
             )
             recorded = Recorded("sql", lambda _: None)  # what it prints is its answer to us
-            outcome = self.launchers.run(
-                "sql", request.plan_id, request.call_id, command, request.timeout, recorded
-            )
+            outcome = self.launchers.run("sql", request, command, recorded)
         return _result(outcome, len(statements), host)
 
 

@@ -75,6 +75,8 @@ def tool(
     """
 
     def declare(function: Function) -> Function:
+        import inspect  # here: a worker that only calls functions does not need it
+
         own = name if isinstance(name, str) else getattr(function, "__name__", "")
         effects = _texts("side_effects", side_effects)
         facts = {
@@ -92,7 +94,7 @@ def tool(
             facts["checkpointable"] = facts["writes"]
         facts["undoable"] = undo is not None
         facts["arguments"] = _arguments(own, function)
-        facts["doc"] = _doc(function)
+        facts["doc"] = inspect.getdoc(function) or ""
         facts["summary"] = facts["doc"].partition("\n")[0]
         setattr(function, ATTRIBUTE, Declared(function, undo, facts))
         return function
@@ -143,12 +145,6 @@ def _texts(what: str, values: Iterable[str]) -> list[str]:
     if isinstance(values, str) or not all(isinstance(value, str) for value in listed):
         raise TypeError(f"{what} must be a list of texts")
     return listed
-
-
-def _doc(function: Callable[..., Any]) -> str:
-    import inspect  # here: a worker that only calls functions does not need it
-
-    return inspect.getdoc(function) or ""
 
 
 def _arguments(name: str, function: Callable[..., Any]) -> list[dict[str, Any]]:
