@@ -54,9 +54,7 @@ class ThreadCrew:
         """Let a plan run in a thread of its own, under the guards of the plan that starts it."""
         request = StopRequest()
         thread = threading.Thread(
-            target=copy_context().run,
-            args=(self._run, plan_id, retries, request),
-            name=f"plan {plan_id}",
+            target=copy_context().run, args=(self._run, plan_id, retries, request), name=f"plan {plan_id}"
         )
         self._running.append((thread, request))
         thread.start()

@@ -119,14 +119,20 @@ class _Telling:
                 live=not depth or (group is not None and self._live.get(group, False)),
                 again=works and self._begun,
                 pruned=group is not None and group not in self._live,
-                child=self._children.get(str(event.data["plan_id"])) if spawns else None,
+                child=self._children.get(str(event.data.get("plan_id"))) if spawns else None,
             )
         )
         self._begun = self._begun or works
 
     def _joined(self, event: Event, depth: int) -> bool:
         """Attach a step's call or end to the start of the step; return False if there is none."""
-        place = self._place(event)
+        place = None
+        if event.type in _ENDS:
+            place = self.starts.get(event.data["index"])
+        elif event.type is EventType.TOOL_CALLED:
+            step = event.data["step"]
+            begun = (p for p in self.starts.values() if self.moments[p].event.data["step"] == step)
+            place = next(begun, None)
         if place is None or self.moments[place].depth != depth:
             return False
         if event.type in _ENDS:
@@ -135,14 +141,6 @@ class _Telling:
         else:
             self.moments[place] = replace(self.moments[place], call=event)
         return True
-
-    def _place(self, event: Event) -> int | None:
-        if event.type in _ENDS:
-            return self.starts.get(event.data["index"])
-        if event.type is not EventType.TOOL_CALLED:
-            return None
-        begun = (p for p in self.starts.values() if self.moments[p].event.data["step"] == event.data["step"])
-        return next(begun, None)
 
 
 def _depths(lines: Sequence[Line], events: Sequence[Event]) -> list[int]:

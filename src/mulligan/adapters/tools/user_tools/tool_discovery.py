@@ -40,11 +40,6 @@ class FileStanding(Struct, frozen=True, kw_only=True):
     problem: str | None = None  # why it is not used, to be read after the path
 
 
-class _Packaged(Struct, frozen=True):
-    tools: Mapping[str, tuple[OwnTool, ...]]
-    problems: tuple[str, ...]
-
-
 class OwnTools(Struct, eq=False, kw_only=True, dict=True):
     """The tools of the project's tools.py and of installed packages."""
 
@@ -56,7 +51,7 @@ class OwnTools(Struct, eq=False, kw_only=True, dict=True):
 
     def find(self, name: str) -> OwnTool | None:
         """The tool of that name; ToolsUntrusted where only a tools.py that may not be loaded could have it."""
-        packaged = self._packaged.tools.get(name, ())
+        packaged = self._packaged[0].get(name, ())
         try:
             found = [*(tool for tool in self._of_file if tool.declaration.name == name), *packaged]
         except (ToolsUntrusted, ToolsUnsafe) as refusal:
@@ -70,7 +65,8 @@ class OwnTools(Struct, eq=False, kw_only=True, dict=True):
 
     def all(self) -> tuple[list[OwnTool], list[str]]:
         """Every tool that can be used now, and what is wrong with the others; nothing untrusted is loaded."""
-        problems = list(self._packaged.problems)
+        packaged, found_wrong = self._packaged
+        problems = list(found_wrong)
         of_file: Sequence[OwnTool] = ()
         try:
             of_file = self._of_file
@@ -79,7 +75,7 @@ class OwnTools(Struct, eq=False, kw_only=True, dict=True):
         except MulliganError as exc:
             problems.append(exc.text)
         by_name: dict[str, list[OwnTool]] = {}
-        for tool in (*of_file, *(t for tools in self._packaged.tools.values() for t in tools)):
+        for tool in (*of_file, *(t for tools in packaged.values() for t in tools)):
             by_name.setdefault(tool.declaration.name, []).append(tool)
         problems += [_twice(name, found) for name, found in by_name.items() if len(found) > 1]
         return [found[0] for found in by_name.values() if len(found) == 1], problems
@@ -146,11 +142,11 @@ class OwnTools(Struct, eq=False, kw_only=True, dict=True):
         return cast("list[JsonObject]", answer["tools"])
 
     @cached_property
-    def _packaged(self) -> _Packaged:
+    def _packaged(self) -> tuple[Mapping[str, tuple[OwnTool, ...]], Sequence[str]]:
         """The tools of packages, and what is wrong with those that cannot be used."""
         points = self.installed()
         if not points:
-            return _Packaged({}, ())
+            return {}, ()
         found: dict[str, tuple[OwnTool, ...]] = {}
         problems: list[str] = []
         sources = [Source(f"package {p.package}", {"entry_point": p.value}) for p in points]
@@ -165,7 +161,7 @@ class OwnTools(Struct, eq=False, kw_only=True, dict=True):
                     problems.append(f"{source.origin}: {_taken(tool)}")
                 elif not any(tool.is_same_as(other) for other in others):
                     found[tool.declaration.name] = (*others, tool)
-        return _Packaged(found, tuple(problems))
+        return found, problems
 
     def _declare(self, sources: Sequence[JsonObject]) -> Sequence[JsonObject]:
         """Return what each source declares, or why it cannot be loaded; one that ends its process affects no other."""
