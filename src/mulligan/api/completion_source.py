@@ -36,7 +36,9 @@ def tool_words(around: Surroundings, named: str | None) -> Iterator[Word]:
 
     own = locate(around, named) / home.NAME
     for name, declared in (
-        build_toolbox(own / "scratch", own, around.environ, None, lambda: None).built_in().items()
+        build_toolbox(own / "scratch", own, around.environ, None, lambda: None)
+        .built_in.declarations()
+        .items()
     ):
         yield name, declared.summary
     file = read_tools_file(own / NAME)

@@ -89,7 +89,7 @@ class Tools(Struct, kw_only=True, frozen=True, eq=False):
         return Trusted(path=standing.path, sha256=wanted, tools=tuple(map(_own_view, tools)))
 
     def _built_in(self) -> "list[ToolView]":
-        return [_view(d, BUILT_IN, d.summary) for d in self._toolbox.built_in().values()]
+        return [_view(d, BUILT_IN, d.summary) for d in self._toolbox.built_in.declarations().values()]
 
 
 def _own_view(tool: OwnTool) -> ToolView:

@@ -1,7 +1,7 @@
 """The arguments of a tool call, against what the tool declares to take."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from mulligan.domain.plans.interpolation import OPENING, references
 from mulligan.domain.plans.tool import ArgumentType, ToolDeclaration
@@ -29,7 +29,7 @@ def read_args(args: Value | None, tool: Value, declaration: ToolDeclaration, nam
     for argument in declaration.arguments:
         if argument.name in given:
             value = given[argument.name]
-            read[argument.name] = _READERS[argument.type](value, names)
+            read[argument.name] = _read(argument.type, value, names)
             needed = argument.required or argument.name in declaration.exactly_one_of
             if needed and isinstance(value.node, Items) and not value.items():
                 raise value.wrong("the list is empty")
@@ -44,6 +44,38 @@ def _check_one_of(given: Mapping[str, Value], place: Value, declaration: ToolDec
         found = "more than one is there" if present else "none is there"
         where = given[present[1]] if present else place
         raise where.wrong(f"{declaration.name} needs one of {choice}; {found}")
+
+
+def _read(type: ArgumentType, value: Value, names: Names) -> Json:
+    match type:
+        case ArgumentType.TEXT:
+            return _text(value, names)
+        case ArgumentType.TEXT_LIST:
+            return [_text(item, names) for item in value.items()]
+        case ArgumentType.TEXT_MAP:
+            return {key.key_text: _text(entry, names) for key, entry in value.entries()}
+        case ArgumentType.PATH:
+            return _path(value, names)
+        case ArgumentType.COMMAND:
+            return _command(value, names)
+        case ArgumentType.FUNCTION:
+            return _function(value)
+        case ArgumentType.MODE:
+            return _mode(value)
+        case ArgumentType.FLAG:
+            return value.flag()
+        case ArgumentType.WHOLE:
+            return value.whole(-_LARGEST_WHOLE, _LARGEST_WHOLE)
+        case ArgumentType.NUMBER:
+            return _number(value)
+        case ArgumentType.LIST:
+            value.items()
+        case ArgumentType.MAP:
+            value.entries()
+        case ArgumentType.ANYTHING:
+            pass
+    names.check_all(value)
+    return value.json()
 
 
 def _text(value: Value, names: Names) -> Json:
@@ -67,87 +99,35 @@ def _command(value: Value, names: Names) -> Json:
     text = value.text()
     if not text.strip() or "\0" in text:
         raise value.wrong("the command is empty" if not text.strip() else "a command cannot hold NUL")
-    if OPENING in text:
-        raise _replacement_in_command(value, names)
-    return text
-
-
-def _replacement_in_command(value: Value, names: Names) -> Exception:
-    """The error that names the environment variable to use instead."""
+    if OPENING not in text:
+        return text
     reason = f"`{OPENING}` is not replaced in a command, where a value could become code"
     try:
-        list(references(value.text()))
+        list(references(text))
     except ReferenceInvalid:
-        return value.wrong(f"{reason}; use MULLIGAN_VAR_NAME, MULLIGAN_OUTPUT_STEP or MULLIGAN_GUIDANCE")
+        instead = "MULLIGAN_VAR_NAME, MULLIGAN_OUTPUT_STEP or MULLIGAN_GUIDANCE"
+        raise value.wrong(f"{reason}; use {instead}") from None
     first, *_ = names.check(value)
-    return value.wrong(f"{reason}; its environment has the same", f"${first.environment_name}")
+    raise value.wrong(f"{reason}; its environment has the same", f"${first.environment_name}")
 
 
-def _text_list(value: Value, names: Names) -> Json:
-    return [_text(item, names) for item in value.items()]
-
-
-def _text_map(value: Value, names: Names) -> Json:
-    return {key.key_text: _text(entry, names) for key, entry in value.entries()}
-
-
-def _mode(value: Value, _names: Names) -> Json:
+def _mode(value: Value) -> Json:
     text = value.text()
     if not _MODE.fullmatch(text):
         raise value.wrong(f"expected a file mode such as 0644, found {shorten(text)}")
     return f"{int(text.removeprefix('0o'), 8):04o}"
 
 
-def _flag(value: Value, _names: Names) -> Json:
-    return value.flag()
-
-
-def _whole(value: Value, _names: Names) -> Json:
-    return value.whole(-_LARGEST_WHOLE, _LARGEST_WHOLE)
-
-
-def _number(value: Value, _names: Names) -> Json:
+def _number(value: Value) -> Json:
     number = value.json()
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise value.unexpected("a number")
     return number
 
 
-def _list(value: Value, names: Names) -> Json:
-    value.items()
-    return _anything(value, names)
-
-
-def _function(value: Value, _names: Names) -> Json:
+def _function(value: Value) -> Json:
     text = value.text()
     module, _, name = text.partition(":")
     if not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
         raise value.wrong(f"expected a function as module:name, found {shorten(text)}")
     return text
-
-
-def _anything(value: Value, names: Names) -> Json:
-    names.check_all(value)
-    return value.json()
-
-
-def _map(value: Value, names: Names) -> Json:
-    value.entries()
-    return _anything(value, names)
-
-
-_READERS: Mapping[ArgumentType, Callable[[Value, Names], Json]] = {
-    ArgumentType.TEXT: _text,
-    ArgumentType.PATH: _path,
-    ArgumentType.COMMAND: _command,
-    ArgumentType.TEXT_LIST: _text_list,
-    ArgumentType.TEXT_MAP: _text_map,
-    ArgumentType.MODE: _mode,
-    ArgumentType.FLAG: _flag,
-    ArgumentType.WHOLE: _whole,
-    ArgumentType.NUMBER: _number,
-    ArgumentType.LIST: _list,
-    ArgumentType.FUNCTION: _function,
-    ArgumentType.ANYTHING: _anything,
-    ArgumentType.MAP: _map,
-}

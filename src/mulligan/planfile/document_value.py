@@ -21,16 +21,7 @@ Word = TypeVar("Word", bound=StrEnum)
 
 _NULL = ("", "~", "null", "Null", "NULL")
 _FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_MEANT_FLAGS = {
-    "yes": "true",
-    "on": "true",
-    "y": "true",
-    "1": "true",
-    "no": "false",
-    "off": "false",
-    "n": "false",
-    "0": "false",
-}
+_MEANT_FLAGS = {"true": ("yes", "on", "y", "1"), "false": ("no", "off", "n", "0")}
 _WHOLE = re.compile(r"[-+]?[0-9]{1,300}|0o[0-7]{1,300}|0x[0-9a-fA-F]{1,300}")
 _DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
@@ -97,7 +88,9 @@ class Value(Struct, frozen=True):
         word = self._plain_text()
         flag = _FLAGS.get(word) if word is not None else None
         if flag is None:
-            meant = _MEANT_FLAGS.get(word.lower()) if word is not None else None
+            meant = next(
+                (flag for flag, words in _MEANT_FLAGS.items() if (word or "").lower() in words), None
+            )
             raise self.wrong(f"expected true or false, found {self._described()}", meant)
         return flag
 
@@ -128,10 +121,8 @@ class Value(Struct, frozen=True):
             return words(text)
         except ValueError:
             allowed = [word.value for word in words]
-            listed = ", ".join(allowed)
-            raise self.wrong(
-                f"expected {listed}; found {self._described()}", nearest_word(text, allowed)
-            ) from None
+            reason = f"expected {', '.join(allowed)}; found {self._described()}"
+            raise self.wrong(reason, nearest_word(text, allowed)) from None
 
     def _plain_text(self) -> str | None:
         return self.node.text if isinstance(self.node, Scalar) and self.node.plain else None

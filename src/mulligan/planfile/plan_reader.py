@@ -14,7 +14,7 @@ from mulligan.errors import SettingInvalid, SettingUnknown
 from mulligan.planfile.document_value import Value
 from mulligan.planfile.references import Names
 from mulligan.planfile.resource_reader import read_resources
-from mulligan.planfile.step_reader import Surroundings, read_steps
+from mulligan.planfile.step_reader import Surroundings, read_name, read_steps
 from mulligan.planfile.yaml_document import ROOT_PATH, Items, read_document, shorten
 
 KEYS = ("name", "description", "resources", "config", "rollback_policy", "variables", "steps")
@@ -39,13 +39,9 @@ def read_plan_file(
     resources = read_resources(found["resources"], project) if "resources" in found else (default_resource,)
     names = Names()
     variables = read_variables(found["variables"], names) if "variables" in found else {}
-    around = Surroundings(
-        declarations=declarations,
-        resources={resource.name: resource for resource in resources},
-        checkpoints=policy.enabled,
-    )
+    around = Surroundings.of(resources, policy, declarations)
     return PlanDefinition(
-        name=read_name(found["name"]),
+        name=read_name(found["name"], plan_name_problem),
         description=found["description"].text() if "description" in found else "",
         resources=resources,
         config=_read_config(found["config"]) if "config" in found else {},
@@ -53,14 +49,6 @@ def read_plan_file(
         variables=variables,
         steps=read_steps(found["steps"], around, names),
     )
-
-
-def read_name(value: Value) -> str:
-    """The name of a plan."""
-    name = value.text()
-    if problem := plan_name_problem(name):
-        raise value.wrong(f"the name {shorten(name)} {problem}")
-    return name
 
 
 def _read_policy(value: Value) -> RollbackPolicy:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from mulligan.config import MOST_PARALLEL
 from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.plan import RollbackPolicy
 from mulligan.domain.plans.step import (
     Action,
     ChildPlan,
@@ -39,6 +40,13 @@ class Surroundings(Struct, frozen=True):
     resources: Mapping[str, Resource]  # in order: the first is the default
     checkpoints: bool  # whether the plan takes any: its rollback_policy is enabled
 
+    @staticmethod
+    def of(
+        resources: Sequence[Resource], policy: RollbackPolicy, declarations: Mapping[str, ToolDeclaration]
+    ) -> "Surroundings":
+        """Return the context in a plan with these resources and this policy."""
+        return Surroundings(declarations, {each.name: each for each in resources}, policy.enabled)
+
 
 def read_steps(value: Value, around: Surroundings, names: Names) -> tuple[Step, ...]:
     """The steps of one plan, each checked against those before it."""
@@ -62,14 +70,15 @@ def _names(items: Sequence[Value], mappings: Sequence[Mapping[str, Value]]) -> d
     named: dict[str, Value] = {}
     for index, (item, found) in enumerate(zip(items, mappings, strict=True)):
         place = found.get("name", item)
-        name = _name(place) if "name" in found else f"step-{index + 1}"
+        name = read_name(place) if "name" in found else f"step-{index + 1}"
         if name in named:
             raise place.wrong(f"there is already a step {shorten(name)}, in line {named[name].node.line}")
         named[name] = place
     return named
 
 
-def _name(value: Value, problem_of: Callable[[str], str | None] = name_problem) -> str:
+def read_name(value: Value, problem_of: Callable[[str], str | None] = name_problem) -> str:
+    """Read a name, of which `problem_of` says why it cannot be one."""
     text = value.text()
     if problem := problem_of(text):
         raise value.wrong(f"the name {shorten(text)} {problem}")
@@ -84,7 +93,7 @@ def _read_step(
         if key in found and kind != "tool" and (kind, key) != ("checkpoint", "checkpoint"):
             raise found[key].wrong(f"`{key}` does not go with `{kind}`")
     retries = found["retries"].whole(0, _MOST_RETRIES) if "retries" in found else 0
-    label = _name(found["checkpoint"], label_problem) if "checkpoint" in found else None
+    label = read_name(found["checkpoint"], label_problem) if "checkpoint" in found else None
     for key, asked in (("retries", retries > 0), ("checkpoint", label is not None)):
         if asked and not around.checkpoints:
             raise found[key].wrong(f"`{key}` needs checkpoints, and rollback_policy.enabled is false")
@@ -170,9 +179,8 @@ def read_subplans(value: Value, around: Surroundings, names: Names) -> Subplans:
         raise found["merge_strategy"].wrong("sequential_apply needs `mode: sequential` or dependency_ordered")
     retries = found["max_retries"].whole(0, _MOST_RETRIES) if "max_retries" in found else 0
     if retries and not around.checkpoints:
-        raise found["max_retries"].wrong(
-            "`max_retries` needs checkpoints, and rollback_policy.enabled is false"
-        )
+        needs = "`max_retries` needs checkpoints, and rollback_policy.enabled is false"
+        raise found["max_retries"].wrong(needs)
     return Subplans(
         mode=mode,
         max_parallel=found["max_parallel"].whole(1, MOST_PARALLEL) if "max_parallel" in found else None,
@@ -191,7 +199,7 @@ def _read_children(
     found = [item.keys(("name", "depends_on", "steps"), required=("name", "steps")) for item in value.items()]
     named: dict[str, Mapping[str, Value]] = {}
     for child in found:
-        name = _name(child["name"])
+        name = read_name(child["name"])
         if name in named:
             raise child["name"].wrong(
                 f"there is already a plan {shorten(name)}, in line {named[name]['name'].node.line}"

@@ -110,7 +110,6 @@ class _Open(Struct):
         return self.is_mapping and len(self.children) % 2 == 0
 
     def step(self) -> str | int:
-        """The next child or, in a mapping, the key of the next value."""
         if not self.is_mapping:
             return len(self.children)
         return cast("Scalar", self.children[-1]).text
@@ -130,9 +129,8 @@ class _Reader:
         self.root: Node | None = None
         self._file = file
         self._open: list[_Open] = []
-        self._anchors: dict[
-            str, tuple[Node, int, int]
-        ] = {}  # with how many nodes and characters each stands for
+        # With how many nodes and characters each repeats.
+        self._anchors: dict[str, tuple[Node, int, int]] = {}
         self._open_anchors: set[str] = set()
         self._aliases = 0
         self._nodes = 0
@@ -165,7 +163,6 @@ class _Reader:
         return text
 
     def take(self, event: yaml.Event) -> None:
-        """Take the next event of the file."""
         mark = cast("yaml.Mark", event.start_mark)
         match event:
             case yaml.DocumentStartEvent():
@@ -181,14 +178,8 @@ class _Reader:
                 self._refuse_tag(event.tag, mark)
                 self._enter(event, mark)
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                collection = self._open.pop()
-                self._add(
-                    collection.closed(),
-                    collection.size,
-                    collection.length,
-                    collection.anchor,
-                    collection.mark,
-                )
+                done = self._open.pop()
+                self._add(done.closed(), done.size, done.length, done.anchor, done.mark)
             case _:  # the begin and end of the stream, the end of a document
                 pass
 

@@ -26,11 +26,7 @@ def build_toolbox(
         built_in=built_in,
         home=home,
         machine=machine_name(MACHINE_FILES),
-        python=sys.executable,
-        base_environment=environ,
         installed=installed_tools,
-        obey=obey,
-        linked=linked,
     )
 
 

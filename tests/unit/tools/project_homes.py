@@ -30,8 +30,6 @@ class Home:
             built_in=built_in,
             home=self.home,
             machine=machine,
-            python=sys.executable,
-            base_environment=base,
             installed=lambda: packages,
         )
         self.boxes.append(made)

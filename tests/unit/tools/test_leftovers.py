@@ -11,7 +11,7 @@ import pytest
 from mulligan.adapters.tools.launcher.launcher import below, children_of, command_line, scanned_children
 from mulligan.adapters.tools.process.command_runner import Command, Launchers
 from mulligan.adapters.tools.process.tool_output import Recorded
-from tests.support.recording_host import PLAN
+from tests.support.recording_host import a_request
 from tests.unit.tools.daemons import is_gone, is_gone_or_zombie, start_daemon
 from tests.unit.tools.timeouts import timed_out
 
@@ -117,7 +117,8 @@ class TestWithoutSubreaper:
         made = Command(
             argv=("/bin/sh", "-c", command), folder=root, environment=dict(os.environ), bounds=None
         )
-        return launchers.run("shell", PLAN, "call", made, timeout, Recorded("shell", lambda _: None))
+        request = a_request(root, {}, timeout=timeout)
+        return launchers.run("shell", request, made, Recorded("shell", lambda _: None))
 
     def test_a_command_runs(self, launchers, root):
         assert self.run(launchers, root, "echo hi").stdout == b"hi\n"

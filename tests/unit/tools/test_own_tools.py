@@ -30,7 +30,7 @@ def test_without_a_tools_file_there_are_the_built_in_tools(home):
     assert box.own.look().status == "missing"
     assert "shell" in box.declarations()
     assert "greet" not in box.declarations()
-    assert len(box.declarations()) == len(box.built_in())
+    assert len(box.declarations()) == len(box.built_in.declarations())
     with pytest.raises(ToolUnknown, match="no tool 'greet'"):
         box.tool("greet")
 

@@ -33,7 +33,6 @@ class ThreadEngine(Struct, frozen=True, eq=False):
 
     @contextmanager
     def crew(self, observer: Observer) -> Generator["ThreadCrew"]:
-        """Have plans run until the block ends."""
         crew = ThreadCrew(self.runner, self.stop, _Uncounted(observer))
         try:
             yield crew
@@ -45,7 +44,6 @@ class ThreadCrew:
     """Plans that run at the same time."""
 
     def __init__(self, runner: Runner, stop: StopRequest, observer: Observer) -> None:
-        """Nobody runs yet."""
         self._runner = runner
         self._stop = stop
         self._observer = observer
@@ -56,9 +54,7 @@ class ThreadCrew:
         """Let a plan run in a thread of its own, under the guards of the plan that starts it."""
         request = StopRequest()
         thread = threading.Thread(
-            target=copy_context().run,
-            args=(self._run, plan_id, retries, request),
-            name=f"plan {plan_id}",
+            target=copy_context().run, args=(self._run, plan_id, retries, request), name=f"plan {plan_id}"
         )
         self._running.append((thread, request))
         thread.start()
@@ -76,7 +72,6 @@ class ThreadCrew:
             return ended
 
     def stop(self) -> None:
-        """Ask all that run to stop."""
         for _, request in self._running:
             request.ask()
 

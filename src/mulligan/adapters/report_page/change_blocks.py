@@ -3,7 +3,7 @@
 from mulligan.adapters.report_page.markup import Content, Markup, element, joined, several_lines
 from mulligan.adapters.report_page.page_words import chip, coded, left_out
 from mulligan.domain.text.plural import counted
-from mulligan.domain.trees.diff import FileDiff, FileStatus, FolderDiff
+from mulligan.domain.trees.diff import FileStatus, FolderDiff
 from mulligan.domain.trees.patch_lines import NumberedLine, PatchLine, lines_of_patch
 from mulligan.domain.views.excerpt import WIDEST
 from mulligan.domain.views.report import Changes, ShownFile
@@ -64,14 +64,9 @@ def _body(shown: ShownFile) -> Markup | None:
         parts.append(element("div", map(_line, lines), class_="patch", tabindex="0"))
     if shown.lines_left_out:
         parts.append(_note(f"{counted(shown.lines_left_out, 'more line')} of this patch"))
-    parts += [_note(text) for text in _beyond(shown.file)]
-    return joined(parts) if parts else None
-
-
-def _beyond(file: FileDiff) -> list[str]:
-    """Return the differences that no line shows."""
     unseen = "binary, or too large to be shown"
-    return [unseen if text == "content" else text for text in file.not_in_patch]
+    parts += [_note(unseen if text == "content" else text) for text in shown.file.not_in_patch]
+    return joined(parts) if parts else None
 
 
 def _line(line: NumberedLine) -> Markup:

@@ -1,6 +1,6 @@
 """Each thing that happens to a plan, in words."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from typing import cast
 
 from msgspec import Struct
@@ -56,8 +56,8 @@ def told(happening: Happening, scene: Scene) -> Drawn:
         case GroupOutline():
             return _checkpoint(happening, happening.about, scene)
         case None:
-            kind, tell = _TOLD[happening.type]
-            return Drawn(kind, tell(happening, scene))
+            kind, words = _told(happening, scene)
+            return Drawn(kind, joined(words))
 
 
 def _call(shown: ShownCall) -> Markup:
@@ -96,12 +96,12 @@ def _output(output: Excerpt | None, *, opened: bool) -> Markup | None:
 def _decision(decision: Decision) -> Markup:
     choice = decision.choice
     guided = decision.type is DecisionType.USER_INTERVENTION
-    others = choice.alternatives
+    others = [element("span", word, class_="alternative") for word in choice.alternatives]
     about = clock(decision.created_at), _gone(superseded=decision.superseded)
     return joined(
         element("p", element("span", choice.question, class_="question"), *about, class_="about"),
         _keyed("guidance" if guided else "chosen", element("strong", choice.chosen)),
-        _keyed("instead of" if guided else "not chosen", _listed(others)) if others else None,
+        _keyed("instead of" if guided else "not chosen", others) if others else None,
         _keyed("because", choice.rationale) if choice.rationale else None,
     )
 
@@ -112,10 +112,6 @@ def _keyed(key: str, content: Content) -> Markup:
 
 def _gone(*, superseded: bool) -> Markup | None:
     return chip("superseded", "gone") if superseded else None
-
-
-def _listed(words: tuple[str, ...]) -> list[Markup]:
-    return [element("span", word, class_="alternative") for word in words]
 
 
 def _checkpoint(happening: Happening, group: GroupOutline, scene: Scene) -> Drawn:
@@ -153,68 +149,72 @@ def _error(text: str) -> Markup:
     return element("div", _words(text), class_="error")
 
 
-def _message(happening: Happening, _scene: Scene) -> Markup:
-    step = happening.data.get("step")
-    return joined(
-        _sentence(happening, f"Note{f' of step {step}' if step else ''}"),
-        _words(str(happening.data["message"])),
-    )
-
-
-def _log(happening: Happening, _scene: Scene) -> Markup:
-    return joined(_sentence(happening, "The tool says"), _words(str(happening.data["message"])))
-
-
-def _created(happening: Happening, _scene: Scene) -> Markup:
-    return _sentence(happening, "The plan was recorded")
-
-
-def _state(happening: Happening, _scene: Scene) -> Markup:
+def _told(happening: Happening, scene: Scene) -> tuple[str, Content]:
+    """Return the kind and the words of an event that has no record of its own, or none that is shown."""
     data = happening.data
-    reason = f": {data['reason']}" if data.get("reason") else ""
-    conflicts = cast("list[JsonObject]", data.get("conflicts") or [])
-    listed = [element("li", f"{c['resource']}: {c['path']} ({c['reason']})") for c in conflicts]
-    sentence = _sentence(happening, "The plan is ", chip(str(data["state"])), reason)
-    return joined(sentence, element("ul", listed) if listed else None)
 
+    def sentence(*content: Content) -> Markup:
+        return _sentence(happening, *content)
 
-def _mended(happening: Happening, _scene: Scene) -> Markup:
-    return _sentence(
-        happening, f"Continued with an edited plan file, from step {_number(happening.data, 'from_step')}"
-    )
-
-
-def _failed(happening: Happening, _scene: Scene) -> Markup:
-    return joined(_sentence(happening, "The step failed"), _error(str(happening.data["error"])))
-
-
-def _undone(happening: Happening, _scene: Scene) -> Markup:
-    data = happening.data
-    if data["error"]:
-        return _sentence(
-            happening, f"The undo of {data['tool']} in step {data['step']} failed: {data['error']}"
-        )
-    return _sentence(happening, f"Undone: {data['tool']} in step {data['step']}")
-
-
-def _resolved(happening: Happening, _scene: Scene) -> Markup:
-    paths = cast("list[str]", happening.data["paths"])
-    left = _number(happening.data, "left")
-    return _sentence(happening, f"Conflicts solved: {', '.join(paths)}{f'; {left} left' if left else ''}")
-
-
-def _spawned(happening: Happening, scene: Scene) -> Markup:
-    data = happening.data
-    verb = "went on" if data.get("again") else "started"
-    return _sentence(happening, "Child plan ", _child(data, scene), f" {verb}")
-
-
-def _merged(happening: Happening, scene: Scene) -> Markup:
-    data = happening.data
-    conflicts = _number(data, "conflicts")
-    told = f" was merged: {counted(_number(data, 'paths'), 'path')}"
-    found = joined(", ", chip(counted(conflicts, "conflict"), "warn")) if conflicts else None
-    return _sentence(happening, "Child plan ", _child(data, scene), told, found)
+    match happening.type:
+        case EventType.PLAN_CREATED:
+            return "state", sentence("The plan was recorded")
+        case EventType.PLAN_STATE:
+            reason = f": {data['reason']}" if data.get("reason") else ""
+            conflicts = cast("list[JsonObject]", data.get("conflicts") or [])
+            listed = [element("li", f"{c['resource']}: {c['path']} ({c['reason']})") for c in conflicts]
+            is_now = sentence("The plan is ", chip(str(data["state"])), reason)
+            return "state", [is_now, element("ul", listed) if listed else None]
+        case EventType.PLAN_MENDED:
+            return "turn", sentence(
+                f"Continued with an edited plan file, from step {_number(data, 'from_step')}"
+            )
+        case EventType.STEP_FAILED:
+            return "failure", [sentence("The step failed"), _error(str(data["error"]))]
+        case EventType.TOOL_UNDONE:
+            undone = f"{data['tool']} in step {data['step']}"
+            error = data["error"]
+            return "note", sentence(f"The undo of {undone} failed: {error}" if error else f"Undone: {undone}")
+        case EventType.RESOLVED:
+            paths, left = ", ".join(cast("list[str]", data["paths"])), _number(data, "left")
+            return "turn", sentence(f"Conflicts solved: {paths}{f'; {left} left' if left else ''}")
+        case EventType.SUBPLAN_SPAWNED:
+            verb = "went on" if data.get("again") else "started"
+            return "child", sentence("Child plan ", _child(data, scene), f" {verb}")
+        case EventType.SUBPLAN_MERGED:
+            merged = f" was merged: {counted(_number(data, 'paths'), 'path')}"
+            conflicts = _number(data, "conflicts")
+            found = joined(", ", chip(counted(conflicts, "conflict"), "warn")) if conflicts else None
+            return "child", sentence("Child plan ", _child(data, scene), merged, found)
+        case EventType.CHECKPOINT:  # only the log knows it
+            label = f" “{data['label']}”" if data.get("label") else ""
+            kind = element("code", str(data["checkpoint_type"]))
+            return "checkpoint", sentence(f"Checkpoint{label} ", kind, " ", chip("pruned", "gone"))
+        case EventType.PRUNED:
+            groups = cast("list[str]", data["groups"])
+            return "note", sentence(f"{counted(len(groups), 'older checkpoint')} pruned")
+        case EventType.ROLLBACK:
+            return "turn", sentence(element("strong", "Rolled back"), _where_to(data, scene))
+        case EventType.CORRECTION:
+            return "turn", [
+                _corrected(happening, scene),
+                element("blockquote", _words(str(data["guidance"]))),
+            ]
+        case EventType.RETURNED:
+            went = element("strong", "Went back")
+            return "turn", sentence(went, f" ({data['reason']})", _where_to(data, scene))
+        case EventType.APPLIED:
+            return "turn", _of_resources(happening, "Applied to the real resources")
+        case EventType.UNAPPLIED:
+            return "turn", _of_resources(happening, "Taken out of the real resources again")
+        case EventType.LOG:
+            return "log", [sentence("The tool says"), _words(str(data["message"]))]
+        case EventType.MESSAGE:
+            of_step = f" of step {data['step']}" if data.get("step") else ""
+            return "note", [sentence(f"Note{of_step}"), _words(str(data["message"]))]
+        case EventType.STEP_STARTED | EventType.STEP_DONE | EventType.TOOL_CALLED | EventType.DECISION:
+            named = data.get("tool") or data.get("question") or data.get("step") or ""
+            return "note", sentence(f"{happening.type.value.replace('_', ' ')} {named}")
 
 
 def _child(data: JsonObject, scene: Scene) -> Markup:
@@ -231,28 +231,6 @@ def _group(group_id: str, checkpoint_id: str, scene: Scene) -> Markup:
     )
 
 
-def _pruned_away(happening: Happening, _scene: Scene) -> Markup:
-    """Draw a checkpoint that only the log knows."""
-    data = happening.data
-    label = f" “{data['label']}”" if data.get("label") else ""
-    kind = element("code", str(data["checkpoint_type"]))
-    return _sentence(happening, f"Checkpoint{label} ", kind, " ", chip("pruned", "gone"))
-
-
-def _pruned(happening: Happening, _scene: Scene) -> Markup:
-    groups = cast("list[str]", happening.data["groups"])
-    return _sentence(happening, f"{counted(len(groups), 'older checkpoint')} pruned")
-
-
-def _rolled_back(happening: Happening, scene: Scene) -> Markup:
-    return _sentence(happening, element("strong", "Rolled back"), _where_to(happening.data, scene))
-
-
-def _returned(happening: Happening, scene: Scene) -> Markup:
-    reason = f" ({happening.data['reason']})"
-    return _sentence(happening, element("strong", "Went back"), reason, _where_to(happening.data, scene))
-
-
 def _where_to(data: JsonObject, scene: Scene) -> Markup:
     paths = counted(_number(data, "paths"), "path")
     group = _group(str(data["group_id"]), str(data["checkpoint_id"]), scene)
@@ -261,25 +239,14 @@ def _where_to(data: JsonObject, scene: Scene) -> Markup:
 
 def _corrected(happening: Happening, scene: Scene) -> Markup:
     data = happening.data
-    chosen = f"; chosen instead: {data['chosen']}" if data.get("chosen") else ""
-    child = f", by child plan {data['child']}" if data.get("child") else ""
-    sentence = _sentence(
+    return _sentence(
         happening,
         element("strong", "Corrected"),
         f" ({data['mode']}, attempt {data['attempt']})",
         _where_to(data, scene) if data.get("group_id") else None,
-        child,
-        chosen,
+        f", by child plan {data['child']}" if data.get("child") else "",
+        f"; chosen instead: {data['chosen']}" if data.get("chosen") else "",
     )
-    return joined(sentence, element("blockquote", _words(str(data["guidance"]))))
-
-
-def _applied(happening: Happening, _scene: Scene) -> Markup:
-    return _of_resources(happening, "Applied to the real resources")
-
-
-def _unapplied(happening: Happening, _scene: Scene) -> Markup:
-    return _of_resources(happening, "Taken out of the real resources again")
 
 
 def _of_resources(happening: Happening, what: str) -> Markup:
@@ -288,34 +255,3 @@ def _of_resources(happening: Happening, what: str) -> Markup:
         commit = joined(", commit ", element("code", str(each["commit"]))) if each.get("commit") else None
         told.append(element("li", f"{each['resource']}: {counted(_number(each, 'files'), 'file')}", commit))
     return joined(_sentence(happening, element("strong", what)), element("ul", told) if told else None)
-
-
-def _plain(happening: Happening, _scene: Scene) -> Markup:
-    """Draw an event whose record is not among those that are shown."""
-    named = happening.data.get("tool") or happening.data.get("question") or happening.data.get("step") or ""
-    return _sentence(happening, f"{happening.type.value.replace('_', ' ')} {named}")
-
-
-_TOLD: Mapping[EventType, tuple[str, Callable[[Happening, Scene], Markup]]] = {
-    EventType.PLAN_CREATED: ("state", _created),
-    EventType.PLAN_STATE: ("state", _state),
-    EventType.PLAN_MENDED: ("turn", _mended),
-    EventType.STEP_STARTED: ("note", _plain),
-    EventType.STEP_DONE: ("note", _plain),
-    EventType.STEP_FAILED: ("failure", _failed),
-    EventType.TOOL_CALLED: ("note", _plain),
-    EventType.TOOL_UNDONE: ("note", _undone),
-    EventType.RESOLVED: ("turn", _resolved),
-    EventType.DECISION: ("note", _plain),
-    EventType.SUBPLAN_SPAWNED: ("child", _spawned),
-    EventType.SUBPLAN_MERGED: ("child", _merged),
-    EventType.CHECKPOINT: ("checkpoint", _pruned_away),
-    EventType.PRUNED: ("note", _pruned),
-    EventType.ROLLBACK: ("turn", _rolled_back),
-    EventType.CORRECTION: ("turn", _corrected),
-    EventType.RETURNED: ("turn", _returned),
-    EventType.APPLIED: ("turn", _applied),
-    EventType.UNAPPLIED: ("turn", _unapplied),
-    EventType.LOG: ("log", _log),
-    EventType.MESSAGE: ("note", _message),
-}

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from mulligan.adapters.report_page.markup import Content, Markup, element, joined, several_lines
-from mulligan.adapters.report_page.page_words import chip, coded, duration, identity, moment
-from mulligan.domain.plans.plan import Plan
+from mulligan.adapters.report_page.page_words import chip, coded, duration, moment
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.text.inert_text import without_escapes
 from mulligan.domain.text.plural import counted
@@ -37,7 +36,7 @@ def facts(part: PlanReport) -> Markup:
 
 def _rows(part: PlanReport) -> Iterator[tuple[str, Content]]:
     plan = part.plan
-    yield "Plan", identity(plan.plan_id)
+    yield "Plan", element("code", plan.plan_id, class_="id")
     if part.parent_name is not None:
         yield "Child of", part.parent_name
     yield "State", [chip(plan.state.value), f" in phase {plan.phase.value}"]
@@ -45,7 +44,11 @@ def _rows(part: PlanReport) -> Iterator[tuple[str, Content]]:
         yield "Attempt", str(plan.attempt)
     yield "Recorded", moment(plan.created_at)
     yield "Last changed", moment(plan.updated_at)
-    yield "Works on", element("ul", _resources(plan))
+    located = (
+        element("li", element("strong", r.name), f", {r.type.value} at ", element("code", r.location))
+        for r in plan.definition.resources
+    )
+    yield "Works on", element("ul", located)
     if plan.definition.variables:
         pairs = (element("li", element("code", f"{k} = {v}")) for k, v in plan.definition.variables.items())
         yield "Variables", element("ul", pairs)
@@ -54,24 +57,15 @@ def _rows(part: PlanReport) -> Iterator[tuple[str, Content]]:
         yield "Corrections", element("ul", told)
 
 
-def _resources(plan: Plan) -> list[Markup]:
-    return [
-        element("li", element("strong", r.name), f", {r.type.value} at ", element("code", r.location))
-        for r in plan.definition.resources
-    ]
-
-
 def standing(part: PlanReport) -> Markup | None:
     """Return why the plan stopped, with further notes; None if there is nothing to say."""
     parts: list[Markup] = []
     if part.error is not None:
         step = f"Step {part.error.step} failed. " if part.error.step else ""
-        said = element(
-            "p", element("strong", f"Stopped. {step}"), several_lines(without_escapes(part.error.message))
-        )
-        parts.append(
-            element("div", said, element("p", "Next: ", coded(part.error.hint)), class_="callout bad")
-        )
+        message = several_lines(without_escapes(part.error.message))
+        said = element("p", element("strong", f"Stopped. {step}"), message)
+        hint = element("p", "Next: ", coded(part.error.hint))
+        parts.append(element("div", said, hint, class_="callout bad"))
     if part.plan.conflicts:
         listed = [element("li", f"{c.resource}: {c.path} ({c.reason})") for c in part.plan.conflicts]
         head = element("p", element("strong", counted(len(listed), "conflict")))

@@ -8,17 +8,12 @@ from mulligan.domain.views.excerpt import Excerpt
 
 _SECOND, _MINUTE, _HOUR = 1_000, 60_000, 3_600_000
 
-# How what is in a state is drawn: a word that the style sheet has a colour for.
+# States by the word that the style sheet has a colour for.
 _TONES = {
-    "done": "good",
-    "complete": "good",
-    "applied": "good",
-    "failed": "bad",
-    "errored": "bad",
-    "interrupted": "warn",
-    "constrained": "warn",
-    "processing": "busy",
-    "running": "busy",
+    "good": ("done", "complete", "applied"),
+    "bad": ("failed", "errored"),
+    "warn": ("interrupted", "constrained"),
+    "busy": ("processing", "running"),
 }
 
 
@@ -31,8 +26,7 @@ def moment(at: datetime) -> Markup:
 def clock(at: datetime) -> Markup:
     """Return a time within a story that names its days."""
     utc = at.astimezone(UTC)
-    full = f"{utc:%Y-%m-%d %H:%M:%S.%f} UTC"
-    when = f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}"
+    full, when = f"{utc:%Y-%m-%d %H:%M:%S.%f} UTC", f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}"
     return element("time", f"{utc:%H:%M:%S}", datetime=when, class_="clock", title=full)
 
 
@@ -54,11 +48,6 @@ def duration(milliseconds: int | None) -> str:
     return f"{milliseconds // _HOUR} h {milliseconds % _HOUR // _MINUTE} min"
 
 
-def identity(id: str) -> Markup:
-    """An id, in full for who copies it."""
-    return element("code", id, class_="id")
-
-
 def coded(text: str) -> Markup:
     """Return a sentence of the program, with commands between backticks marked up."""
     parts = text.split("`")
@@ -69,7 +58,8 @@ def coded(text: str) -> Markup:
 
 def chip(word: str, tone: str | None = None) -> Markup:
     """A state, in its colour and in words."""
-    return element("span", word, class_=f"chip {tone or _TONES.get(word, 'plain')}")
+    usual = next((tone for tone, states in _TONES.items() if word in states), "plain")
+    return element("span", word, class_=f"chip {tone or usual}")
 
 
 def shown_text(text: Excerpt, class_: str) -> Markup:

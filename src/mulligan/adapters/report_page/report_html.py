@@ -19,7 +19,7 @@ from mulligan.domain.views.report import PlanReport, Report
 def page(report: Report) -> str:
     """A report as one HTML document without scripts; it asks nothing of any network."""
     first, *children = report.plans
-    anchors = _anchors(report)
+    anchors, left_out = _anchors(report), report.plans_left_out
     body = element(
         "body",
         element("a", "Skip to the report", href="#report", class_="skip"),
@@ -28,7 +28,9 @@ def page(report: Report) -> str:
             "main",
             _plan(first, anchors, level=2),
             [_child(part, anchors) for part in children],
-            _not_shown(report),
+            element("p", f"{counted(left_out, 'more child plan')} not shown.", class_="note")
+            if left_out
+            else None,
             id="report",
         ),
         element("footer", element("p", "Made by mulligan on ", moment(report.made_at), ".")),
@@ -59,7 +61,7 @@ def _style() -> str:
 
 
 def _top(part: PlanReport, children: list[PlanReport]) -> Markup:
-    plan = part.plan
+    plan, about = part.plan, part.plan.definition.description
     places = [("overview", "Overview"), ("changes", "Changes"), ("timeline", "Timeline")]
     links = [element("a", word, href=f"#{place}-{plan.plan_id}") for place, word in places]
     if children:
@@ -68,9 +70,7 @@ def _top(part: PlanReport, children: list[PlanReport]) -> Markup:
         "header",
         element("p", "mulligan · report of a plan", class_="eyebrow"),
         element("h1", element("span", plan.name, class_="name"), chip(plan.state.value)),
-        element("p", plan.definition.description, class_="description")
-        if plan.definition.description
-        else None,
+        element("p", about, class_="description") if about else None,
         element("nav", links, aria_label="Parts of the report"),
         class_="top",
     )
@@ -111,14 +111,7 @@ def _overall(part: PlanReport) -> Markup:
     return joined(said, changes.files(overall))
 
 
-def _not_shown(report: Report) -> Markup | None:
-    if not report.plans_left_out:
-        return None
-    return element("p", f"{counted(report.plans_left_out, 'more child plan')} not shown.", class_="note")
-
-
 def _anchors(report: Report) -> frozenset[str]:
-    """Return the targets of links: plans, and the groups in their stories."""
     groups = {
         f"{GROUP}{happening.about.group_id}"
         for part in report.plans

@@ -9,7 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.adapters.tools.process.command_runner import Launchers
+from msgspec import Struct
+
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.adapters.tools.worker.worker_calls import WorkerCalls
 from mulligan.adapters.tools.worker.worker_process import Workers
@@ -23,94 +24,68 @@ from mulligan.ports import StepHost, Tool, ToolRequest
 if TYPE_CHECKING:
     from mulligan.adapters.tools.user_tools.entry_points import PackagedTools
     from mulligan.adapters.tools.user_tools.tool_discovery import OwnTools
+    from mulligan.adapters.tools.user_tools.user_tool import OwnTool
 
 
-class ProjectToolbox:
+class ProjectToolbox(Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """Built-in tools first; a name that is none of theirs is looked for among the user's own."""
 
-    def __init__(
-        self,
-        *,
-        built_in: LocalToolbox,
-        home: Path,
-        machine: str,
-        python: str,
-        base_environment: Mapping[str, str],
-        installed: "Callable[[], Sequence[PackagedTools]]",
-        obey: Callable[[], None] | None = None,
-        linked: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Look for a tools.py in this project home, and for packages with `installed`, when a tool is needed."""
-        self._built_in = built_in
-        self._home = home
-        self._machine = machine
-        self._installed = installed
-        self._launchers = Launchers(
-            python=python, environment=base_environment, how="tree", obey=obey, linked=linked
-        )
+    built_in: LocalToolbox
+    home: Path  # of the project, where a tools.py may be
+    machine: str  # its id
+    installed: "Callable[[], Sequence[PackagedTools]]"
+
+    @cached_property
+    def _workers(self) -> Workers:
         # Workers of their own: in one that ran a step's function, a sandbox's modules may be loaded.
-        self._workers = Workers(self._launchers, python, "own_worker")
-        # Relative folders of a PYTHONPATH are meant from the project, and must not lead into a sandbox.
-        self._calls = WorkerCalls(self._workers, base_environment, start_in=home.parent)
+        return Workers(self.built_in.launchers, "own_worker")
 
     @cached_property
     def own(self) -> "OwnTools":
         """The tools of the user's own; nothing of them is looked at yet."""
         from mulligan.adapters.tools.user_tools.tool_discovery import OwnTools
-        from mulligan.adapters.tools.user_tools.tools_file import TrustRecord
+        from mulligan.adapters.tools.user_tools.tools_file import NAME, TrustRecord
 
         return OwnTools(
-            home=self._home,
-            record=TrustRecord(self._home, self._machine),
-            calls=self._calls,
-            reserved=frozenset(self._built_in.declarations()),
-            installed=self._installed,
+            path=self.home / NAME,
+            record=TrustRecord(self.home, self.machine),
+            # Relative folders of a PYTHONPATH are meant from the project, and must not lead into a sandbox.
+            calls=WorkerCalls(self._workers, start_in=self.home.parent),
+            reserved=frozenset(self.built_in.declarations()),
+            installed=self.installed,
         )
 
     def declarations(self) -> Mapping[str, ToolDeclaration]:
         """Every tool by name; the user's own are loaded when a name is asked for that is not built in."""
-        return _Declarations(self._built_in.declarations(), lambda: self.own)
+        return _Declarations(self.built_in.declarations(), lambda: self.own)
 
     def tool(self, name: str) -> Tool:
-        """The tool of that name, or ToolUnknown."""
-        if name in self._built_in.declarations():
-            return self._built_in.tool(name)
+        return self.built_in.tool(name) if name in self.built_in.declarations() else self._own_tool(name)
+
+    def _own_tool(self, name: str) -> "OwnTool":
         found = self.own.find(name)
         if found is None:
             raise tool_unknown(name, self.declarations())
         return found
 
-    def built_in(self) -> Mapping[str, ToolDeclaration]:
-        """Return the declarations of the built-in tools."""
-        return self._built_in.declarations()
-
     def require(self, name: str) -> None:
-        """Have the tool at hand, if there is one: ToolsUntrusted where its code may not be loaded."""
         with suppress(ToolsInvalid):  # the step that uses it reports that
             self.own.find(name)
 
     def undo(self, name: str, request: ToolRequest, result: Json, host: StepHost) -> None:
-        """Take back what a call of the tool did outside the sandboxes."""
-        found = self.own.find(name)
-        if found is None:
-            raise tool_unknown(name, self.declarations())
-        found.undo(request, result, host)
+        self._own_tool(name).undo(request, result, host)
 
     def forget_processes(self) -> None:
-        """End the workers and launchers that are kept for the next call."""
         self._workers.forget(None)
-        self._launchers.forget(None)
-        self._built_in.forget_processes()
+        self.built_in.forget_processes()
 
     def end_survivors(self, plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> tuple[str, ...]:
-        """End what a killed runner of the plan left running; what is kept here for the plan goes first."""
         self._workers.forget(plan_id)
-        self._launchers.forget(plan_id)
-        return self._built_in.end_survivors(plan_id, sandboxes)
+        return self.built_in.end_survivors(plan_id, sandboxes)
 
 
 class _Declarations(Mapping[str, ToolDeclaration]):
-    """Return the declarations of all tools; users' tools are loaded one by one."""
+    """The declarations of all tools; users' tools are loaded one by one."""
 
     def __init__(self, built_in: Mapping[str, ToolDeclaration], own: "Callable[[], OwnTools]") -> None:
         self._built_in = built_in

@@ -25,17 +25,13 @@ class LocalToolbox:
         obey: Callable[[], None] | None = None,
         linked: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run processes with this interpreter and environment, and leave them where `obey` raises.
+        """Run processes with this interpreter and environment; nothing is started before a tool needs it.
 
-        `scratch` is a folder only its owner can read, for files that are handed to tools. Nothing is
-        started before a tool needs it. `linked` is called when tools gave files other names, or may have.
+        `scratch` is a folder only its owner can read, for files that are handed to tools. `obey` and `linked` are
+        those of Launchers.
         """
-        self._launchers = Launchers(
-            python=python, environment=base_environment, how="tree", obey=obey, linked=linked
-        )
-        self._workers = Workers(self._launchers, python)
-        self._python = python
-        self._environment = base_environment
+        self.launchers = Launchers(python=python, environment=base_environment, obey=obey, linked=linked)
+        self._workers = Workers(self.launchers)
         self._scratch = scratch
 
     @cached_property
@@ -49,33 +45,29 @@ class LocalToolbox:
         from mulligan.adapters.tools.worker.worker_calls import WorkerCalls
 
         return {
-            "shell": Shell(self._launchers, self._environment, self._scratch),
+            "shell": Shell(self.launchers, self._scratch),
             "write_file": WriteFile(),
             "delete_file": DeleteFile(),
             "edit_file": EditFile(),
             "move_file": MoveFile(),
             "apply_patch": ApplyPatch(),
-            "sql": Sql(self._launchers, self._python, self._environment, self._scratch),
-            "python": PythonTool(WorkerCalls(self._workers, self._environment)),
+            "sql": Sql(self.launchers, self._scratch),
+            "python": PythonTool(WorkerCalls(self._workers)),
         }
 
     def declarations(self) -> Mapping[str, ToolDeclaration]:
-        """Every tool by name."""
         return {name: tool.declaration for name, tool in self._tools.items()}
 
     def tool(self, name: str) -> Tool:
-        """The tool of that name, or ToolUnknown."""
         if name not in self._tools:
             raise tool_unknown(name, sorted(self._tools))
         return self._tools[name]
 
     def forget_processes(self) -> None:
-        """End the workers and launchers that are kept for the next call."""
         self._workers.forget(None)
-        self._launchers.forget(None)
+        self.launchers.forget(None)
 
     def end_survivors(self, plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> tuple[str, ...]:
-        """End what a killed runner of the plan left running; what is kept here for the plan goes first."""
         self._workers.forget(plan_id)
-        self._launchers.forget(plan_id)
+        self.launchers.forget(plan_id)
         return end_left_of(plan_id, sandboxes)

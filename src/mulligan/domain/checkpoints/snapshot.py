@@ -4,9 +4,8 @@ from typing import NewType
 
 from msgspec import Struct
 
-SnapshotId = NewType(
-    "SnapshotId", str
-)  # hash of names, kinds, modes, contents, links, attributes; not of mtimes
+# A hash of names, kinds, modes, contents, links and attributes, not of mtimes.
+SnapshotId = NewType("SnapshotId", str)
 ObjectId = NewType("ObjectId", str)  # hash of the stored bytes of one object
 
 

@@ -76,5 +76,4 @@ def _title(words: Sequence[str]) -> str:
 
 
 def _shown(text: str) -> str:
-    """The text on one line, of what can be seen."""
     return re.sub(r"\s+", " ", "".join(c if c.isprintable() else " " for c in text)).strip()

@@ -54,9 +54,7 @@ class ReturnWork(_Work, frozen=True, kw_only=True):
     log: dict[str, Any]  # for the log, as JSON
     failure: PlanFailure | None = None
     spare: GroupId | None = None  # a group that stays live although it lies behind
-    ends_children: bool = (
-        False  # also those of a step that was not completed, which finds them again otherwise
-    )
+    ends_children: bool = False  # also those of a step not completed, which finds them again otherwise
     spared_children: tuple[PlanId, ...] = ()  # that its step finds again, although they are to end
     way_back: bool = False  # whether a group keeps what was there before, or is about to be taken for that
     before: GroupId | None = None  # that group, once it is recorded

@@ -141,15 +141,8 @@ def replace_references(
     args: Mapping[str, Json], declaration: ToolDeclaration, values: RunValues
 ) -> dict[str, Json]:
     """The arguments with every reference replaced, in nested values too; a command stays as it is."""
-    return {
-        name: value if _is_command(declaration, name) else _replaced(value, values)
-        for name, value in args.items()
-    }
-
-
-def _is_command(declaration: ToolDeclaration, name: str) -> bool:
-    argument = declaration.argument(name)
-    return argument is not None and argument.type is ArgumentType.COMMAND
+    commands = {each.name for each in declaration.arguments if each.type is ArgumentType.COMMAND}
+    return {name: value if name in commands else _replaced(value, values) for name, value in args.items()}
 
 
 def _replaced(value: Json, values: RunValues) -> Json:

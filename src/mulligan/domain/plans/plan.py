@@ -61,9 +61,7 @@ class PlanDefinition(Struct, frozen=True, kw_only=True):
     rollback_policy: RollbackPolicy
     variables: Mapping[str, str]
     steps: tuple[Step, ...]
-    session: bool = (
-        False  # its steps are a program's own: they are in no file, and only that program has them
-    )
+    session: bool = False  # its steps are a program's own: in no file, and only that program has them
 
     def resource(self, name: str | None) -> Resource:
         """The resource of that name; None is the plan's first."""
@@ -80,18 +78,12 @@ LEGAL: Mapping[tuple[Phase, State], tuple[tuple[Phase, State], ...]] = {
     (Phase.STRATEGIZE, State.COMPLETE): ((_E, State.QUEUED), (_E, State.CANCELLED)),
     (_E, State.QUEUED): ((_E, State.PROCESSING), *_STOPPED),
     (_E, State.PROCESSING): (
-        (_E, State.COMPLETE),
-        (_E, State.CONSTRAINED),
-        (_E, State.PROCESSING),
+        *((_E, State.COMPLETE), (_E, State.CONSTRAINED), (_E, State.PROCESSING)),
         *_STOPPED,
     ),
     (_E, State.ERRORED): ((_E, State.PROCESSING), *_STOPPED),
     (_E, State.CONSTRAINED): ((_E, State.PROCESSING), *_STOPPED),
-    (_E, State.COMPLETE): (
-        (_E, State.QUEUED),
-        (_E, State.CANCELLED),
-        (_A, State.PROCESSING),
-    ),
+    (_E, State.COMPLETE): ((_E, State.QUEUED), (_E, State.CANCELLED), (_A, State.PROCESSING)),
     (_A, State.PROCESSING): (
         (_A, State.APPLIED),
         (_A, State.CONSTRAINED),
@@ -139,9 +131,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     phase: Phase
     state: State
     attempt: int  # one more with each correction
-    progress: (
-        PlanState  # as recorded with the newest group, or with the newest step where there are no groups
-    )
+    progress: PlanState  # as recorded with the newest group; without groups, with the newest step
     line: int  # the current line of history
     current_group_id: GroupId | None  # the group last recorded or restored
     last_checkpoint_id: CheckpointId | None

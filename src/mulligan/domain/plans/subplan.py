@@ -1,6 +1,6 @@
 """Child plans: where they come from, in which order they are merged, and which of them may start."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from graphlib import TopologicalSorter
 
 from msgspec import Struct
@@ -19,7 +19,7 @@ from mulligan.domain.plans.step import (
     SubplanMode,
     Subplans,
 )
-from mulligan.domain.resources.resource import Resource, Sandbox, Strategy
+from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 
 
@@ -136,22 +136,21 @@ def child_definition(
     parent: PlanDefinition, child: ChildPlan, sandboxes: Sequence[Sandbox]
 ) -> PlanDefinition:
     """Return the definition of a child plan: its own steps, over copies of its parent's resources."""
-    strategies = {sandbox.resource: sandbox.strategy for sandbox in sandboxes}
+    # A child gets a copy of what its parent works on in place.
+    strategies = {
+        each.resource: each.type.traits.copying if each.strategy is Strategy.IN_PLACE else each.strategy
+        for each in sandboxes
+    }
     return replace(
         parent,
         name=child.name,
         description=child.description,
-        resources=tuple(_copied(resource, strategies) for resource in parent.resources),
+        resources=tuple(
+            replace(each, strategy=strategies[each.name], from_revision=None) for each in parent.resources
+        ),
         variables={**parent.variables, **child.variables},
         steps=child.steps,
     )
-
-
-def _copied(resource: Resource, strategies: Mapping[str, Strategy]) -> Resource:
-    strategy = strategies[resource.name]
-    if strategy is Strategy.IN_PLACE:  # the child gets a copy of what its parent works on itself
-        strategy = resource.type.traits.copying
-    return replace(resource, strategy=strategy, from_revision=None)
 
 
 def left_behind(

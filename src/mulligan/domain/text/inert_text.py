@@ -68,7 +68,6 @@ class Inert:
     """
 
     def __init__(self, encoding: str) -> None:
-        """Read and write in the encoding of the terminal."""
         self._encoding = encoding
         self._decoder = codecs.getincrementaldecoder(encoding)("backslashreplace")
         self._begun = ""

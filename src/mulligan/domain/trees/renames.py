@@ -76,7 +76,8 @@ def equal_renames(gone: Mapping[str, TreeEntry], come: Mapping[str, TreeEntry]) 
     for content in old_paths.keys() & new_paths.keys():
         olds, news = old_paths[content], new_paths[content]
         pairs = _same_base_names(olds, news)
-        if not _is_empty(gone[olds[0]]):
+        stored = gone[olds[0]].content
+        if stored is None or stored.size:
             taken_old, taken_new = {old for old, _ in pairs}, {new for _, new in pairs}
             rest_old = [path for path in olds if path not in taken_old]
             rest_new = [path for path in news if path not in taken_new]
@@ -133,10 +134,6 @@ def _once(paths: Iterable[str]) -> set[str]:
 
 def _base_name(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _is_empty(entry: TreeEntry) -> bool:
-    return entry.content is not None and not entry.content.size
 
 
 def _comparable(entries: Mapping[str, TreeEntry]) -> dict[str, StoredContent]:

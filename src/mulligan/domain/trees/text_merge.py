@@ -85,21 +85,15 @@ def _regions(lines: Sequence[list[bytes]]) -> Iterator[_Region]:
                     found.append(changes.popleft())
                     end = max(end, found[-1].old_end)
                     grew = True
-        yield _unchanged(at, start - at[0])
+        yield _region(at, [place + start - at[0] for place in at])
         at = [start, at[1] + start - at[0], at[2] + start - at[0]]
         after = [
             end,
             *(place + _grown(found, end - start) for place, found in zip(at[1:], taken, strict=True)),
         ]
-        yield _Region(
-            base=(at[0], after[0]),
-            ours=(at[1], after[1]),
-            theirs=(at[2], after[2]),
-            by_ours=bool(taken[0]),
-            by_theirs=bool(taken[1]),
-        )
+        yield _region(at, after, by_ours=bool(taken[0]), by_theirs=bool(taken[1]))
         at = after
-    yield _unchanged(at, len(base) - at[0])
+    yield _region(at, [place + len(base) - at[0] for place in at])
 
 
 def _grown(changes: Sequence[Change], length: int) -> int:
@@ -107,15 +101,11 @@ def _grown(changes: Sequence[Change], length: int) -> int:
     return length + sum((c.new_end - c.new_start) - (c.old_end - c.old_start) for c in changes)
 
 
-def _unchanged(at: Sequence[int], length: int) -> _Region:
-    ours, theirs = at[1], at[2]
-    return _Region(
-        base=(at[0], at[0] + length),
-        ours=(ours, ours + length),
-        theirs=(theirs, theirs + length),
-        by_ours=False,
-        by_theirs=False,
-    )
+def _region(
+    start: Sequence[int], end: Sequence[int], *, by_ours: bool = False, by_theirs: bool = False
+) -> _Region:
+    base, ours, theirs = zip(start, end, strict=True)
+    return _Region(base, ours, theirs, by_ours, by_theirs)
 
 
 def _marked(mine: Sequence[bytes], other: Sequence[bytes], labels: Labels) -> list[bytes]:

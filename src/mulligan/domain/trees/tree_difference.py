@@ -36,11 +36,9 @@ class Beside(Struct, frozen=True, eq=False):
     sparse: bool = False
 
     def __eq__(self, other: object) -> bool:
-        """Be like any other."""
         return isinstance(other, Beside)
 
     def __hash__(self) -> int:
-        """Be like any other."""
         return 0
 
 

@@ -115,8 +115,13 @@ class _Merging:
             if old in self._ours and old in self._theirs and old not in self._settled:
                 self._renamed(old, renames.ours.get(old), renames.theirs.get(old))
         for path, difference in self._theirs.items():
-            if path not in self._settled:
-                self._path(path, difference)
+            if path in self._settled:
+                continue
+            ours = self._ours.get(path)
+            if ours is None:
+                self._edits[path] = difference.new
+            elif _plain(ours.new) != _plain(difference.new):
+                self._both(path, difference.old, ours.new, difference.new, None)
         self._check_shared()
         self._keep_folders([d.path for d in withheld if d.old is not None])
         self._bring_folders_back()
@@ -129,13 +134,6 @@ class _Merging:
 
     # --- single paths ---------------------------------------------------------------------------------------
 
-    def _path(self, path: str, theirs: TreeDifference) -> None:
-        ours = self._ours.get(path)
-        if ours is None:
-            self._edits[path] = theirs.new
-        elif _plain(ours.new) != _plain(theirs.new):
-            self._both(path, theirs.old, ours.new, theirs.new, None)
-
     def _both(
         self,
         path: str,
@@ -147,9 +145,8 @@ class _Merging:
         """Merge both sides' changes of a path; ours may be under another name."""
         try:
             if ours is None or theirs is None:
-                raise _Clash(
-                    self._said("deleted", "changed") if ours is None else self._said("changed", "deleted")
-                )
+                gone_first = ("deleted", "changed") if ours is None else ("changed", "deleted")
+                raise _Clash(self._said(*gone_first))
             entry = _merged(base, ours, theirs)
         except _Clash as clash:
             self._conflict(path, str(clash), theirs)
@@ -177,9 +174,8 @@ class _Merging:
                 if mine != other:
                     self._both(ours, base, mine, other, None)
             else:
-                self._conflict(
-                    old, f"renamed to {ours} by {self._names.ours}, to {theirs} by {self._names.theirs}", None
-                )
+                both = f"renamed to {ours} by {self._names.ours}, to {theirs} by {self._names.theirs}"
+                self._conflict(old, both, None)
         elif theirs is not None:
             other = self._theirs[theirs].new
             if theirs in self._ours:
@@ -236,11 +232,8 @@ class _Merging:
                     del self._edits[folder]
                 elif not wanted.is_folder:
                     del self._edits[folder]
-                    self._conflict(
-                        folder,
-                        f"no longer a folder because of {self._names.theirs}, but it holds {path}",
-                        wanted,
-                    )
+                    reason = f"no longer a folder because of {self._names.theirs}, but it holds {path}"
+                    self._conflict(folder, reason, wanted)
 
     def _bring_folders_back(self) -> None:
         """Add the folders that new paths need; a folder that only ours deleted comes back."""
@@ -252,21 +245,15 @@ class _Merging:
                 if ours.new is None and ours.old is not None and ours.old.is_folder:
                     self._edits[folder] = ours.old
                 elif ours.new is not None and not ours.new.is_folder:
-                    self._conflict(
-                        folder,
-                        f"no longer a folder because of {self._names.ours}, but to hold {path}",
-                        ours.old,
-                    )
-        blocked = [folder for folder in self._conflicts if self._is_no_folder(folder)]
-        for folder in blocked:
+                    reason = f"no longer a folder because of {self._names.ours}, but to hold {path}"
+                    self._conflict(folder, reason, ours.old)
+        for folder in [folder for folder in self._conflicts if self._is_no_folder(folder)]:
+            reason = f"{folder} is no longer a folder because of {self._names.ours}"
             for path in [p for p in self._edits if p.startswith(f"{folder}/")]:
                 entry = self._edits.pop(path)
                 if entry is not None:
-                    self._conflict(
-                        path, f"{folder} is no longer a folder because of {self._names.ours}", entry
-                    )
+                    self._conflict(path, reason, entry)
             for path in [p for p in self._texts if p.startswith(f"{folder}/")]:
-                reason = f"{folder} is no longer a folder because of {self._names.ours}"
                 self._conflict(path, reason, self._texts[path].entry)
                 self._drop_text(path)
 

@@ -1,7 +1,7 @@
 """The history of a plan as a tree: decisions, what followed from them, and the checkpoints taken on the way."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -58,18 +58,33 @@ def history_tree(
     So does a child plan, given with the tree of its own; one that its parent left behind is superseded.
     """
     by_intervention = {correction.intervention_id: correction for correction in corrections}
-    newest = _NewestDecision(lines, decisions)
+    by_number = {line.line: line for line in lines}
+    by_line: dict[int, list[Decision]] = {}
+    for decision in sorted(decisions, key=lambda d: d.seq):
+        by_line.setdefault(decision.line, []).append(decision)
+
+    def newest(line: int, seq: int) -> str | None:
+        """Return the newest decision up to `seq` on the line or on those it came from."""
+        while True:
+            found = by_line.get(line, [])
+            if count := bisect_right(found, seq, key=lambda d: d.seq):
+                return found[count - 1].decision_id
+            here = by_number[line]
+            if here.parent_line is None:
+                return None
+            line, seq = here.parent_line, here.fork_seq
+
     known = {decision.decision_id for decision in decisions}
     hanging: dict[str | None, list[tuple[int, TreeNode]]] = {}
     for group in groups:
-        hanging.setdefault(newest.at(group.line, group.seq), []).append((group.seq, _checkpoint(group)))
+        hanging.setdefault(newest(group.line, group.seq), []).append((group.seq, _checkpoint(group)))
     for child, tree in children:
         gone = child.plan.state is State.CANCELLED and plan.state is not State.CANCELLED
-        place = newest.at(child.spawn.line, child.spawn.seq)
+        place = newest(child.spawn.line, child.spawn.seq)
         hanging.setdefault(place, []).append((child.spawn.seq, replace(tree, superseded=gone)))
     for decision in sorted(decisions, key=lambda d: -d.seq):  # children before parents
-        told = _decision(decision, by_intervention.get(decision.decision_id))
-        node = replace(told, children=_in_order(hanging.get(decision.decision_id, ())))
+        children_of = _in_order(hanging.get(decision.decision_id, ()))
+        node = _decision(decision, by_intervention.get(decision.decision_id), children_of)
         parent = decision.parent_decision_id if decision.parent_decision_id in known else None
         hanging.setdefault(parent, []).append((decision.seq, node))
     return TreeNode(
@@ -86,29 +101,7 @@ def history_tree(
     )
 
 
-class _NewestDecision:
-    """Finds the newest decision on the way to a place in a plan's history."""
-
-    def __init__(self, lines: Sequence[Line], decisions: Sequence[Decision]) -> None:
-        self._lines: Mapping[int, Line] = {line.line: line for line in lines}
-        self._by_line: dict[int, list[Decision]] = {}
-        for decision in sorted(decisions, key=lambda d: d.seq):
-            self._by_line.setdefault(decision.line, []).append(decision)
-
-    def at(self, line: int, seq: int) -> str | None:
-        """The id of the newest decision up to `seq` on the line or on those it came from; None: there is none."""
-        while True:
-            found = self._by_line.get(line, [])
-            count = bisect_right(found, seq, key=lambda d: d.seq)
-            if count:
-                return found[count - 1].decision_id
-            here = self._lines[line]
-            if here.parent_line is None:
-                return None
-            line, seq = here.parent_line, here.fork_seq
-
-
-def _decision(decision: Decision, correction: Correction | None) -> TreeNode:
+def _decision(decision: Decision, correction: Correction | None, children: tuple[TreeNode, ...]) -> TreeNode:
     return TreeNode(
         type=NodeType.DECISION,
         id=decision.decision_id,
@@ -122,7 +115,7 @@ def _decision(decision: Decision, correction: Correction | None) -> TreeNode:
             "rationale": decision.choice.rationale,
             "correction": _correction(correction) if correction else None,
         },
-        children=(),
+        children=children,
     )
 
 

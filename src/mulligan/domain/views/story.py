@@ -18,17 +18,9 @@ from mulligan.domain.views.excerpt import Excerpt
 from mulligan.domain.views.timeline import lines_of_events
 
 # What ends the step before it, beside the next step: the plan moves as a whole.
-_BETWEEN_STEPS = frozenset(
-    {
-        EventType.PLAN_CREATED,
-        EventType.PLAN_STATE,
-        EventType.PLAN_MENDED,
-        EventType.ROLLBACK,
-        EventType.CORRECTION,
-        EventType.RETURNED,
-        EventType.APPLIED,
-        EventType.UNAPPLIED,
-    }
+_BETWEEN_STEPS = (
+    *(EventType.PLAN_CREATED, EventType.PLAN_STATE, EventType.PLAN_MENDED, EventType.ROLLBACK),
+    *(EventType.CORRECTION, EventType.RETURNED, EventType.APPLIED, EventType.UNAPPLIED),
 )
 _KEPT_BEFORE = (CheckpointType.PRE_ROLLBACK, CheckpointType.PRE_APPLY)
 
@@ -128,7 +120,8 @@ def _passages(happenings: Iterable[Happening]) -> Iterator[Passage]:
     gathered: list[Happening] = []
     for happening in happenings:
         begins = happening.type is EventType.STEP_STARTED
-        between = happening.type in _BETWEEN_STEPS or _keeps_before(happening)
+        kept = happening.type is EventType.CHECKPOINT and happening.data["checkpoint_type"] in _KEPT_BEFORE
+        between = kept or happening.type in _BETWEEN_STEPS
         turns = start is None and gathered and happening.superseded is not gathered[-1].superseded
         if begins or turns or (between and start is not None):
             yield from _passage(start, gathered)
@@ -136,10 +129,6 @@ def _passages(happenings: Iterable[Happening]) -> Iterator[Passage]:
         if not begins:
             gathered.append(happening)
     yield from _passage(start, gathered)
-
-
-def _keeps_before(happening: Happening) -> bool:
-    return happening.type is EventType.CHECKPOINT and happening.data["checkpoint_type"] in _KEPT_BEFORE
 
 
 def _passage(start: Happening | None, happenings: Sequence[Happening]) -> Iterator[Passage]:

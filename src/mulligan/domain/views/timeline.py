@@ -8,14 +8,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.domain.checkpoints.retention import GroupSummary
-from mulligan.domain.history.lines import Line, live_segments
+from mulligan.domain.history.lines import NEVER, Line, live_segments
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.text.ids import PlanId
 
 _BEGIN_LINES = (EventType.ROLLBACK, EventType.CORRECTION, EventType.RETURNED)
 _ENDS = (EventType.STEP_DONE, EventType.STEP_FAILED)
-_NEVER = 2**62  # a sequence number that no plan comes to
 
 
 class Moment(Struct, frozen=True, kw_only=True):
@@ -24,9 +23,9 @@ class Moment(Struct, frozen=True, kw_only=True):
     event: Event
     depth: int  # 0: on the present line; else how many returns left it behind, one after the other
     live: bool  # nothing beside the present line is, but for a checkpoint that was spared
-    call: Event | None  # of a step: the call of its tool
-    end: Event | None  # of a step: that it was done, or failed
-    under_way: bool  # of a step: it runs
+    call: Event | None = None  # of a step: the call of its tool
+    end: Event | None = None  # of a step: that it was done, or failed
+    under_way: bool = False  # of a step: it runs
     again: bool  # the plan's steps were begun before, and are gone on with
     pruned: bool  # of a checkpoint: its group is there no more
     child: "Timeline | None"  # of a child plan that was spawned
@@ -104,7 +103,6 @@ class _Telling:
         self._begun = False
 
     def tell(self, event: Event, depth: int) -> None:
-        """Take the next event."""
         if event.type is EventType.PRUNED or self._joined(event, depth):
             return  # what is gone says so itself
         if event.type is EventType.STEP_STARTED:
@@ -112,25 +110,29 @@ class _Telling:
         elif is_return(event) or event.type is EventType.PLAN_STATE:
             self.starts.clear()
         group = str(event.data["group_id"]) if event.type is EventType.CHECKPOINT else None
+        spawns = event.type is EventType.SUBPLAN_SPAWNED and not event.data["again"]
         works = event.type is EventType.PLAN_STATE and event.data["state"] == State.PROCESSING
         self.moments.append(
             Moment(
                 event=event,
                 depth=depth,
                 live=not depth or (group is not None and self._live.get(group, False)),
-                call=None,
-                end=None,
-                under_way=False,
                 again=works and self._begun,
                 pruned=group is not None and group not in self._live,
-                child=self._children.get(str(event.data.get("plan_id"))) if _spawns(event) else None,
+                child=self._children.get(str(event.data.get("plan_id"))) if spawns else None,
             )
         )
         self._begun = self._begun or works
 
     def _joined(self, event: Event, depth: int) -> bool:
         """Attach a step's call or end to the start of the step; return False if there is none."""
-        place = self._place(event)
+        place = None
+        if event.type in _ENDS:
+            place = self.starts.get(event.data["index"])
+        elif event.type is EventType.TOOL_CALLED:
+            step = event.data["step"]
+            begun = (p for p in self.starts.values() if self.moments[p].event.data["step"] == step)
+            place = next(begun, None)
         if place is None or self.moments[place].depth != depth:
             return False
         if event.type in _ENDS:
@@ -139,19 +141,6 @@ class _Telling:
         else:
             self.moments[place] = replace(self.moments[place], call=event)
         return True
-
-    def _place(self, event: Event) -> int | None:
-        """Return the start of the step that an event belongs to."""
-        if event.type in _ENDS:
-            return self.starts.get(event.data["index"])
-        if event.type is not EventType.TOOL_CALLED:
-            return None
-        begun = (p for p in self.starts.values() if self.moments[p].event.data["step"] == event.data["step"])
-        return next(begun, None)
-
-
-def _spawns(event: Event) -> bool:
-    return event.type is EventType.SUBPLAN_SPAWNED and not event.data["again"]
 
 
 def _depths(lines: Sequence[Line], events: Sequence[Event]) -> list[int]:
@@ -163,7 +152,7 @@ def _depths(lines: Sequence[Line], events: Sequence[Event]) -> list[int]:
     if len(lines) == 1:
         return [0] * len(events)
     newest = max(line.line for line in lines)
-    live_up_to = [{s.line: s.up_to_seq for s in live_segments(lines, n + 1, _NEVER)} for n in range(newest)]
+    live_up_to = [{s.line: s.up_to_seq for s in live_segments(lines, n + 1, NEVER)} for n in range(newest)]
     placed = list(_placed(lines, events))
     depths = [0] * len(events)
     begun_depth = dict[int, int]()  # of what began each line

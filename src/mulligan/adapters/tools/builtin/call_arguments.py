@@ -1,48 +1,44 @@
 """Reading a call's arguments: the plan file was checked already, so a wrong one is a caller's mistake."""
 
-from mulligan.domain.text.json_value import Json
+from typing import Any, TypeVar
+
+from msgspec import ValidationError, convert
+
 from mulligan.errors import ToolFailed
 from mulligan.ports import ToolRequest
 
+_Type = TypeVar("_Type")
+
 
 def text(tool: str, request: ToolRequest, name: str) -> str:
-    """A text that must be given."""
-    value = request.args.get(name)
-    if not isinstance(value, str):
-        raise wrong(tool, name, "a text")
-    return value
+    """Return a text that must be given."""
+    return _checked(tool, name, request.args.get(name), str, "a text")
 
 
 def text_map(tool: str, request: ToolRequest, name: str) -> dict[str, str]:
-    """A mapping of texts; empty when it is not given."""
-    value = request.args.get(name) or {}
-    if not isinstance(value, dict):
-        raise wrong(tool, name, "a mapping of texts")
-    texts = {key: item for key, item in value.items() if isinstance(item, str)}
-    if len(texts) < len(value):
-        raise wrong(tool, name, "a mapping of texts")
-    return texts
+    """Return a mapping of texts; empty when it is not given."""
+    return _checked(tool, name, request.args.get(name) or {}, dict[str, str], "a mapping of texts")
 
 
 def text_list(tool: str, request: ToolRequest, name: str) -> list[str]:
-    """A list of texts that must be given and not be empty."""
-    value = request.args.get(name)
-    texts = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-    if not isinstance(value, list) or not texts or len(texts) < len(value):
-        raise wrong(tool, name, "a list of texts")
-    return texts
+    """Return a list of texts that must be given and not be empty."""
+    return _checked(tool, name, request.args.get(name) or None, list[str], "a list of texts")
 
 
-def mapping(tool: str, request: ToolRequest, name: str) -> dict[str, Json]:
-    """A mapping of anything; empty when it is not given."""
-    value = request.args.get(name) or {}
-    if not isinstance(value, dict):
-        raise wrong(tool, name, "a mapping")
-    return value
+def mapping(tool: str, request: ToolRequest, name: str) -> dict[str, Any]:
+    """Return a mapping of anything; empty when it is not given."""
+    return _checked(tool, name, request.args.get(name) or {}, dict[str, Any], "a mapping")
+
+
+def _checked(tool: str, name: str, value: object, type: type[_Type], wanted: str) -> _Type:
+    try:
+        return convert(value, type)
+    except ValidationError:
+        raise wrong(tool, name, wanted) from None
 
 
 def file_mode(tool: str, request: ToolRequest, name: str) -> int | None:
-    """A file mode: octal digits as text, or the number that YAML made of them."""
+    """Return a file mode: octal digits as text, or the number that YAML made of them."""
     value = request.args.get(name)
     if value is None:
         return None
@@ -58,5 +54,5 @@ def file_mode(tool: str, request: ToolRequest, name: str) -> int | None:
 
 
 def wrong(tool: str, name: str, wanted: str) -> ToolFailed:
-    """The error for an argument that cannot be used."""
+    """Return the error for an argument that cannot be used."""
     return ToolFailed(tool=tool, reason=f"{name}: {wanted} is needed", argument=name)

@@ -2,11 +2,12 @@
 
 import os
 import stat
+from contextlib import suppress
 
 from mulligan.adapters.tools.builtin.call_arguments import file_mode, text
 from mulligan.adapters.tools.builtin.declarations import FOLDERS, declare
 from mulligan.adapters.tools.builtin.file_replacement import Content, failing_as, read, replace
-from mulligan.adapters.tools.builtin.sandbox_paths import OpenSandbox, Place, open_sandbox
+from mulligan.adapters.tools.builtin.sandbox_paths import open_sandbox
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
 from mulligan.errors import ToolFailed
 from mulligan.ports import StepHost, ToolRequest
@@ -52,29 +53,21 @@ class DeleteFile:
     )
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Delete it."""
         path = file_path("delete_file", request, "path")
-        with failing_as("delete_file", path), open_sandbox(request.root) as sandbox:
-            deleted = self._delete(sandbox, path)
-        return ToolResult(output=path, detail={"deleted": deleted}, messages=())
-
-    @staticmethod
-    def _delete(sandbox: OpenSandbox, path: str) -> bool:
-        try:
+        found = None
+        with (
+            failing_as("delete_file", path),
+            open_sandbox(request.root) as sandbox,
+            suppress(FileNotFoundError, NotADirectoryError),
+        ):
             place = sandbox.find(path, follow=False, make_parents=False)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        found = place.stat()
-        if found and stat.S_ISDIR(found.st_mode):
-            raise ToolFailed(
-                tool="delete_file",
-                reason=f"{path} is a folder",
-                path=path,
-                hint="delete a folder with the tool `shell` (`rm -r`)",
-            )
-        if found:
-            os.unlink(place.name, dir_fd=place.folder)
-        return found is not None
+            found = place.stat()
+            if found and stat.S_ISDIR(found.st_mode):
+                hint = "delete a folder with the tool `shell` (`rm -r`)"
+                raise ToolFailed(tool="delete_file", reason=f"{path} is a folder", path=path, hint=hint)
+            if found:
+                os.unlink(place.name, dir_fd=place.folder)
+        return ToolResult(output=path, detail={"deleted": found is not None}, messages=())
 
 
 class EditFile:
@@ -92,7 +85,6 @@ class EditFile:
     )
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Replace it, or fail with the number of occurrences."""
         path = file_path("edit_file", request, "path")
         old = encoded("edit_file", "old", text("edit_file", request, "old"))
         new = encoded("edit_file", "new", text("edit_file", request, "new"))
@@ -145,7 +137,6 @@ class MoveFile:
     )
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Move it."""
         path = text("move_file", request, "path")
         to = text("move_file", request, "to")
         with open_sandbox(request.root) as sandbox:
@@ -154,21 +145,12 @@ class MoveFile:
                 if source.stat() is None:
                     raise ToolFailed(tool="move_file", reason=f"{path} is not there", path=path)
             with failing_as("move_file", to):
-                target = self._target(sandbox, to)
+                target = sandbox.find(to, follow=False, make_parents=True)
+                if target.stat() is not None:
+                    hint = "delete it first, or choose another name"
+                    raise ToolFailed(tool="move_file", reason=f"{to} is there already", path=to, hint=hint)
                 os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
         return ToolResult(output=to, detail={"from": path, "to": to}, messages=())
-
-    @staticmethod
-    def _target(sandbox: OpenSandbox, to: str) -> Place:
-        target = sandbox.find(to, follow=False, make_parents=True)
-        if target.stat() is not None:
-            raise ToolFailed(
-                tool="move_file",
-                reason=f"{to} is there already",
-                path=to,
-                hint="delete it first, or choose another name",
-            )
-        return target
 
 
 def file_path(tool: str, request: ToolRequest, name: str) -> str:

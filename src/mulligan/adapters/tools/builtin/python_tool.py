@@ -1,5 +1,7 @@
 """The tool `python`: a function of a module that is looked for in the sandbox first."""
 
+from msgspec import Struct
+
 from mulligan.adapters.tools.builtin.call_arguments import mapping, text
 from mulligan.adapters.tools.builtin.declarations import EVERY_RESOURCE, declare
 from mulligan.adapters.tools.worker.worker_calls import WorkerCalls
@@ -8,7 +10,7 @@ from mulligan.domain.text.json_value import JsonObject
 from mulligan.ports import StepHost, ToolRequest
 
 
-class PythonTool:
+class PythonTool(Struct, frozen=True, eq=False):
     """Calls `function(context, **kwargs)`; its output is what the function returns."""
 
     declaration = declare(
@@ -20,14 +22,11 @@ class PythonTool:
         idempotent=False,
     )
 
-    def __init__(self, calls: WorkerCalls) -> None:
-        """Call functions in these workers."""
-        self._calls = calls
+    calls: WorkerCalls
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Call it to its end."""
         what: JsonObject = {
             "function": text("python", request, "function"),
             "kwargs": mapping("python", request, "kwargs"),
         }
-        return self._calls.call("python", what, request, host)
+        return self.calls.call("python", what, request, host)

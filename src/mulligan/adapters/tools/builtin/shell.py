@@ -3,9 +3,10 @@
 import os
 import signal
 import stat
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.tools.builtin.call_arguments import text, text_list, text_map
 from mulligan.adapters.tools.builtin.declarations import EVERY_RESOURCE, declare
@@ -13,7 +14,7 @@ from mulligan.adapters.tools.builtin.file_replacement import failing_as
 from mulligan.adapters.tools.builtin.sandbox_paths import open_sandbox
 from mulligan.adapters.tools.process.command_runner import Command, Launchers, Outcome
 from mulligan.adapters.tools.process.environment import folder_of, tool_environment
-from mulligan.adapters.tools.process.scratch import Scratch
+from mulligan.adapters.tools.process.scratch import Scratch, scratch_of
 from mulligan.adapters.tools.process.tool_output import MEBIBYTE, RECORDED, Excerpted
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
 from mulligan.domain.text.json_value import JsonObject
@@ -24,7 +25,7 @@ LONGEST_ARGUMENT = 100 * 1024  # bytes; the kernel takes 128 KiB
 SHOWN_LINES = 10  # of stderr, in the message of a failure
 
 
-class Shell:
+class Shell(Struct, frozen=True, eq=False):
     """Runs a command; its output is what it printed on stdout."""
 
     declaration = declare(
@@ -39,48 +40,34 @@ class Shell:
         idempotent=False,
     )
 
-    def __init__(self, launchers: Launchers, base_environment: Mapping[str, str], scratch: Path) -> None:
-        """Run commands under these launchers; `scratch` is where calls put files."""
-        self._launchers = launchers
-        self._base_environment = base_environment
-        self._scratch = scratch
+    launchers: Launchers
+    scratch: Path  # where calls put files
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Run it to its end."""
         folder = _working_folder(request)
-        environment = tool_environment(
-            self._base_environment, request, folder, text_map("shell", request, "env")
-        )
+        own = text_map("shell", request, "env")
+        environment = tool_environment(self.launchers.environment, request, folder, own)
         recorded = Excerpted("shell", host.output)
-        with Scratch(self._scratch, request) as scratch:
-            environment |= self._handed_over(request, scratch)
-            command = Command(
-                argv=self._argv(request, scratch),
-                folder=folder,
-                environment=environment,
-                bounds=request.bounds,
-            )
-            outcome = self._launchers.run(
-                "shell", request.plan_id, request.call_id, command, request.timeout, recorded
-            )
+        with scratch_of(request, self.scratch) as scratch:
+            # Values that no variable can hold: the variable names a file.
+            for number, (name, value) in enumerate(request.large_values.items()):
+                content = value.encode("utf-8", "surrogateescape")
+                environment[name] = str(scratch.write(str(number), content))
+            argv = _argv(request, scratch)
+            command = Command(argv=argv, folder=folder, environment=environment, bounds=request.bounds)
+            outcome = self.launchers.run("shell", request, command, recorded)
         if outcome.exit_status != 0:
             raise _failure(outcome, folder)
         return _result(outcome)
 
-    def _argv(self, request: ToolRequest, scratch: Scratch) -> tuple[str, ...]:
-        if "argv" in request.args:
-            return tuple(text_list("shell", request, "argv"))
-        command = text("shell", request, "command")
-        if len(os.fsencode(command)) < LONGEST_ARGUMENT:
-            return ("/bin/sh", "-c", command)
-        return ("/bin/sh", str(scratch.write("command.sh", os.fsencode(command))))
 
-    def _handed_over(self, request: ToolRequest, scratch: Scratch) -> dict[str, str]:
-        """The variables that name files, for values that no variable can hold."""
-        return {
-            name: str(scratch.write(str(number), value.encode("utf-8", "surrogateescape")))
-            for number, (name, value) in enumerate(request.large_values.items())
-        }
+def _argv(request: ToolRequest, scratch: Scratch) -> tuple[str, ...]:
+    if "argv" in request.args:
+        return tuple(text_list("shell", request, "argv"))
+    command = text("shell", request, "command")
+    if len(os.fsencode(command)) < LONGEST_ARGUMENT:
+        return ("/bin/sh", "-c", command)
+    return ("/bin/sh", str(scratch.write("command.sh", os.fsencode(command))))
 
 
 def _working_folder(request: ToolRequest) -> Path:
@@ -103,10 +90,7 @@ def _result(outcome: Outcome) -> ToolResult:
     messages = [str(leftover) for leftover in outcome.leftovers]
     if "\ufffd" in text and text.encode() != outcome.stdout:
         messages.append("what the command printed is not UTF-8: bytes that are none were replaced by U+FFFD")
-    detail: JsonObject = {
-        "exit_status": 0,
-        "leftovers": [leftover.content() for leftover in outcome.leftovers],
-    }
+    detail: JsonObject = {"exit_status": 0, "leftovers": [each.content() for each in outcome.leftovers]}
     if outcome.omitted:
         detail |= {"truncated": True, "omitted_bytes": outcome.omitted}
         messages.append(

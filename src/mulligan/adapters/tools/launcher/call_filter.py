@@ -96,7 +96,6 @@ _held: "list[object]" = []  # programs that the kernel is about to read
 
 
 def _program(for_links: int) -> bytes:
-    """Return the header of a program of the kernel's packet filter."""
     import ctypes
 
     program = b"".join(_instructions(for_links))
@@ -105,7 +104,6 @@ def _program(for_links: int) -> bytes:
 
 
 def _instructions(for_links: int) -> "list[bytes]":
-    """Look up the architecture, then the number."""
     made = [_instruction(_LOAD, _ARCHITECTURE_AT)]
     for architecture, (keyrings, links) in _CALLS.items():
         verdicts = [(each, _FAIL) for each in (*keyrings, *_RINGS)] + [(each, for_links) for each in links]

@@ -6,10 +6,6 @@ whose session is delegated to them. The guardian loads this module too: the stan
 
 import os
 
-TYPE_CHECKING = False  # importing typing would double what the launcher imports
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 _PREFIX = "mulligan-"
 
 
@@ -21,8 +17,7 @@ def enter(plan_id: str) -> None:
     folder = os.path.join(own, _name(plan_id, os.getpid()))
     try:
         os.mkdir(folder)
-        with open(os.path.join(folder, "cgroup.procs"), "w") as members:
-            members.write("0")
+        _join(folder)
     except OSError:
         return  # no right to, or no room: processes are found by other means as well
 
@@ -33,8 +28,7 @@ def leave(plan_id: str) -> None:
     if own is None or os.path.basename(own) != _name(plan_id, os.getpid()):
         return
     try:
-        with open(os.path.join(os.path.dirname(own), "cgroup.procs"), "w") as members:
-            members.write("0")
+        _join(os.path.dirname(own))
     except OSError:
         return  # an empty group stays until the plan is claimed
     _remove(own)
@@ -53,13 +47,20 @@ def discard(plan_id: str, guardian: int) -> None:
 def members(plan_id: str) -> list[int]:
     """Return the processes in all groups of a plan; groups that are empty are removed."""
     found: list[int] = []
-    for folder in _groups_of(plan_id):
-        for inner, _, _ in os.walk(folder, topdown=False):
-            inside = _processes_in(inner)
-            if not inside:
+    top, wanted = _mounted_at(), f"{_PREFIX}{plan_id}-"
+    inside = [(folder, name) for folder, names, _ in os.walk(top) for name in names] if top else []
+    for group in [os.path.join(folder, name) for folder, name in inside if name.startswith(wanted)]:
+        for inner, _, _ in os.walk(group, topdown=False):
+            processes = _processes_in(inner)
+            if not processes:
                 _remove(inner)
-            found += inside
+            found += processes
     return found
+
+
+def _join(folder: str) -> None:
+    with open(os.path.join(folder, "cgroup.procs"), "w") as members:
+        members.write("0")
 
 
 def _name(plan_id: str, guardian: int) -> str:
@@ -81,15 +82,7 @@ def _processes_in(folder: str) -> list[int]:
         return []
 
 
-def _groups_of(plan_id: str) -> "Iterator[str]":
-    top = _mounted_at()
-    wanted = f"{_PREFIX}{plan_id}-"
-    for folder, names, _ in os.walk(top) if top else ():
-        yield from (os.path.join(folder, name) for name in names if name.startswith(wanted))
-
-
 def _own() -> str | None:
-    """Return the folder of the group that this process is in."""
     top = _mounted_at()
     try:
         with open("/proc/self/cgroup") as groups:
@@ -101,7 +94,6 @@ def _own() -> str | None:
 
 
 def _mounted_at() -> str | None:
-    """Return where the groups of the second version are."""
     try:
         with open("/proc/self/mounts") as mounts:
             fields = [line.split() for line in mounts]

@@ -14,12 +14,8 @@ if TYPE_CHECKING:
 
     from mulligan.adapters.tools.launcher.call_filter import Notices
 
-LOADED = (
-    "launcher.landlock",
-    "launcher.privileges",
-    "launcher.call_filter",
-    "launcher.jail",
-)  # in this order
+# What is loaded to confine, in this order.
+LOADED = ("launcher.landlock", "launcher.privileges", "launcher.call_filter", "launcher.jail")
 
 
 class Unconfined(Exception):
@@ -27,8 +23,7 @@ class Unconfined(Exception):
 
     def __init__(self, part: str, number: int) -> None:
         super().__init__(part, number)
-        self.part = part
-        self.number = number
+        self.part, self.number = part, number
 
 
 def confine(sandboxes: "Sequence[bytes]", elsewhere: "Sequence[bytes]", noted: int) -> "Notices | None":

@@ -71,9 +71,8 @@ def restrict(sandboxes: "Iterable[bytes]", elsewhere: "Iterable[bytes]") -> None
     scopes = _ABSTRACT_SOCKETS | _SIGNALS if found >= _SCOPES_SINCE else 0
     network = 0  # not restricted
     attributes = b"".join(each.to_bytes(8, sys.byteorder) for each in (handled, network, scopes))
-    ruleset = system_call(
-        _CREATE_RULESET, attributes, len(attributes) if scopes else 8, 0
-    )  # older kernels know the first field alone
+    size = len(attributes) if scopes else 8  # older kernels know the first field alone
+    ruleset = system_call(_CREATE_RULESET, attributes, size, 0)
     try:
         for path in sandboxes:
             _allow(ruleset, path, handled & ~(_MAKE_DEVICE | _IOCTL_DEVICE))

@@ -185,7 +185,6 @@ class Launcher:
             self._poll.register(descriptor, select.POLLIN)
 
     def serve(self) -> None:
-        """Run what the runner asks for until it is gone."""
         while not self._orphaned:
             message = self._next(None)
             if message and message[0] == b"start":

@@ -2,13 +2,18 @@
 
 import re
 
-from mulligan.adapters.tools.patch.unified_diff import DiffMalformed, FilePatch, Hunk, lines_of
+from mulligan.adapters.tools.patch.unified_diff import DiffMalformed, FilePatch, Hunk
+from mulligan.domain.trees.line_diff import lines_of
 
 NOWHERE = "/dev/null"  # stands for a file that is not there
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NEVER = re.compile(rb"\t(1969-12-31|1970-01-01) ")  # `diff -N` dates a file that is not there so
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _PREFIXES = ("a/", "b/", "c/", "i/", "o/", "w/")  # git's mnemonic ones included
+_EXTENDED = (
+    *(b"rename ", b"copy ", b"new ", b"old mode ", b"deleted "),
+    *(b"index ", b"similarity ", b"dissimilarity "),
+)  # how the lines begin that git puts between the names
 _SIGNATURE = b"-- \n"  # the end of what `git format-patch` writes
 
 
@@ -21,8 +26,6 @@ def parse_diff(text: bytes) -> list[FilePatch]:
 
 
 class _Reader:
-    """Reads one diff from top to bottom."""
-
     def __init__(self, text: bytes) -> None:
         self._lines = lines_of(text if text.endswith(b"\n") else text + b"\n")  # it is easily lost on the way
         self._at = 0
@@ -76,18 +79,7 @@ class _Reader:
             patch.executable = self._executable(line)
         elif line.startswith(b"index ") and line.count(b" ") == 2:
             self._executable(line)
-        return line.startswith(
-            (
-                b"rename ",
-                b"copy ",
-                b"new ",
-                b"old mode ",
-                b"deleted ",
-                b"index ",
-                b"similarity ",
-                b"dissimilarity ",
-            )
-        )
+        return line.startswith(_EXTENDED)
 
     def _at_names(self) -> bool:
         pair = self._lines[self._at : self._at + 2]
@@ -133,14 +125,13 @@ class _Reader:
             if kind not in (b" ", b"-", b"+") or old_left < 0 or new_left < 0:
                 self._at -= 1
                 raise self._malformed("the hunk has other lines than its header says")
-            self._take_no_newline(kind, old, new)
+            if self._at < len(self._lines) and self._lines[self._at].startswith(
+                b"\\"
+            ):  # no newline at its end
+                self._at += 1
+                for side in (old,) * (kind != b"+") + (new,) * (kind != b"-"):
+                    side[-1] = side[-1].removesuffix(b"\n")
         return Hunk(start, tuple(old), tuple(new))
-
-    def _take_no_newline(self, kind: bytes, old: list[bytes], new: list[bytes]) -> None:
-        if self._at < len(self._lines) and self._lines[self._at].startswith(b"\\"):
-            self._at += 1
-            for side in (old,) * (kind != b"+") + (new,) * (kind != b"-"):
-                side[-1] = side[-1].removesuffix(b"\n")
 
     def _git_names(self, rest: bytes) -> tuple[str, str]:
         """Return the names in `diff --git a/x b/x`; where they differ, later lines have them."""

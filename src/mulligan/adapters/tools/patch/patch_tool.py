@@ -58,10 +58,7 @@ class _PatchedFiles:
         try:
             data, remarks = apply_hunks(content.data, patch.hunks)
         except HunkMismatch as exc:
-            hint = "make the patch again from the files as they are now"
-            raise ToolFailed(
-                tool="apply_patch", reason=f"{patch.name}: {exc}", path=patch.name, hint=hint
-            ) from exc
+            raise self._refused(patch.name, str(exc), ": ") from exc
         self.remarks += [f"{patch.name}: {remark}" for remark in remarks]
         if patch.new_path is None:
             if data:
@@ -151,13 +148,9 @@ class _PatchedFiles:
             ) from cause
 
     @staticmethod
-    def _refused(path: str, why: str) -> ToolFailed:
-        return ToolFailed(
-            tool="apply_patch",
-            reason=f"{path} {why}",
-            path=path,
-            hint="make the patch again from the files as they are now",
-        )
+    def _refused(path: str, why: str, between: str = " ") -> ToolFailed:
+        hint = "make the patch again from the files as they are now"
+        return ToolFailed(tool="apply_patch", reason=f"{path}{between}{why}", path=path, hint=hint)
 
 
 def _put(place: Place, content: Content | None) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
+from mulligan.domain.trees.line_diff import lines_of
+
 
 class DiffMalformed(Exception):
     """A text that is not a unified diff this module understands, with the place and the reason."""
@@ -33,7 +35,6 @@ class FilePatch(Struct):
 
     @property
     def name(self) -> str:
-        """The path of the file, for messages."""
         return self.new_path or self.old_path or "?"
 
 
@@ -81,9 +82,3 @@ def _why_not(lines: list[bytes], hunk: Hunk) -> str:
     if any(bare[at : at + len(wanted)] == wanted for at in range(len(bare))):
         return "its lines are there only with other line breaks (CRLF, or none at the end of the file)"
     return f"its lines are not there, {wanted[0].decode(errors='replace')!r} and following"
-
-
-def lines_of(data: bytes) -> list[bytes]:
-    """Divide at line feeds only, as diffs do."""
-    lines = data.split(b"\n")
-    return [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mulligan.adapters.tools.launcher.jail import Unconfined
 from mulligan.adapters.tools.process.environment import CALL_MARK
@@ -15,9 +15,10 @@ from mulligan.adapters.tools.process.survivors import end_marked
 from mulligan.adapters.tools.process.tool_output import Recorded
 from mulligan.boundaries import act
 from mulligan.domain.resources.bounds import Bounds
-from mulligan.domain.text.ids import CallId, PlanId
+from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import Json
 from mulligan.errors import SystemFailed, ToolFailed, ToolTimedOut
+from mulligan.ports import ToolRequest
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -48,11 +49,9 @@ class Leftover(Struct, frozen=True):
     command: str
 
     def content(self) -> Json:
-        """For the record."""
         return {"pid": self.pid, "command": self.command}
 
     def __str__(self) -> str:
-        """For the user."""
         return f"left running and ended: process {self.pid} ({self.command})"
 
 
@@ -75,76 +74,56 @@ def leftovers_of(over: Event) -> tuple[Leftover, ...]:
     )
 
 
-class Launchers:
-    """Runs commands under launchers, which are kept for the next call of the same plan."""
+class Launchers(Struct, frozen=True, eq=False, kw_only=True):
+    """Runs commands under launchers, which are started when needed and kept for the next call of the same plan."""
 
-    def __init__(
-        self,
-        *,
-        python: str,
-        environment: Mapping[str, str],
-        how: str,
-        obey: Callable[[], None] | None = None,
-        linked: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Start launchers with this interpreter and environment when they are needed.
-
-        `obey` is called while a command is waited for, and raises where the run is asked to stop. `linked` is
-        called when commands gave files other names, or may have.
-        """
-        self._linked = linked
-        self._obey = obey
-        self._python = python
-        self._environment = environment
-        self._how = how
-        self._idle: dict[PlanId, list[tuple[Bounds | None, LauncherProcess]]] = {}
-        self._lock = threading.Lock()  # child plans run in threads
+    python: str
+    environment: Mapping[str, str]
+    how: str = "tree"  # or `group`: without a subreaper
+    obey: Callable[[], None] | None = (
+        None  # called while a command runs; raises where the run is asked to stop
+    )
+    linked: Callable[[], None] = lambda: None  # called when commands gave files other names, or may have
+    _idle: dict[PlanId, list[tuple[Bounds | None, LauncherProcess]]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # child plans run in threads
 
     def start(self, plan_id: PlanId, kept: tuple[int, ...], bounds: Bounds | None) -> LauncherProcess:
         """A new launcher; nothing that runs under it writes out of bounds."""
         try:
             launcher = LauncherProcess(
-                python=self._python,
-                environment=self._environment,
+                python=self.python,
+                environment=self.environment,
                 plan_id=plan_id,
                 kept=kept,
-                how=self._how,
-                obey=self._obey,
-                linked=self._linked,
+                how=self.how,
+                obey=self.obey,
+                linked=self.linked,
             )
         except OSError as exc:
             raise SystemFailed(
-                path=self._python, reason=f"no process could be started: {exc.strerror}"
+                path=self.python, reason=f"no process could be started: {exc.strerror}"
             ) from exc
         try:
             if bounds is not None:
                 launcher.confine(bounds)
-        except (OSError, Unconfined) as exc:
+        except BaseException as exc:
             launcher.close()
+            if not isinstance(exc, OSError | Unconfined):
+                raise
             what = exc.strerror if isinstance(exc, OSError) else f"{os.strerror(exc.number)} ({exc.part})"
             raise SystemFailed(
-                path=self._python,
+                path=self.python,
                 reason=f"its processes could not be confined: {what}",
                 hint="with `sandbox.isolate` set to `off` tools may write wherever you may",
             ) from exc
-        except BaseException:
-            launcher.close()
-            raise
         return launcher
 
-    def run(
-        self,
-        tool: str,
-        plan_id: PlanId,
-        call_id: CallId,
-        command: Command,
-        timeout: float | None,
-        recorded: Recorded,
-    ) -> Outcome:
+    def run(self, tool: str, request: ToolRequest, command: Command, recorded: Recorded) -> Outcome:
         """Run a command to its end, or raise ToolFailed; either way none of its processes is left."""
         words = command.words(tool)
+        timeout = request.timeout
         deadline = None if timeout is None else time.monotonic() + timeout
-        launcher = self._take(plan_id, command.bounds)
+        launcher = self._take(request.plan_id, command.bounds)
         sent = False
         try:
             with act("call.start"):
@@ -154,19 +133,21 @@ class Launchers:
         except BaseException as exc:
             # Of a request that was cut off the launcher understands nothing that follows: no grace then.
             if sent and isinstance(exc, KeyboardInterrupt):
-                launcher.interrupt(recorded)
+                launcher.end(b"interrupt", recorded)
             elif sent:
                 launcher.end()
             launcher.close()
             raise
         if event is None:
-            self._discard(launcher)
+            launcher.end()
+            launcher.close()
             raise ToolTimedOut(tool=tool, timeout=timeout)
         if event[0] == b"lost":
             launcher.close()
-            end_marked(CALL_MARK, call_id)
+            end_marked(CALL_MARK, request.call_id)
             raise launcher_lost(tool)
-        self._give_back(plan_id, command.bounds, launcher)
+        with self._lock:
+            self._idle.setdefault(request.plan_id, []).append((command.bounds, launcher))
         if event[0] == b"refused":
             raise not_started(tool, command, int(event[1]))
         return Outcome(
@@ -194,15 +175,6 @@ class Launchers:
                     return launcher
                 launcher.close()  # it was killed, or what its plan may write is not what it was
         return self.start(plan_id, (), bounds)
-
-    def _give_back(self, plan_id: PlanId, bounds: Bounds | None, launcher: LauncherProcess) -> None:
-        with self._lock:
-            self._idle.setdefault(plan_id, []).append((bounds, launcher))
-
-    @staticmethod
-    def _discard(launcher: LauncherProcess) -> None:
-        launcher.end()
-        launcher.close()
 
 
 def launcher_lost(tool: str) -> ToolFailed:

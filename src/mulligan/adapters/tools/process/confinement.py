@@ -40,11 +40,9 @@ class LandlockConfinement:
         self._user = user
 
     def lacking(self) -> str | None:
-        """Why this system cannot confine what tools write; None where it can."""
         return landlock.lacking()
 
     def opens_home(self, path: str) -> bool:
-        """Return whether write access to everything at the path includes mulligan's own files."""
         real = self._real(path)
         return any(_lies_in(kept, real) or _lies_in(real, kept) for kept in self._kept)
 
@@ -103,7 +101,6 @@ def roots_of(sandboxes: Sequence[Sandbox]) -> list[str]:
 
 
 def _existing(paths: Sequence[str]) -> list[str]:
-    """Return the real paths of those that exist, each once."""
     return list(dict.fromkeys(os.path.realpath(path) for path in paths if os.path.exists(path)))
 
 

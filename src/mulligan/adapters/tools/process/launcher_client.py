@@ -35,9 +35,8 @@ LONGEST_NAP = 3600.0  # seconds; the system counts milliseconds in 31 bits, and 
 PACE = 0.1  # seconds: how long a request to stop may go unseen
 PROGRAMS = str(Path(__file__).parents[1])
 
-Event = tuple[
-    bytes, ...
-]  # a reply of the launcher, or (b"line", data) or (b"flood",) from the channel, or (b"lost",)
+# A reply of the launcher, or (b"line", data) or (b"flood",) from the channel, or (b"lost",).
+Event = tuple[bytes, ...]
 
 
 class LauncherProcess:
@@ -200,22 +199,13 @@ class LauncherProcess:
         if len(self._lines) > RECORDED:
             self._events.append((b"flood",))
 
-    def end(self) -> None:
-        """End the command with all its processes, and return when they are gone."""
-        self._ask_to_end(b"end", Shown(lambda _: None))
-
-    def interrupt(self, shown: Shown) -> None:
-        """The same, but let the command know of Ctrl-C first, and show what it has to say to that."""
-        self._ask_to_end(b"interrupt", shown)
-
-    def _ask_to_end(self, how: bytes, shown: Shown) -> None:
+    def end(self, how: bytes = b"end", shown: Shown | None = None) -> None:
+        """End the command with all its processes, and return when they are gone; `interrupt` sends Ctrl-C first."""
+        shown = shown or Shown(lambda _: None)
         try:
             self.send(how)
-            while (event := self.next_event(shown, None)) and event[0] not in (
-                b"over",
-                b"lost",
-                b"refused",
-            ):
+            ends = (b"over", b"lost", b"refused")
+            while (event := self.next_event(shown, None)) and event[0] not in ends:
                 continue
         except BaseException:  # a second Ctrl-C: no more grace
             self.close()

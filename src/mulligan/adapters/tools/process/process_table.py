@@ -88,7 +88,6 @@ def _namespaces(pid: int) -> list[str]:
 
 
 def _stat(pid: int, field: int) -> int:
-    """Return a field of a process's stat; 0 for one that is gone."""
     fields = _read(pid, "stat").rpartition(b")")[2].split()
     return int(fields[field]) if len(fields) > field else 0
 

@@ -13,18 +13,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from mulligan.adapters.tools.launcher import control_groups
+from mulligan.adapters.tools.process import process_table as table
 from mulligan.adapters.tools.process.confinement import roots_of
 from mulligan.adapters.tools.process.environment import PLAN_MARK
-from mulligan.adapters.tools.process.process_table import (
-    all_processes,
-    ancestors,
-    command_line,
-    environment,
-    has_terminal,
-    is_restricted_further,
-    session_of,
-    uses,
-)
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ProcessSurvives
@@ -64,7 +55,7 @@ def _refuse_doubtful(folders: Sequence[str]) -> None:
         if time.monotonic() > limit:
             raise ProcessSurvives(
                 pid=pids[0],
-                command=command_line(pids[0]),
+                command=table.command_line(pids[0]),
                 reason="is at work in a sandbox, and may be what a killed run left",
                 hint=f"if it is, end it (`kill {pids[0]}`), else let it leave {folders[0]}; then try again",
             )
@@ -98,7 +89,7 @@ def _kill(find: Callable[[], Iterable[int]]) -> dict[int, str]:
         if time.monotonic() > limit:
             raise ProcessSurvives(
                 pid=pids[0],
-                command=command_line(pids[0]),
+                command=table.command_line(pids[0]),
                 reason="was left by a killed run, and cannot be ended",
                 hint=f"end it yourself (`kill -9 {pids[0]}`, as its owner), then try again",
             )
@@ -114,16 +105,15 @@ def _kill(find: Callable[[], Iterable[int]]) -> dict[int, str]:
 
 def _marked(name: str, value: str) -> list[int]:
     mark, spared = f"{name}={value}".encode(), _spared()
-    return [pid for pid in all_processes() if pid not in spared and mark in environment(pid)]
+    return [pid for pid in table.all_processes() if pid not in spared and mark in table.environment(pid)]
 
 
 def _confined_in(roots: Sequence[str]) -> list[int]:
     """Return the processes at work there that a launcher confined and that no longer have a launcher above them."""
-    return [pid for pid in _unmarked_in(roots) if is_restricted_further(pid) and not _has_launcher(pid)]
+    return [pid for pid in _unmarked_in(roots) if table.is_restricted_further(pid) and not _has_launcher(pid)]
 
 
 def _doubtful_in(roots: Sequence[str]) -> list[int]:
-    """Return the processes at work there whose origin is unknown."""
     return [pid for pid in _unmarked_in(roots) if not _is_users_own(pid) and not _has_launcher(pid)]
 
 
@@ -132,35 +122,36 @@ def _is_users_own(pid: int) -> bool:
 
     A step cannot join such a session: its own begins with its command, which is gone or has the mark.
     """
-    session = session_of(pid)
-    line = [each for each in ancestors(pid) if session_of(each) == session]
-    return any(variable.startswith(b"HOME=") for each in (session, *line) for variable in environment(each))
+    session = table.session_of(pid)
+    line = [each for each in table.ancestors(pid) if table.session_of(each) == session]
+    return any(
+        variable.startswith(b"HOME=") for each in (session, *line) for variable in table.environment(each)
+    )
 
 
 def _unmarked_in(roots: Sequence[str]) -> list[int]:
     spared, mark = _spared(), f"{PLAN_MARK}=".encode()
     return [
         pid
-        for pid in (all_processes() if roots else ())
+        for pid in (table.all_processes() if roots else ())
         if pid not in spared
-        and not has_terminal(pid)
-        and uses(pid, roots)
-        and not any(each.startswith(mark) for each in environment(pid))
+        and not table.has_terminal(pid)
+        and table.uses(pid, roots)
+        and not any(each.startswith(mark) for each in table.environment(pid))
     ]
 
 
 def _has_launcher(pid: int) -> bool:
-    """Return whether the process runs under a live launcher, that of another running plan."""
-    return any(map(_is_launcher, ancestors(pid)))
+    return any(map(_is_launcher, table.ancestors(pid)))
 
 
 def _is_launcher(pid: int) -> bool:
-    return f"{LAUNCHER_MARK}=1".encode() in environment(pid)
+    return f"{LAUNCHER_MARK}=1".encode() in table.environment(pid)
 
 
 def _spared() -> set[int]:
-    return set(ancestors(os.getpid()))
+    return set(table.ancestors(os.getpid()))
 
 
 def _describe(pid: int) -> str:
-    return f"process {pid} ({command_line(pid) or 'ended meanwhile'})"
+    return f"process {pid} ({table.command_line(pid) or 'ended meanwhile'})"

@@ -13,16 +13,13 @@ class Shown:
     """Output that is passed on live; the end of stderr is kept."""
 
     def __init__(self, output: Callable[[bytes], None]) -> None:
-        """Hand it to `output`."""
         self._output = output
         self.stderr_tail = b""
 
     def stdout(self, data: bytes) -> None:
-        """Take what came on stdout."""
         self._output(data)
 
     def stderr(self, data: bytes) -> None:
-        """Take what came on stderr."""
         self.stderr_tail = (self.stderr_tail + data)[-TAIL:]
         self._output(data)
 
@@ -37,7 +34,6 @@ class Recorded(Shown):
         self._recorded: bytearray = bytearray()
 
     def stdout(self, data: bytes) -> None:
-        """Take and keep what came on stdout."""
         super().stdout(data)
         self._recorded += data
         if len(self._recorded) > RECORDED:
@@ -53,7 +49,6 @@ class Recorded(Shown):
         return 0
 
     def recorded(self) -> bytes:
-        """Return what is kept of stdout."""
         return bytes(self._recorded)
 
 
@@ -61,7 +56,6 @@ class Excerpted(Recorded):
     """Output of a command; if stdout is too long, its beginning and its end are kept."""
 
     def __init__(self, tool: str, output: Callable[[bytes], None]) -> None:
-        """Hand it to `output`, however much it is."""
         super().__init__(tool, output)
         self._end: bytearray = bytearray()
         self._size = 0
@@ -78,7 +72,6 @@ class Excerpted(Recorded):
 
     @property
     def omitted(self) -> int:
-        """The number of bytes of stdout that were not kept."""
         first, last = self._halves()
         return self._size - len(first) - len(last)
 

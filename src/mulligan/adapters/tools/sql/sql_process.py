@@ -176,7 +176,6 @@ def _readable(data: bytes) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
     if isinstance(value, bytes):
         return {"base64": base64.b64encode(value).decode("ascii")}
     if isinstance(value, float) and value in (float("inf"), float("-inf")):

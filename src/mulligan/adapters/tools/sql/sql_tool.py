@@ -1,9 +1,10 @@
 """The tool `sql`: statements on the database of the step's resource, all in one transaction or nothing."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
+
+from msgspec import Struct
 
 from mulligan.adapters.tools.builtin.call_arguments import text, text_list
 from mulligan.adapters.tools.builtin.declarations import declare
@@ -12,7 +13,7 @@ from mulligan.adapters.tools.builtin.sandbox_paths import open_sandbox
 from mulligan.adapters.tools.process.command_runner import Command, Launchers, Outcome
 from mulligan.adapters.tools.process.environment import tool_environment
 from mulligan.adapters.tools.process.launcher_client import LOAD, PROGRAMS
-from mulligan.adapters.tools.process.scratch import Scratch
+from mulligan.adapters.tools.process.scratch import scratch_of
 from mulligan.adapters.tools.process.tool_output import MEBIBYTE, Recorded
 from mulligan.adapters.tools.sql.rows_table import rows_table
 from mulligan.adapters.tools.sql.statements import Statement, from_list, from_script
@@ -28,7 +29,7 @@ MOST_BYTES = MEBIBYTE  # of them as JSON
 _PROGRAM = LOAD + "load('sql.sql_process').main(sys.argv[2:])"
 
 
-class Sql:
+class Sql(Struct, frozen=True, eq=False):
     """Runs statements; its output is the rows of the last one that returns any."""
 
     declaration = declare(
@@ -41,17 +42,10 @@ class Sql:
         idempotent=False,
     )
 
-    def __init__(
-        self, launchers: Launchers, python: str, base_environment: Mapping[str, str], scratch: Path
-    ) -> None:
-        """Run them in a process of this interpreter; `scratch` is for handing them over."""
-        self._launchers = launchers
-        self._python = python
-        self._base_environment = base_environment
-        self._scratch = scratch
+    launchers: Launchers
+    scratch: Path  # where statements are handed over
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Run them to the end."""
         statements = _statements(request)
         for statement in statements:
             if statement.refusal:
@@ -65,18 +59,16 @@ class Sql:
             "most_rows": MOST_ROWS,
             "most_bytes": MOST_BYTES,
         }
-        with Scratch(self._scratch, request) as scratch:
+        with scratch_of(request, self.scratch) as scratch:
             file = scratch.write("order.json", json.dumps(order).encode())
             command = Command(
-                argv=(self._python, "-I", "-c", _PROGRAM, PROGRAMS, str(file)),
+                argv=(self.launchers.python, "-I", "-c", _PROGRAM, PROGRAMS, str(file)),
                 folder=root,
-                environment=tool_environment(self._base_environment, request, root, {}),
+                environment=tool_environment(self.launchers.environment, request, root, {}),
                 bounds=request.bounds,
             )
             recorded = Recorded("sql", lambda _: None)  # what it prints is its answer to us
-            outcome = self._launchers.run(
-                "sql", request.plan_id, request.call_id, command, request.timeout, recorded
-            )
+            outcome = self.launchers.run("sql", request, command, recorded)
         return _result(outcome, len(statements), host)
 
 
@@ -138,8 +130,5 @@ def _result(outcome: Outcome, count: int, host: StepHost) -> ToolResult:
 
 
 def _failure(reason: str) -> ToolFailed:
-    return ToolFailed(
-        tool="sql",
-        reason=reason,
-        hint="nothing of the step's statements was kept; correct them",
-    )
+    hint = "nothing of the step's statements was kept; correct them"
+    return ToolFailed(tool="sql", reason=reason, hint=hint)

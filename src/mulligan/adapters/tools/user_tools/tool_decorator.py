@@ -7,9 +7,7 @@ the worker's interpreter need not have mulligan's dependencies.
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar, overload
-
-from msgspec import Struct
+from typing import Any, NamedTuple, TypeVar, overload
 
 ATTRIBUTE = "__mulligan_tool__"  # where a function keeps what it declares
 EXTERNAL = "external"
@@ -32,7 +30,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Undo = Callable[[Any, dict[str, Any], Any], object]
 
 
-class Declared(Struct, frozen=True, eq=False):
+class Declared(NamedTuple):
     """A tool's declaration, and its functions."""
 
     function: Callable[..., Any]
@@ -77,6 +75,8 @@ def tool(
     """
 
     def declare(function: Function) -> Function:
+        import inspect  # here: a worker that only calls functions does not need it
+
         own = name if isinstance(name, str) else getattr(function, "__name__", "")
         effects = _texts("side_effects", side_effects)
         facts = {
@@ -94,7 +94,7 @@ def tool(
             facts["checkpointable"] = facts["writes"]
         facts["undoable"] = undo is not None
         facts["arguments"] = _arguments(own, function)
-        facts["doc"] = _doc(function)
+        facts["doc"] = inspect.getdoc(function) or ""
         facts["summary"] = facts["doc"].partition("\n")[0]
         setattr(function, ATTRIBUTE, Declared(function, undo, facts))
         return function
@@ -145,12 +145,6 @@ def _texts(what: str, values: Iterable[str]) -> list[str]:
     if isinstance(values, str) or not all(isinstance(value, str) for value in listed):
         raise TypeError(f"{what} must be a list of texts")
     return listed
-
-
-def _doc(function: Callable[..., Any]) -> str:
-    import inspect  # here: a worker that only calls functions does not need it
-
-    return inspect.getdoc(function) or ""
 
 
 def _arguments(name: str, function: Callable[..., Any]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ Their code never runs in this process: a worker loads it and returns the declara
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import Any, NoReturn, cast
 
 from msgspec import Struct
 
@@ -21,9 +21,8 @@ from mulligan.adapters.tools.user_tools.tools_file import (
 )
 from mulligan.adapters.tools.user_tools.user_tool import OwnTool, Source
 from mulligan.adapters.tools.worker.worker_calls import WorkerCalls
-from mulligan.domain.plans.decision import Choice
-from mulligan.domain.text.ids import CallId, DecisionId, GroupId, PlanId
-from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.text.ids import CallId, PlanId
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import MulliganError, ToolFailed, ToolsInvalid, ToolsUnsafe, ToolsUntrusted
 from mulligan.ports import ToolRequest
 
@@ -36,38 +35,23 @@ class FileStanding(Struct, frozen=True, kw_only=True):
 
     path: str
     status: str  # missing, untrusted, changed, trusted, unsafe
-    sha256: str | None
-    size_bytes: int | None
-    problem: str | None  # why it is not used, to be read after the path
+    sha256: str | None = None
+    size_bytes: int | None = None
+    problem: str | None = None  # why it is not used, to be read after the path
 
 
-class _Packaged(Struct, frozen=True):
-    tools: Mapping[str, tuple[OwnTool, ...]]
-    problems: tuple[str, ...]
-
-
-class OwnTools:
+class OwnTools(Struct, eq=False, kw_only=True, dict=True):
     """The tools of the project's tools.py and of installed packages."""
 
-    def __init__(
-        self,
-        *,
-        home: Path,
-        record: TrustRecord,
-        calls: WorkerCalls,
-        reserved: Collection[str],
-        installed: Callable[[], Sequence[PackagedTools]],
-    ) -> None:
-        """Look for a tools.py in this project home; `reserved` are the names of built-in tools."""
-        self._path = home / NAME
-        self._record = record
-        self._calls = calls
-        self._reserved = reserved
-        self._installed = installed
+    path: Path  # of the tools.py
+    record: TrustRecord
+    calls: WorkerCalls
+    reserved: Collection[str]  # names of built-in tools
+    installed: Callable[[], Sequence[PackagedTools]]
 
     def find(self, name: str) -> OwnTool | None:
         """The tool of that name; ToolsUntrusted where only a tools.py that may not be loaded could have it."""
-        packaged = self._packaged.tools.get(name, ())
+        packaged = self._packaged[0].get(name, ())
         try:
             found = [*(tool for tool in self._of_file if tool.declaration.name == name), *packaged]
         except (ToolsUntrusted, ToolsUnsafe) as refusal:
@@ -81,7 +65,8 @@ class OwnTools:
 
     def all(self) -> tuple[list[OwnTool], list[str]]:
         """Every tool that can be used now, and what is wrong with the others; nothing untrusted is loaded."""
-        problems = list(self._packaged.problems)
+        packaged, found_wrong = self._packaged
+        problems = list(found_wrong)
         of_file: Sequence[OwnTool] = ()
         try:
             of_file = self._of_file
@@ -90,7 +75,7 @@ class OwnTools:
         except MulliganError as exc:
             problems.append(exc.text)
         by_name: dict[str, list[OwnTool]] = {}
-        for tool in (*of_file, *(t for tools in self._packaged.tools.values() for t in tools)):
+        for tool in (*of_file, *(t for tools in packaged.values() for t in tools)):
             by_name.setdefault(tool.declaration.name, []).append(tool)
         problems += [_twice(name, found) for name, found in by_name.items() if len(found) > 1]
         return [found[0] for found in by_name.values() if len(found) == 1], problems
@@ -101,60 +86,52 @@ class OwnTools:
             return self.look()
         except ToolsUnsafe as exc:
             problem = f"is not used: {exc.facts['reason']}"
-            return FileStanding(
-                path=str(self._path), status="unsafe", sha256=None, size_bytes=None, problem=problem
-            )
+            return FileStanding(path=str(self.path), status="unsafe", problem=problem)
 
     def look(self) -> FileStanding:
         """The same, but ToolsUnsafe for one that others could have written."""
-        path = str(self._path)
-        file = read_tools_file(self._path)
+        path = str(self.path)
+        file = read_tools_file(self.path)
         if file is None:
-            return FileStanding(path=path, status="missing", sha256=None, size_bytes=None, problem=None)
-        reason = self._record.reason_against(file)
+            return FileStanding(path=path, status="missing")
+        reason = self.record.reason_against(file)
         known = {None: "trusted", NOT_YET: "untrusted", CHANGED: "changed"}
+        size = len(file.content)
         return FileStanding(
-            path=path,
-            status=known[reason],
-            sha256=file.sha256,
-            size_bytes=len(file.content),
-            problem=reason,
+            path=path, status=known[reason], sha256=file.sha256, size_bytes=size, problem=reason
         )
 
     def trust(self, sha256: str) -> Sequence[OwnTool]:
         """Record that the tools.py may run, if it still has the content the user looked at; return its tools."""
-        file = read_tools_file(self._path)
+        file = read_tools_file(self.path)
         if file is None or file.sha256 != sha256:
-            raise ToolsUntrusted(
-                path=str(self._path),
-                reason="is not what you looked at",
-                need="somebody changed it meanwhile",
-            )
+            reason, need = "is not what you looked at", "somebody changed it meanwhile"
+            raise ToolsUntrusted(path=str(self.path), reason=reason, need=need)
         facts = self._load(file)
         tools = self._made(facts, file)
-        self._record.trust(file, facts)
+        self.record.trust(file, facts)
         self._of_file = tools
         return tools
 
     @cached_property
     def _of_file(self) -> Sequence[OwnTool]:
         """The tools of the tools.py. What it is now stays what it is: as long as this process lives."""
-        file = read_tools_file(self._path)
+        file = read_tools_file(self.path)
         if file is None:
             return ()
-        if reason := self._record.reason_against(file):
-            raise ToolsUntrusted(path=str(self._path), reason=reason)
-        facts = self._record.declared(file)
+        if reason := self.record.reason_against(file):
+            raise ToolsUntrusted(path=str(self.path), reason=reason)
+        facts = self.record.declared(file)
         if facts is None:
             facts = self._load(file)
-            self._record.trust(file, facts)
+            self.record.trust(file, facts)
         return self._made(facts, file)
 
     def _made(self, facts: Sequence[JsonObject], file: ToolsFile) -> Sequence[OwnTool]:
         source = Source(NAME, {"path": str(file.path), "text": file.text})
-        tools = [OwnTool(fact, source, self._calls) for fact in facts]
+        tools = [OwnTool(fact, source, self.calls) for fact in facts]
         for tool in tools:
-            if tool.declaration.name in self._reserved:
+            if tool.declaration.name in self.reserved:
                 raise ToolsInvalid(source=str(file.path), reason=_taken(tool))
         return tools
 
@@ -165,11 +142,11 @@ class OwnTools:
         return cast("list[JsonObject]", answer["tools"])
 
     @cached_property
-    def _packaged(self) -> _Packaged:
+    def _packaged(self) -> tuple[Mapping[str, tuple[OwnTool, ...]], Sequence[str]]:
         """The tools of packages, and what is wrong with those that cannot be used."""
-        points = self._installed()
+        points = self.installed()
         if not points:
-            return _Packaged({}, ())
+            return {}, ()
         found: dict[str, tuple[OwnTool, ...]] = {}
         problems: list[str] = []
         sources = [Source(f"package {p.package}", {"entry_point": p.value}) for p in points]
@@ -178,13 +155,13 @@ class OwnTools:
                 problems.append(f"{source.origin}: {source.content['entry_point']}: {answer['problem']}")
                 continue
             for facts in cast("list[JsonObject]", answer["tools"]):
-                tool = OwnTool(facts, source, self._calls)
+                tool = OwnTool(facts, source, self.calls)
                 others = found.get(tool.declaration.name, ())
-                if tool.declaration.name in self._reserved:
+                if tool.declaration.name in self.reserved:
                     problems.append(f"{source.origin}: {_taken(tool)}")
                 elif not any(tool.is_same_as(other) for other in others):
                     found[tool.declaration.name] = (*others, tool)
-        return _Packaged(found, tuple(problems))
+        return found, problems
 
     def _declare(self, sources: Sequence[JsonObject]) -> Sequence[JsonObject]:
         """Return what each source declares, or why it cannot be loaded; one that ends its process affects no other."""
@@ -196,13 +173,12 @@ class OwnTools:
             return [self._declare([source])[0] for source in sources]
 
     def _ask(self, sources: Sequence[JsonObject]) -> Sequence[JsonObject]:
-        """Let a worker load the sources and return their declarations."""
         request = ToolRequest(
             call_id=CallId("declare"),
             plan_id=NOBODY,
             step_name="",
             args={},
-            root=self._path.parent.parent,
+            root=self.path.parent.parent,
             script_root=None,
             sandboxes={},
             variables={},
@@ -215,26 +191,19 @@ class OwnTools:
             bounds=None,  # it belongs to no plan, and the user trusts what is loaded
         )
         try:
-            result = self._calls.call(NAME, {"declare": [*sources]}, request, _Loading())
+            result = self.calls.call(NAME, {"declare": [*sources]}, request, _Loading())
         finally:
-            self._calls.forget(NOBODY)
+            self.calls.workers.forget(NOBODY)
         return cast("list[JsonObject]", result.output)
 
 
 class _Loading:
     """The host of code that is only being loaded: it may ask for nothing, and its output is dropped."""
 
-    def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise ToolFailed(tool=NAME, reason="no step runs while tools are loaded")
 
-    def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
-        raise ToolFailed(tool=NAME, reason="no step runs while tools are loaded")
-
-    def spawn(self, document: JsonObject) -> Json:
-        raise ToolFailed(tool=NAME, reason="no step runs while tools are loaded")
-
-    def log(self, message: str) -> None:
-        raise ToolFailed(tool=NAME, reason="no step runs while tools are loaded")
+    record_decision = checkpoint = spawn = log = _refuse
 
     def output(self, data: bytes) -> None:
         pass

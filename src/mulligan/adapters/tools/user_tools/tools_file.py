@@ -35,7 +35,6 @@ class ToolsFile(Struct, frozen=True, kw_only=True):
 
     @property
     def sha256(self) -> str:
-        """Return the hash of the content."""
         return hashlib.sha256(self.content).hexdigest()
 
     @property
@@ -78,14 +77,15 @@ def _problem(found: os.stat_result) -> str | None:
     return None
 
 
-class TrustRecord:
+class TrustRecord(Struct, frozen=True, eq=False):
     """The record of the content of tools.py that was trusted last, and of its declarations."""
 
-    def __init__(self, home: Path, machine: str) -> None:
-        """Keep the record in this project home; `machine` identifies this machine."""
-        self._file = home / RECORD
-        self._home = home
-        self._machine = machine
+    home: Path
+    machine: str  # its id
+
+    @property
+    def _file(self) -> Path:
+        return self.home / RECORD
 
     def reason_against(self, file: ToolsFile) -> str | None:
         """Why the content may not run; None: it may."""
@@ -102,12 +102,7 @@ class TrustRecord:
         return cast("list[JsonObject]", record["tools"])
 
     def trust(self, file: ToolsFile, tools: list[JsonObject]) -> None:
-        """Record that the content may run."""
-        record: JsonObject = {
-            "sha256": file.sha256,
-            "interpreter": _interpreter(),
-            "tools": [*tools],
-        }
+        record: JsonObject = {"sha256": file.sha256, "interpreter": _interpreter(), "tools": [*tools]}
         text = json.dumps({**record, "seal": self._seal(record)}, indent=1)
         new = self._file.with_suffix(".new")
         try:
@@ -136,11 +131,10 @@ class TrustRecord:
         return record if record.pop("seal", None) == self._seal(record) else None
 
     def _seal(self, record: JsonObject) -> str:
-        found = self._home.stat()
-        place = [self._machine, os.geteuid(), str(self._home.resolve()), found.st_dev, found.st_ino]
+        found = self.home.stat()
+        place = [self.machine, os.geteuid(), str(self.home.resolve()), found.st_dev, found.st_ino]
         return hashlib.sha256(canonical_json([*place, record]).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _interpreter() -> str:
-    """Return what can change the declarations of the same content."""
     return f"{sys.executable} {sys.version}"

@@ -1,13 +1,10 @@
 """A tool of the user's own: its declaration, and its functions in a worker."""
 
-from typing import cast
-
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from mulligan.adapters.tools.worker.worker_calls import WorkerCalls
-from mulligan.domain.plans.tool import Argument, ArgumentType, ToolDeclaration, ToolResult
-from mulligan.domain.resources.resource import ResourceType
+from mulligan.domain.plans.tool import ToolDeclaration, ToolResult
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.ports import StepHost, ToolRequest
 
@@ -23,8 +20,7 @@ class OwnTool:
     """Calls `function(context, **args)` and `undo(context, arguments, result)` in a worker."""
 
     def __init__(self, facts: JsonObject, source: Source, calls: WorkerCalls) -> None:
-        """Take the declaration from the worker's answer."""
-        self.declaration = _declaration(facts)
+        self.declaration = convert({**facts, "exactly_one_of": ()}, ToolDeclaration)
         self.doc = str(facts["doc"])
         self.origin = source.origin
         self._source = source
@@ -35,7 +31,6 @@ class OwnTool:
         return (self.origin, self.declaration) == (other.origin, other.declaration)
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        """Call it to its end."""
         name = self.declaration.name
         what: JsonObject = {"source": self._source.content, "tool": name, "kwargs": dict(request.args)}
         return self._calls.call(name, what, request, host)
@@ -46,24 +41,3 @@ class OwnTool:
         undone: JsonObject = {"arguments": dict(request.args), "result": result}
         what: JsonObject = {"source": self._source.content, "tool": name, "undo": undone}
         self._calls.call(name, what, replace(request, timeout=self.declaration.timeout), host)
-
-
-def _declaration(facts: JsonObject) -> ToolDeclaration:
-    arguments = cast("list[JsonObject]", facts["arguments"])
-    return ToolDeclaration(
-        name=str(facts["name"]),
-        summary=str(facts["summary"]),
-        arguments=tuple(
-            Argument(str(a["name"]), ArgumentType(str(a["type"])), required=bool(a["required"]))
-            for a in arguments
-        ),
-        exactly_one_of=(),
-        resource_types=frozenset(map(ResourceType, cast("list[str]", facts["resource_types"]))),
-        writes=bool(facts["writes"]),
-        read_only=bool(facts["read_only"]),
-        checkpointable=bool(facts["checkpointable"]),
-        idempotent=bool(facts["idempotent"]),
-        side_effects=tuple(cast("list[str]", facts["side_effects"])),
-        timeout=cast("float | None", facts["timeout"]),
-        undoable=bool(facts["undoable"]),
-    )

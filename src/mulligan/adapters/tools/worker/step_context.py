@@ -19,7 +19,6 @@ class StepContext:
     """A JSON dict that is part of every checkpoint and comes back with it."""
 
     def __init__(self, call: Mapping[str, Any], ask: Ask) -> None:
-        """Made by the worker for one call."""
         self.state = dict(call["memory"])
         self._ask = ask
         self._root = Path(call["root"])

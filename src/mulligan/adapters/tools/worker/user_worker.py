@@ -10,7 +10,6 @@ a tool. In addition to the worker's requests, a call is one of
 where a source is {"path", "text"}, a file that was read already, or {"entry_point"}, a module or module:name.
 """
 
-import importlib
 import sys
 import traceback
 from importlib.util import module_from_spec, spec_from_file_location
@@ -19,7 +18,7 @@ from typing import IO, Any
 
 from mulligan.adapters.tools.user_tools.tool_decorator import Declared, declared_by
 from mulligan.adapters.tools.worker.step_context import StepContext
-from mulligan.adapters.tools.worker.worker import Worker
+from mulligan.adapters.tools.worker.worker import Worker, imported
 from mulligan.adapters.tools.worker.worker import main as serve
 
 PACKAGE = "mulligan"
@@ -30,7 +29,6 @@ class OwnWorker(Worker):
     """Serves the runner with the tools of its sources."""
 
     def __init__(self, requests: IO[bytes], replies: int) -> None:
-        """As every worker; nothing is loaded yet."""
         super().__init__(requests, replies)
         self._loaded: dict[str, dict[str, Declared]] = {}
 
@@ -61,7 +59,7 @@ class OwnWorker(Worker):
         """The tools of a source, loaded once."""
         key = source.get("text", _name(source))
         if key not in self._loaded:
-            self._loaded[key] = declared_by(_executed(source) if "text" in source else _found(key))
+            self._loaded[key] = declared_by(_executed(source) if "text" in source else imported(key))
         return self._loaded[key]
 
 
@@ -71,14 +69,6 @@ def _executed(source: dict[str, str]) -> ModuleType:
     sys.modules[MODULE] = module
     exec(compile(source["text"], source["path"], "exec"), vars(module))  # noqa: S102 - what it is for
     return module
-
-
-def _found(name: str) -> object:
-    module, _, attributes = name.partition(":")
-    found: Any = importlib.import_module(module)
-    for attribute in filter(None, attributes.split(".")):
-        found = getattr(found, attribute)
-    return found
 
 
 def _name(source: dict[str, str]) -> str:

@@ -43,13 +43,11 @@ class Imports:
     """Notes every file that is imported, as it was before it was read."""
 
     def __init__(self) -> None:
-        """Take precedence over the existing finders."""
         self._stamps: dict[str, Stamp] = {}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module as the import system does, and note its file."""
         spec = PathFinder.find_spec(fullname, path, target)
         if spec and spec.has_location and spec.origin:
             self._stamps[spec.origin] = stamp_of(spec.origin)
@@ -76,7 +74,6 @@ class Worker:
         self._path = list(sys.path)  # as the interpreter made it
 
     def serve(self) -> None:
-        """Run what is asked for."""
         sys.meta_path.insert(0, self._imports)
         for line in self._requests:
             call = json.loads(line)
@@ -115,11 +112,9 @@ class Worker:
         importlib.invalidate_caches()
 
     def _call(self, call: dict[str, Any], context: StepContext) -> Any:
-        """Do what the call asks for."""
-        return _function(call["function"])(context, **call["kwargs"])
+        return imported(call["function"])(context, **call["kwargs"])
 
     def _search_path(self, call: dict[str, Any]) -> list[str]:
-        """Return the search path of modules: the sandbox first."""
         return [call["folder"], *self._path]
 
     def _ask(self, context: StepContext, what: str, facts: dict[str, Any]) -> Any:
@@ -139,10 +134,11 @@ class Worker:
             rest = rest[os.write(self._replies, rest) :]
 
 
-def _function(name: str) -> Any:
+def imported(name: str) -> Any:
+    """Import what `module` or `module:name` means; the name may have dots."""
     module, _, attributes = name.partition(":")
     found: Any = importlib.import_module(module)
-    for attribute in attributes.split("."):
+    for attribute in filter(None, attributes.split(".")):
         found = getattr(found, attribute)
     return found
 

@@ -3,11 +3,10 @@
 import json
 import os
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from mulligan.adapters.tools.process.command_runner import (
     Command,
@@ -24,7 +23,6 @@ from mulligan.adapters.tools.worker.worker_process import WorkerProcess, Workers
 from mulligan.boundaries import act
 from mulligan.domain.plans.decision import Choice
 from mulligan.domain.plans.tool import ToolResult
-from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import ToolFailed, ToolTimedOut
 from mulligan.ports import StepHost, ToolRequest
@@ -38,13 +36,12 @@ class WorkerCalls(Struct, frozen=True, eq=False):
     """Calls functions with a StepContext; the output is what a function returns."""
 
     workers: Workers
-    base_environment: Mapping[str, str]
     start_in: Path | None = None
 
     def call(self, tool: str, what: JsonObject, request: ToolRequest, host: StepHost) -> ToolResult:
         """Run one call to its end; every message has the name of the tool."""
         folder = folder_of(request)
-        environment = tool_environment(self.base_environment, request, folder, {})
+        environment = tool_environment(self.workers.launchers.environment, request, folder, {})
         call: JsonObject = {
             **what,
             "folder": str(folder),
@@ -83,32 +80,23 @@ class WorkerCalls(Struct, frozen=True, eq=False):
             self.workers.give_back(worker)
         return _result(tool, reply, leftovers)
 
-    def forget(self, plan_id: PlanId) -> None:
-        """Let the workers go that are kept for a plan."""
-        self.workers.forget(plan_id)
-
 
 def _result(tool: str, reply: JsonObject, leftovers: tuple[Leftover, ...]) -> ToolResult:
-    threads = reply["threads"] if isinstance(reply["threads"], list) else []
+    threads = cast("list[Json]", reply["threads"])
     messages = [str(leftover) for leftover in leftovers]
     messages += [f"left running and ended: thread {name}" for name in threads]
     detail: JsonObject = {"leftovers": [leftover.content() for leftover in leftovers], "threads": threads}
     if "failed" in reply:
+        frames = cast("list[str]", reply["traceback"])
+        innermost = f"\n  at {frames[-1]}" if frames else ""
         raise ToolFailed(
             tool=tool,
-            reason=_reason(reply),
-            traceback=reply["traceback"],
+            reason=f"{reply['failed']}{innermost}",
+            traceback=frames,
             hint="correct the function or the step's args",
             **detail,
         )
     return ToolResult(output=reply["done"], detail=detail, messages=tuple(messages))
-
-
-def _reason(reply: JsonObject) -> str:
-    """Describe an error with its innermost frame; the record of the call has all frames."""
-    frames = reply["traceback"]
-    where = f"\n  at {frames[-1]}" if isinstance(frames, list) and frames else ""
-    return f"{reply['failed']}{where}"
 
 
 class _Run:
@@ -128,7 +116,10 @@ class _Run:
         with act("call.start"):
             self._worker.send(call)
         while True:
-            message = self._message(self._event())
+            event = self._worker.launcher.next_event(self._shown, self._deadline)
+            if event is None:
+                raise ToolTimedOut(tool=self._tool, timeout=self._request.timeout)
+            message = self._message(event)
             if "stale" in message:
                 raise _WorkerStale
             if isinstance(message["state"], dict):
@@ -153,12 +144,6 @@ class _Run:
         if event[0] == b"lost":
             raise self._lost()
         return leftovers_of(event)
-
-    def _event(self) -> Event:
-        event = self._worker.launcher.next_event(self._shown, self._deadline)
-        if event is None:
-            raise ToolTimedOut(tool=self._tool, timeout=self._request.timeout)
-        return event
 
     def _message(self, event: Event) -> JsonObject:
         if event[0] == b"line":
@@ -192,14 +177,8 @@ class _Run:
     def _answer(self, message: JsonObject) -> Json:
         what = message["ask"]
         if what == "record_decision":
-            choice = cast("dict[str, str]", message["choice"])
-            made = Choice(
-                question=choice["question"],
-                chosen=choice["chosen"],
-                alternatives=tuple(choice["alternatives"]),
-                rationale=choice["rationale"],
-            )
-            return self._host.record_decision(made, cast("JsonObject", message["metadata"]))
+            choice = convert(message["choice"], Choice)
+            return self._host.record_decision(choice, cast("JsonObject", message["metadata"]))
         if what == "checkpoint":
             return self._host.checkpoint(str(message["label"]), cast("JsonObject", message["metadata"]))
         if what == "log":

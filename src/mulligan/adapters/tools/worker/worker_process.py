@@ -65,35 +65,25 @@ class WorkerProcess(Struct):
         self.launcher.close()
 
     def end(self) -> None:
-        """End it with everything below it."""
         if self.alive:
             self.launcher.end()
         self.alive = False
         self.retire()
 
 
-class Workers:
-    """Starts workers, and keeps those that can be used again."""
+class Workers(Struct, eq=False):
+    """Starts workers under launchers, and keeps those that can be used again."""
 
-    def __init__(self, launchers: Launchers, python: str, program: str = "worker") -> None:
-        """Start that program with this interpreter, under launchers."""
-        self._launchers = launchers
-        self._python = python
-        self._program = program
-        self._idle: list[WorkerProcess] = []
-        self._lock = threading.Lock()
+    launchers: Launchers
+    program: str = "worker"
+    _idle: list[WorkerProcess] = field(default_factory=list[WorkerProcess])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def argv(self) -> tuple[str, ...]:
         """Return the command that starts a worker, without its descriptors."""
         # -P: nothing is imported from the sandbox before the worker says so.
-        return (
-            self._python,
-            "-P",
-            "-c",
-            LOAD + _LOADED[self._program],
-            PROGRAMS,
-        )
+        return (self.launchers.python, "-P", "-c", LOAD + _LOADED[self.program], PROGRAMS)
 
     def take(self, plan_id: PlanId, command: Command) -> WorkerProcess:
         """A kept worker of this plan, sandbox and bounds, or a new one."""
@@ -105,7 +95,6 @@ class Workers:
         return self._start(plan_id, command)
 
     def give_back(self, worker: WorkerProcess) -> None:
-        """Keep a worker for the next call."""
         with self._lock:
             self._idle.append(worker)
 
@@ -124,7 +113,7 @@ class Workers:
         command = replace(command, argv=argv)
         try:
             words = command.words("python")
-            launcher = self._launchers.start(plan_id, (requests_there, replies_there), command.bounds)
+            launcher = self.launchers.start(plan_id, (requests_there, replies_there), command.bounds)
         except BaseException:
             os.close(requests)
             os.close(replies)
