@@ -15,11 +15,10 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote_from_bytes
 
 from msgspec import Struct
 
-from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, is_settled, sidecars
+from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, is_settled, opened, sidecars
 from mulligan.adapters.sandboxes.sqlite.lock_holders import holders_of
 from mulligan.errors import DatabaseBusy, SystemFailed
 from mulligan.ports import Observer
@@ -41,7 +40,7 @@ _NEEDS_RECOVERY = {
     sqlite3.SQLITE_READONLY_CANTLOCK,
     sqlite3.SQLITE_CANTOPEN,
 }
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _SYSTEM = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM}  # not the file's fault
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _BROKEN_RULE = re.compile(r"CHECK constraint failed in |\w+ value in |non-\w+ value in ")
@@ -80,14 +79,14 @@ class DatabaseCopies(Struct, frozen=True, eq=False):
                 return
             except (_Unsteady, _Locked) as exc:
                 if time.monotonic() > deadline:
-                    found = files.stat(files.name)
-                    holders = holders_of(found) if found else ()
-                    raise DatabaseBusy(
-                        database=str(files.path),
-                        seconds=self.busy_limit,
-                        holders=", ".join(holders) or "another program",
-                    ) from exc
+                    raise self.busy(files) from exc
                 time.sleep(_NAP)
+
+    def busy(self, files: DatabaseFiles) -> DatabaseBusy:
+        """Return the error for a database that others have kept locked for too long."""
+        found = files.stat(files.name)
+        holders = ", ".join(holders_of(found) if found else ()) or "another program"
+        return DatabaseBusy(database=str(files.path), seconds=self.busy_limit, holders=holders)
 
 
 class _Copying(Struct, frozen=True):
@@ -139,7 +138,7 @@ class _Copying(Struct, frozen=True):
         try:
             self._backup(self.files.path, "?mode=ro")
         except sqlite3.DatabaseError as exc:
-            if exc.sqlite_errorcode & 0xFF in _BUSY:
+            if exc.sqlite_errorcode & 0xFF in BUSY:
                 raise _Locked from exc
             if exc.sqlite_errorcode not in _NEEDS_RECOVERY:
                 raise self._unreadable(exc) from exc
@@ -179,8 +178,7 @@ class _Copying(Struct, frozen=True):
     def _backup(self, source: Path, how: str) -> None:
         self.target.unlink(missing_ok=True)
         left = max(self.deadline - time.monotonic(), 0.0)
-        address = f"file:{quote_from_bytes(os.fsencode(source))}{how}"
-        with closing(sqlite3.connect(address, uri=True, timeout=left, isolation_level=None)) as reader:
+        with closing(opened(source, how, timeout=left)) as reader:
             # Within one transaction, or the copy would start again with every write of others. And it is this
             # statement that waits for a lock: the copy itself would wait for ever.
             reader.execute("BEGIN")
@@ -212,10 +210,9 @@ def problem_in(database: Path) -> str | None:
     Rows that break a constraint are not damage: fixing them may be what the plan is for. Nor is a collation or
     function that this SQLite lacks and the program that owns the database has.
     """
-    address = f"file:{quote_from_bytes(os.fsencode(database))}?mode=ro&immutable=1"
     try:
-        with closing(sqlite3.connect(address, uri=True)) as reader:
-            told = [str(text) for (text,) in reader.execute("PRAGMA quick_check")]
+        with closing(opened(database, "?mode=ro&immutable=1")) as reader:
+            found = [str(text) for (text,) in reader.execute("PRAGMA quick_check")]
     except sqlite3.DatabaseError as exc:
         return str(exc) if exc.sqlite_errorcode & 0xFF in _DAMAGE else None
-    return next((text for text in told if text != "ok" and not _BROKEN_RULE.match(text)), None)
+    return next((text for text in found if text != "ok" and not _BROKEN_RULE.match(text)), None)

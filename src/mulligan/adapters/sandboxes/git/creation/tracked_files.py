@@ -5,21 +5,25 @@ Git runs with the user's own configuration. From the sandbox it takes data alone
 """
 
 import os
-from collections.abc import Iterable, Sequence
+import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from mulligan.adapters.sandboxes.git.git_batch import Asking
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_file import paths_in
-from mulligan.domain.trees.tree_difference import StoredContent
+from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf
+from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeEntry
 from mulligan.ports import StoredTrees
 
+_SYMLINK = b"120000"
 RULES = (b".gitignore", b".gitattributes")
 _LARGE = 8 << 20  # bytes; git reads larger files itself, piece by piece
 _ATTRIBUTES = ("text", "eol", "crlf", "filter", "ident", "working-tree-encoding")
 _LINE_ENDS = frozenset({b"text", b"eol", b"crlf"})
 _OFF = frozenset({b"unspecified", b"unset"})
+_NO = frozenset({b"", b"false", b"0", b"no", b"off"})
 _CONE = b"/*\n!/*/\n"  # how the patterns of whole folders begin
 _AT_ONCE = 8 << 10  # bytes of questions: less than any pipe holds
 
@@ -81,7 +85,7 @@ class Tracking:
                 found[path] = self._git.run(*self._hash, "--", os.fsdecode(path)).strip()
         return {path: bytes.fromhex(name.decode()) for path, name in found.items()}
 
-    def link_blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
+    def _link_blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
         """Make blobs of where symlinks lead."""
         top = os.fsencode(self._top)
         found: dict[bytes, bytes] = {}
@@ -90,6 +94,13 @@ class Tracking:
             name = self._git.run(*self._hash, "--stdin", "--no-filters", stdin=target)
             found[path] = bytes.fromhex(name.strip().decode())
         return found
+
+    def leaves(self, paths: Iterable[bytes]) -> dict[bytes, Leaf]:
+        """Make blobs of what the working tree has at these paths; where git can have nothing, there is none."""
+        modes = {path: _mode_of(os.path.join(os.fsencode(self._top), path)) for path in paths}
+        names = self.blobs([path for path, mode in modes.items() if mode not in (b"", _SYMLINK)])
+        names |= self._link_blobs([path for path, mode in modes.items() if mode == _SYMLINK])
+        return {path: (modes[path], name) for path, name in names.items()}
 
     def untracked(self, *, ignored: bool) -> list[bytes]:
         """The files that are not in the index, repositories inside with a slash at their end."""
@@ -135,13 +146,7 @@ class Tracking:
     def _line_ends_by_default(self) -> bool:
         if self._converts_line_ends is None:
             asked = self._git.attempt("config", "--get", "core.autocrlf")
-            self._converts_line_ends = asked.stdout.strip().lower() not in (
-                b"",
-                b"false",
-                b"0",
-                b"no",
-                b"off",
-            )
+            self._converts_line_ends = asked.stdout.strip().lower() not in _NO
         return self._converts_line_ends
 
     def _conversion(self, fields: list[bytes]) -> str:
@@ -157,13 +162,47 @@ class Tracking:
             return [[asked.until_nul() for _ in range(4)] for _ in range(count)]
 
 
+def _mode_of(path: bytes) -> bytes:
+    """Return the mode of an entry as trees have it; none for folders and special files, which git cannot have."""
+    try:
+        mode = os.lstat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    if stat.S_ISLNK(mode):
+        return _SYMLINK
+    if not stat.S_ISREG(mode):
+        return b""
+    return b"100755" if mode & 0o100 else b"100644"
+
+
 def can_be_listed(path: bytes) -> bool:
     """Return whether a list with one path per line can have it: git takes a leading quote for quoting."""
     return b"\n" not in path and not path.startswith(b'"')
 
 
-def plain_blob(store: StoredTrees, content: StoredContent | None, conversion: str | None) -> bytes | None:
-    """Return the bytes of a stored file where its blob has the same; None where git itself must make the blob."""
+def plain_leaves(
+    store: StoredTrees,
+    entries: Mapping[bytes, TreeEntry],
+    conversions: Mapping[bytes, str],
+    add: Callable[[bytes, TreeEntry], bytes],
+) -> tuple[dict[bytes, Leaf], list[bytes]]:
+    """Make blobs of stored files that git would not convert; return also the paths that git itself must read.
+
+    `add` gets the bytes of a blob and the entry that they are of, and returns its name.
+    """
+    found: dict[bytes, Leaf] = {}
+    by_git: list[bytes] = []
+    for path, entry in entries.items():
+        if entry.type is EntryType.SYMLINK:
+            found[path] = (entry.git_mode, add(entry.target, entry))
+        elif (data := _plain_blob(store, entry.content, conversions.get(path))) is None:
+            by_git.append(path)
+        else:
+            found[path] = (entry.git_mode, add(data, entry))
+    return found, by_git
+
+
+def _plain_blob(store: StoredTrees, content: StoredContent | None, conversion: str | None) -> bytes | None:
     if content is None or conversion == "always" or content.size > _LARGE:
         return None
     data = store.read(content)

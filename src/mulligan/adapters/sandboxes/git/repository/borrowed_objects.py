@@ -9,13 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from mulligan.adapters.sandboxes.git.creation.private_git_dir import is_git_dir
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.repository.bare_repository import Memory
+from mulligan.adapters.sandboxes.git.repository.git_packs import not_own
 from mulligan.adapters.sandboxes.git.repository.named_objects import Named, named_now, newly_named
-from mulligan.adapters.sandboxes.git.repository.own_objects import not_own
 from mulligan.adapters.sandboxes.git.repository.reach import Reach
+from mulligan.adapters.sandboxes.git.repository.ref_locks import common_dir_in
 from mulligan.adapters.sandboxes.git.repository.user_repository import alternates_of
 from mulligan.domain.checkpoints.snapshot import Root
 from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
@@ -107,7 +110,7 @@ class Completing:
         """The git directory of the user's that this one borrows from, where it is still there."""
         borrowed = {path.resolve() for path in alternates_of(git_dir / "objects")}
         for each in map(Path, self._memory.lenders):
-            if (each / "HEAD").exists() and _objects_of(each) in borrowed:
+            if (each / "HEAD").exists() and (common_dir_in(each) / "objects").resolve() in borrowed:
                 return each
         return None
 
@@ -118,40 +121,22 @@ class Completing:
             path, git_dir = difference.path, self._private
             if path.startswith(_NESTED):
                 names = path.split("/")
-                inside = next(
-                    (
-                        n
-                        for n in range(len(names) - 1, 1, -1)
-                        if _is_git_dir(self._private.joinpath(*names[:n]))
-                    ),
-                    0,
-                )
+                depths = range(len(names) - 1, 1, -1)
+                inside = next((n for n in depths if is_git_dir(self._private.joinpath(*names[:n]))), 0)
                 git_dir, path = self._private.joinpath(*names[:inside]), "/".join(names[inside:])
-            found.setdefault(git_dir, []).append(
-                TreeDifference(path=path, old=difference.old, new=difference.new)
-            )
+            found.setdefault(git_dir, []).append(replace(difference, path=path))
         return found
 
     def _read(self, entry: TreeEntry | None) -> bytes:
         return b"" if entry is None or entry.content is None else self._store.read(entry.content)
 
 
-def _is_git_dir(path: Path) -> bool:
-    return (path / "HEAD").is_file() and (path / "objects").is_dir()
-
-
 def _git_dirs(top: Path) -> list[Path]:
     """A private git directory, and those of repositories inside it."""
-    found = [top] if _is_git_dir(top) else []
+    found = [top] if is_git_dir(top) else []
     for nested in _NESTED:
         for folder, names, _ in os.walk(top / nested):
-            if _is_git_dir(Path(folder)):
+            if is_git_dir(Path(folder)):
                 found += _git_dirs(Path(folder))
                 names.clear()
     return found
-
-
-def _objects_of(git_dir: Path) -> Path:
-    pointer = git_dir / "commondir"
-    common = git_dir / os.fsdecode(pointer.read_bytes()).strip() if pointer.is_file() else git_dir
-    return (common / "objects").resolve()

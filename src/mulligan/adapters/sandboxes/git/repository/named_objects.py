@@ -7,11 +7,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from mulligan.adapters.sandboxes.git.creation.private_git_dir import named_git_dir
 from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 
 _LOGS = "logs/"
 _STASHES = "logs/refs/stash"  # all stashes but the newest are in this log only
 _STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is half done
+_REF = re.compile(r"refs/[^\0]+")
 _DIGITS = {"sha1": 40, "sha256": 64}
 
 
@@ -76,3 +78,44 @@ def named_now(git_dir: Path, object_format: str) -> frozenset[bytes]:
             if is_ref(path) and not os.path.islink(os.path.join(folder, name)):
                 found |= ids_in(Path(folder, name).read_bytes(), object_format)
     return frozenset(found)
+
+
+def head_of(top: Path, folder: bytes, object_format: str) -> str | None:
+    """The commit that a repository inside a working tree has checked out; None: it has none, or none yet.
+
+    Read as data: git itself would read the repository's configuration, which may be a stranger's.
+    """
+    git_dir = named_git_dir(top / os.fsdecode(folder))
+    return head_in(git_dir, object_format) if git_dir is not None else None
+
+
+def head_in(git_dir: Path, object_format: str) -> str | None:
+    """The commit that a git directory has checked out, read as data; None: it has none, or none yet."""
+    pointer = git_dir / "commondir"
+    common = git_dir / _text(pointer).strip() if pointer.is_file() else git_dir
+    name = "HEAD"
+    for _ in range(5):
+        text = (_text(git_dir / name) or _text(common / name)).strip()
+        if re.fullmatch(rf"[0-9a-f]{{{_DIGITS[object_format]}}}", text):
+            return text
+        name = text.removeprefix("ref:").strip() if text.startswith("ref:") else name
+        if not _REF.fullmatch(name) or ".." in name:
+            return None
+        if not text:
+            return _packed(common, name)
+    return None
+
+
+def _packed(common: Path, name: str) -> str | None:
+    for line in _text(common / "packed-refs").splitlines():
+        commit, _, ref = line.partition(" ")
+        if ref == name:
+            return commit
+    return None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return ""

@@ -10,15 +10,20 @@ from pathlib import Path
 from mulligan.adapters.sandboxes.git.creation.private_git_dir import PINS
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
-from mulligan.adapters.sandboxes.git.position.worktree_entry import head_in
 from mulligan.adapters.sandboxes.git.repository.bare_repository import Memory
-from mulligan.adapters.sandboxes.git.repository.git_packs import FOLDER, GITLINK, GITLINK_MODE, Objects
+from mulligan.adapters.sandboxes.git.repository.git_packs import (
+    FOLDER,
+    GITLINK,
+    GITLINK_MODE,
+    Objects,
+    not_own,
+)
 from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf, ObjectMissing, Trees
-from mulligan.adapters.sandboxes.git.repository.named_objects import ids_in
-from mulligan.adapters.sandboxes.git.repository.own_objects import not_own
+from mulligan.adapters.sandboxes.git.repository.named_objects import head_in, ids_in
 from mulligan.adapters.sandboxes.git.repository.user_repository import quoted_always, with_alternates
 
 _PACK = ("-c", "pack.compression=1", "-c", "pack.threads=1", "pack-objects", "-q", "--window=0")
+_OBJECTS = ("rev-list", "--objects", "--ignore-missing", "--stdin")
 _RAW = ("--raw", "--no-renames", "--no-abbrev", "-z")
 _FEW = 32  # commits that are read one by one; of more git makes a list
 
@@ -64,13 +69,11 @@ class Reach:
             self._complete = set(pinned.split())
         wanted = dict.fromkeys(tips, "")
         few = self._of_few(tips)
-        if few is None:
-            return wanted | self._of_many(tips)
-        return wanted | few
+        return wanted | (few if few is not None else self._of_many(tips))
 
     def all_of(self, refs: Collection[bytes]) -> dict[bytes, str]:
         """All that refs and the index reach and pins do not keep, each with what needs it."""
-        words = ("rev-list", "--objects", "--ignore-missing", "--missing=print", "--stdin", *self._but_pinned)
+        words = (*_OBJECTS, "--missing=print", *self._but_pinned)
         asked = self._there.attempt(*words, stdin=_lines(refs))
         lines = [line.partition(b" ") for line in asked.stdout.splitlines()]
         found = described({name: path for name, _, path in lines if not name.startswith(b"?")})
@@ -222,14 +225,7 @@ class Reach:
 
     def _objects(self, tips: Collection[bytes]) -> dict[bytes, str] | None:
         """All objects that tips reach and pins do not keep, as far as git walks; None where it cannot."""
-        words = (
-            "rev-list",
-            "--objects",
-            "--ignore-missing",
-            "--missing=allow-any",
-            "--stdin",
-            *self._but_pinned,
-        )
+        words = (*_OBJECTS, "--missing=allow-any", *self._but_pinned)
         asked = self._there.attempt(*words, stdin=_lines(tips))
         if asked.returncode:
             return None
