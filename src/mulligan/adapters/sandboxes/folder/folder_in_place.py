@@ -25,10 +25,9 @@ class InPlaceFolders(DirectorySandboxes):
         return DirectorySandboxes(self._place).fork(order, parent, snapshot, observer)
 
     def exists(self, sandbox: Sandbox) -> bool:
-        """Return whether the folder exists: the one that was kept, not the target of a later symlink."""
         path = Path(sandbox.path)
         inside = path.is_relative_to(self._place.project_home.resolve().parent)
-        return inside and path.is_dir() and path.resolve() == path
+        return inside and path.is_dir() and path.resolve() == path  # not the target of a later symlink
 
     def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
         """Have looking at the folder cost what changed; anyone may be working in it."""

@@ -136,7 +136,6 @@ class GitSandboxes(DirectorySandboxes):
         return _joined(files, self._whole.capture(sandbox, bare, tree, observer, lasting=lasting))
 
     def publish(self, sandbox: Sandbox, publication: Publication) -> str:
-        """Commit the checkpoint's files; the commit is its name."""
         return self._publishing(sandbox).publish(lambda: self._commit(sandbox, publication))
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
@@ -213,12 +212,10 @@ class GitSandboxes(DirectorySandboxes):
         return _sorted(changes)
 
     def _repository(self, resource: Resource, location: Path) -> Repository:
-        """Return the user's repository, or refuse the location."""
         super().check(resource, location)
         return self._context.opened(resource.name, location)
 
     def _commit_of(self, resource: Resource, repository: Repository, revision: str) -> str:
-        """The commit that `from:` names."""
         there = self._git.on(repository.top)
         asked = there.attempt("rev-parse", "--verify", "-q", "--end-of-options", f"{revision}^{{commit}}")
         if asked.returncode != 0:

@@ -131,7 +131,6 @@ class InPlaceCheckouts(InPlaceFolders):
     def lacking(
         self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
-        """Return the commits that going back needs and that the repository has no longer."""
         asked = [snapshot for snapshot in snapshots if len(snapshot.roots) > 1]
         found = open_repository(self._git, Path(sandbox.path))
         if isinstance(found, Unsuited):
@@ -165,7 +164,6 @@ class InPlaceCheckouts(InPlaceFolders):
         return (*(f"{sandbox.path}/{path}" for path in files), *_in_git(sandbox, moved))
 
     def moved(self, real: Sandbox, one: Snapshot, other: Snapshot) -> tuple[str, ...]:
-        """HEAD, its branch and the index, where they differ."""
         with self._standings(real) as (standings, _):
             return _in_git(real, standings.apart(one.roots[1], other.roots[1]))
 
@@ -202,7 +200,6 @@ class InPlaceCheckouts(InPlaceFolders):
             raise ChangedMeanwhile(plan_id=sandbox.plan_id, paths=", ".join(_in_git(sandbox, moved)))
 
     def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
-        """Refuse a checkout in which something is half done or, where a commit is to be made, none can be."""
         refuse_unready(self._git, self._repository_of(real), commit=commit)
 
     def compose(self, order: ApplyOrder) -> Composed:
@@ -237,7 +234,6 @@ class InPlaceCheckouts(InPlaceFolders):
         )
 
     def remove(self, sandbox: Sandbox) -> None:
-        """Remove the repository of the checkpoints and its pins; the checkout is the user's."""
         self._context.repositories.release(sandbox)
 
     def _tree(self, sandbox: Sandbox) -> WorkingTree:

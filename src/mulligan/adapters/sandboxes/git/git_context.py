@@ -22,7 +22,6 @@ class GitContext(Struct, frozen=True, eq=False):
     repositories: CheckpointRepositories
 
     def bare_of(self, sandbox: Sandbox) -> BareRepository:
-        """Return the repository with the commits of a sandbox's checkpoints."""
         return self.repositories.of(sandbox.plan_id, sandbox.resource)
 
     def opened(self, resource: str, location: Path) -> Repository:

@@ -54,12 +54,10 @@ class DatabaseFiles(Struct, frozen=True):
         return tuple((st.st_ino, st.st_size, st.st_mtime_ns) if st else None for st in files)
 
     def stat(self, name: str) -> os.stat_result | None:
-        """Return the stat of a name in the database's folder; None if it is missing."""
         with self.folder() as fd:
             return _stat(fd, name)
 
     def is_plain(self, name: str) -> bool:
-        """Return whether there is a file, or nothing."""
         found = self.stat(name)
         return found is None or stat.S_ISREG(found.st_mode)
 
@@ -106,7 +104,6 @@ class DatabaseFiles(Struct, frozen=True):
                 os.fsync(fd)
 
     def remove(self, trash: Path) -> None:
-        """Remove the database and its sidecars; what is not there is fine."""
         with self.folder() as fd:
             if fd is not None:
                 self._clear(fd, trash)

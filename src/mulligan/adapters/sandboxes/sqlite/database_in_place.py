@@ -8,11 +8,13 @@ import os
 import sqlite3
 import stat
 import time
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from mulligan.adapters.sandboxes.folder.folder_copy import real_tree
 from mulligan.adapters.sandboxes.private_sandbox import Workplace, work_folder
 from mulligan.adapters.sandboxes.sqlite.database_copy import (
     BUSY,
@@ -29,8 +31,8 @@ from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, PathChange
 from mulligan.domain.resources.resource import Resource, Sandbox, Strategy
 from mulligan.domain.trees.tree_difference import changed_by_others
-from mulligan.errors import ChangedMeanwhile, DatabaseBusy, ResourceUnsuitable, RestoreFailed, TreeChanged
-from mulligan.ports import Observer, Replacement, SandboxOrder, Unobserved, WorkingTree
+from mulligan.errors import ChangedMeanwhile, ResourceUnsuitable, RestoreFailed, TreeChanged
+from mulligan.ports import Observer, Replacement, SandboxOrder, Unobserved
 
 _NAP = 0.01
 _ROLLBACK, _WAL = b"\1\1", b"\2\2"
@@ -83,19 +85,19 @@ class InPlaceDatabases(SqliteSandboxes):
 
     def _is_on_the_way_to(self, sandbox: Sandbox, state: Snapshot, observer: Observer) -> bool:
         """Return whether it has the content already, and differs only in journal mode or file mode."""
-        with self._staged(sandbox, observer) as staged:
-            copy = staged.tree.path / Path(sandbox.path).name
-            present = self._store.capture(staged.tree, observer).snapshot
+        with self._staged(sandbox, observer) as (tree, unheld):
+            copy = tree.path / Path(sandbox.path).name
+            present = self._store.capture(tree, observer).snapshot
             differences = self._store.difference(present.roots[0], state.roots[0])
             wanted = [d.new for d in differences if d.path == copy.name]
-            if staged.unheld or not wanted or wanted[0] is None or not _head(copy).startswith(MAGIC):
+            if unheld or not wanted or wanted[0] is None or not _head(copy).startswith(MAGIC):
                 return False
             copy.chmod(wanted[0].mode)
             for mode in (_ROLLBACK, _WAL):
                 with copy.open("r+b") as file:
                     file.seek(JOURNAL_MODE.start)
                     file.write(mode)
-                if self._store.capture(staged.tree, observer).snapshot.same_as(state):
+                if self._store.capture(tree, observer).snapshot.same_as(state):
                     return True
         return False
 
@@ -121,9 +123,7 @@ class InPlaceDatabases(SqliteSandboxes):
         with files.folder() as fd:
             if fd is None:
                 return ()
-        folder = files.path.parent
-        tree = WorkingTree(path=folder, cache_key=f"real {folder}", excluded=frozenset(), real=True)
-        return self._store.recover(tree)
+        return self._store.recover(real_tree(files.path.parent, frozenset()))
 
     def remove(self, sandbox: Sandbox) -> None:
         """Leave the database alone: it is the user's."""
@@ -183,14 +183,11 @@ class InPlaceDatabases(SqliteSandboxes):
         recovers = files.stat(sidecars(files.name)[2]) is not None
         if not other_size and not recovers:
             return looked_at
-        try:
-            with self._open(files) as real:
-                if other_size:
-                    real.execute("PRAGMA journal_mode = DELETE")  # in WAL mode no page size can be changed
-                if recovers:
-                    real.execute("PRAGMA schema_version").fetchone()  # of what a dead writer left
-        except sqlite3.Error as exc:
-            raise self._failed(files, exc) from exc
+        with self._open(files) as real:
+            if other_size:
+                real.execute("PRAGMA journal_mode = DELETE")  # in WAL mode no page size can be changed
+            if recovers:
+                real.execute("PRAGMA schema_version").fetchone()  # of what a dead writer left
         now = files.version()
         known = self._kept.get(files.path)
         if known is not None and not self._still_holds(files, known, shop):
@@ -222,19 +219,16 @@ class InPlaceDatabases(SqliteSandboxes):
                     raise _Written
                 unwritten = True
 
-        try:
-            with self._open(files) as real:
-                real.execute("PRAGMA synchronous = FULL")  # whatever this SQLite was built with
-                with closing(sqlite3.connect(wanted, isolation_level=None)) as source:
-                    source.execute("PRAGMA journal_mode = DELETE")  # or its own -wal would have to be written
-                    source.execute("BEGIN")  # otherwise each page would take its locks again
-                    source.execute("PRAGMA schema_version").fetchone()
-                    with act("database.write"):
-                        # The lock is taken with the first page, and nothing is committed before the last.
-                        source.backup(real, pages=1, sleep=_NAP, progress=progress)
-                (now,) = real.execute(f"PRAGMA journal_mode = {mode}").fetchone()
-        except sqlite3.Error as exc:
-            raise self._failed(files, exc) from exc
+        with self._open(files) as real:
+            real.execute("PRAGMA synchronous = FULL")  # whatever this SQLite was built with
+            with closing(sqlite3.connect(wanted, isolation_level=None)) as source:
+                source.execute("PRAGMA journal_mode = DELETE")  # or its own -wal would have to be written
+                source.execute("BEGIN")  # otherwise each page would take its locks again
+                source.execute("PRAGMA schema_version").fetchone()
+                with act("database.write"):
+                    # The lock is taken with the first page, and nothing is committed before the last.
+                    source.backup(real, pages=1, sleep=_NAP, progress=progress)
+            (now,) = real.execute(f"PRAGMA journal_mode = {mode}").fetchone()
         if now != mode:
             raise RestoreFailed(
                 path=str(files.path), reason=f"others have it open, so its journal mode stays {now}"
@@ -247,19 +241,18 @@ class InPlaceDatabases(SqliteSandboxes):
 
     def _alone(self, files: DatabaseFiles) -> None:
         """See to it that nobody is in the middle of something before the database goes."""
+        with self._open(files) as real:
+            real.execute("BEGIN EXCLUSIVE")
+
+    @contextmanager
+    def _open(self, files: DatabaseFiles) -> Generator[sqlite3.Connection]:
         try:
-            with self._open(files) as real:
-                real.execute("BEGIN EXCLUSIVE")
+            with closing(opened(files.path, "?mode=rw", timeout=self._copies.busy_limit)) as real:
+                yield real
         except sqlite3.Error as exc:
-            raise self._failed(files, exc) from exc
-
-    def _open(self, files: DatabaseFiles) -> closing[sqlite3.Connection]:
-        return closing(opened(files.path, "?mode=rw", timeout=self._copies.busy_limit))
-
-    def _failed(self, files: DatabaseFiles, exc: sqlite3.Error) -> DatabaseBusy | RestoreFailed:
-        if exc.sqlite_errorcode & 0xFF in BUSY:
-            return self._copies.busy(files)
-        return RestoreFailed(path=str(files.path), reason=str(exc))
+            if exc.sqlite_errorcode & 0xFF in BUSY:
+                raise self._copies.busy(files) from exc
+            raise RestoreFailed(path=str(files.path), reason=str(exc)) from exc
 
 
 def _is_database(files: DatabaseFiles) -> bool:

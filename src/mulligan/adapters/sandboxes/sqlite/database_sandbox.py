@@ -11,7 +11,6 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.private_sandbox import Private, Workplace, make_private, work_folder
@@ -30,13 +29,6 @@ from mulligan.ports import Observer, SandboxOrder, Unobserved, WorkingTree
 _WORTH_A_NAP = 4 << 20  # bytes; waiting until a file's stamp is trusted takes less than reading it again
 _NAP = 0.005
 _LONGEST_NAP = 0.1  # someone may be writing all the time
-
-
-class _Staged(Struct, frozen=True):
-    """A database as a folder that the store can take."""
-
-    tree: WorkingTree
-    unheld: tuple[Unheld, ...]
 
 
 class SqliteSandboxes(Private):
@@ -79,7 +71,10 @@ class SqliteSandboxes(Private):
                     hint="repair the database (`sqlite3 FILE .recover` saves what can be read), then try again",
                 ) from exc
             _stamp(tree, files)
-            capture = self._capture(tree, observer)
+            try:
+                capture = self._store.capture(tree, observer)
+            finally:
+                self._store.forget_tree(tree)
         return self._make(order, capture.snapshot, observer), capture
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
@@ -98,10 +93,10 @@ class SqliteSandboxes(Private):
         stamps, taken_ns = self._look(self._files(sandbox))
         if (known := self._known(sandbox)) is not None:
             return Capture(snapshot=known, size_bytes=0, files=int(stamps[0] is not None), unheld=())
-        with self._staged(sandbox, observer) as staged:
-            capture = self._capture(staged.tree, observer)
-        if staged.unheld:
-            return replace(capture, unheld=staged.unheld)
+        with self._staged(sandbox, observer) as (tree, unheld):
+            capture = self._store.capture(tree, observer)
+        if unheld:
+            return replace(capture, unheld=unheld)
         self._memory(sandbox).remember(stamps, taken_ns, capture.snapshot)
         return capture
 
@@ -117,7 +112,9 @@ class SqliteSandboxes(Private):
     ) -> tuple[PathChange, ...]:
         self._must_exist(sandbox)
         changes = self._changes(sandbox, snapshot)
-        if changes or (not self._others_at_work and self._is_untidy(sandbox)):
+        # Equal as SQLite reads it may still mean half of it in a -wal, or a transaction to be rolled back.
+        untidy = not self._others_at_work and any(self._files(sandbox).look()[1:])
+        if changes or untidy:
             self._put(sandbox, snapshot, observer)
         return changes
 
@@ -133,7 +130,6 @@ class SqliteSandboxes(Private):
             return same_contents(*(next(tree.path.iterdir(), None) for tree in trees))
 
     def why_not_taken(self, ours: Root, theirs: Root) -> str:
-        """Refuse what is not a database, and other pages than those of the real one."""
         return why_not_taken(self._store, ours, theirs)
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
@@ -159,8 +155,8 @@ class SqliteSandboxes(Private):
         """Return the differences from the snapshot; if there are any, all of the snapshot is read and verified."""
         known = self._known(sandbox)
         if known is None:
-            with self._staged(sandbox, Unobserved()) as staged:
-                return self._store.compare(snapshot, staged.tree)
+            with self._staged(sandbox, Unobserved()) as (tree, _):
+                return self._store.compare(snapshot, tree)
         if known.same_as(snapshot):
             return ()
         with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
@@ -173,7 +169,6 @@ class SqliteSandboxes(Private):
         )
 
     def _put(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
-        """Replace the working copy by the snapshot's file, or by nothing."""
         files = self._files(sandbox)
         with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
             tree = work_folder(shop, "in")
@@ -196,16 +191,13 @@ class SqliteSandboxes(Private):
                 return stamps, taken_ns
             time.sleep(_NAP)
 
-    def _is_untidy(self, sandbox: Sandbox) -> bool:
-        """Equal as SQLite reads it may still mean half of it in a -wal, or a transaction to be rolled back."""
-        _database, *others = self._files(sandbox).look()
-        return any(stamp is not None for stamp in others)
-
     def _replace(self, files: DatabaseFiles, new: Path, shop: Path) -> None:
         files.replace_from(new, shop)
 
     @contextmanager
-    def _staged(self, sandbox: Sandbox, observer: Observer) -> Generator[_Staged]:
+    def _staged(
+        self, sandbox: Sandbox, observer: Observer
+    ) -> Generator[tuple[WorkingTree, tuple[Unheld, ...]]]:
         """The working copy as a folder that the store can take: read by SQLite, or else byte for byte."""
         with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
             tree = work_folder(shop, "out")
@@ -216,7 +208,7 @@ class SqliteSandboxes(Private):
                 raise SystemFailed(path=sandbox.path, reason=exc.strerror or str(exc)) from exc
             _stamp(tree, self._files(sandbox))
             try:
-                yield _Staged(tree, unheld)
+                yield tree, unheld
             finally:
                 self._store.forget_tree(tree)
 
@@ -243,12 +235,6 @@ class SqliteSandboxes(Private):
         if stat.S_ISREG(found.st_mode):
             os.chmod(out / files.name, stat.S_IMODE(found.st_mode))
         return (Unheld(files.name, reason),)
-
-    def _capture(self, tree: WorkingTree, observer: Observer) -> Capture:
-        try:
-            return self._store.capture(tree, observer)
-        finally:
-            self._store.forget_tree(tree)
 
     def _known(self, sandbox: Sandbox) -> Snapshot | None:
         """Return the snapshot of the working copy, if it is known without reading and the store still has it."""

@@ -94,7 +94,6 @@ class Applying(Struct, frozen=True, eq=False):
             cleaning.close()
 
     def _merged(self) -> dict[bytes, TreeEntry | None]:
-        """Return the new content of the working tree, by path."""
         ours = self.order.ours.roots[0]
         found = self.store.difference(ours, self.order.files) if ours.id != self.order.files.id else ()
         return {os.fsencode(d.path): d.new for d in found}

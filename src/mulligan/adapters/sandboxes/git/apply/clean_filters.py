@@ -72,12 +72,10 @@ class Cleaning:
         return self._store.read(source) if isinstance(source, StoredContent) else source
 
     def keep(self) -> None:
-        """Have all that was made last."""
         if self.objects.size:
             self.objects.write_to(self._pack_folder)
 
     def close(self) -> None:
-        """End the processes behind it."""
         self._tracking.forget()
 
     def _blob(self, data: bytes, entry: TreeEntry, *, kept: bool) -> bytes:

@@ -60,7 +60,6 @@ class Decisions(Struct, frozen=True, eq=False):
     uncommitted: list[str] = field(default_factory=list[str])
 
     def decide(self, differences: Sequence[TreeDifference]) -> None:
-        """Go through what the plan changed."""
         items, ignored = self._items(differences)
         for path in sorted(ignored):
             self._leave(path, "git ignores it")

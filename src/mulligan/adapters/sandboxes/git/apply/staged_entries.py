@@ -30,18 +30,15 @@ class Staged:
         self.letters = {path: line[:1] for path, line in self._found.items()}  # of the wanted: their flags
 
     def leaf(self, path: bytes) -> Leaf | None:
-        """Return the entry at a path."""
         if path in self.announced:
             return None
         line = self._found.get(path) if path in self._wanted else self._any(path)
         return (line[2:8], bytes.fromhex(line[9 : self._path_at - 3].decode())) if line is not None else None
 
     def paths_of(self, blob: bytes) -> frozenset[bytes]:
-        """Return the wanted paths that have this blob."""
         return frozenset(path for path in self._found if (self.leaf(path) or (b"", b""))[1] == blob)
 
     def below(self, folder: bytes) -> list[bytes]:
-        """Return the paths of all entries in a folder."""
         start = folder + b"/"
         return [line[self._path_at :] for line in self._lines if line.startswith(start, self._path_at)]
 

@@ -53,7 +53,6 @@ class Commits:
         self._written = 0
 
     def close(self) -> None:
-        """End the processes behind it."""
         self._trees.close()
         self._tracking.forget()
 
@@ -176,7 +175,6 @@ class Commits:
         return changed
 
     def _links(self, tree: bytes, touched: set[bytes]) -> dict[bytes, Leaf | None]:
-        """The commits that repositories inside the working tree have checked out."""
         links = sorted({*map(os.fsencode, self._memory.links), *touched})
         leaves: dict[bytes, Leaf | None] = {}
         for link in links:

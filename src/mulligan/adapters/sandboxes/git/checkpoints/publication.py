@@ -53,7 +53,6 @@ class Publishing(Struct, frozen=True, eq=False):
     def republish(
         self, publications: Sequence[Publication], rules: Callable[[Repository], Path | None]
     ) -> dict[CheckpointId, str]:
-        """Make all commits again if one of them is not as it should be."""
         bare = self.context.bare_of(self.sandbox)
         if self.sandbox.git_dir != str(bare.path):
             return {}  # in a copy of the project: the commits, and the pins they lean on, are the original's
@@ -87,7 +86,6 @@ class _Rebuilding(Struct, frozen=True, eq=False):
     own: WorkingTree  # the git directory
 
     def begin(self, repository: Repository) -> None:
-        """Make the repository with the commit that the sandbox started from."""
         bare = self.context.bare_of(self.sandbox)
         pins = pins_of(self.sandbox.plan_id, self.sandbox.resource)
         lenders = (repository.git_dir, *git_dirs_under(repository.git_dir / "modules"))

@@ -47,7 +47,6 @@ class PrivateCopies(Struct, frozen=True, eq=False):
     made: list[Copy] = field(default_factory=list[Copy])
 
     def make(self, repository: Repository, target: Path, top: Path) -> Copy:
-        """Copy one git directory, and those of its submodules."""
         copy = Copy(repository, target, top)
         self.made.append(copy)
         target.mkdir(parents=True)

@@ -50,7 +50,6 @@ class Making:
         return self._order.excluded | {os.fsdecode(path).rstrip("/") for path in listed.split(b"\0") if path}
 
     def survey_of(self, commit: str) -> Survey:
-        """Count the files of a commit."""
         listed = self._there.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit).split(b"\0")
         sizes = [line.partition(b"\t")[0].split()[3] for line in listed if line]
         return Survey(files=len(sizes), size_bytes=sum(int(size) for size in sizes if size.isdigit()))

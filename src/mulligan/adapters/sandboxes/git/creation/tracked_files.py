@@ -86,7 +86,6 @@ class Tracking:
         return {path: bytes.fromhex(name.decode()) for path, name in found.items()}
 
     def _link_blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Make blobs of where symlinks lead."""
         top = os.fsencode(self._top)
         found: dict[bytes, bytes] = {}
         for path in paths:
@@ -111,7 +110,6 @@ class Tracking:
         return [path for path in out.split(b"\0") if path]
 
     def in_index(self, path: bytes) -> bool:
-        """Return whether the sandbox's index has this path."""
         return path in self._tracked()
 
     def forget(self) -> None:

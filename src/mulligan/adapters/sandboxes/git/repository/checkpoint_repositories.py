@@ -37,7 +37,6 @@ class CheckpointRepositories(Struct, frozen=True, eq=False, kw_only=True):
         return BareRepository(self.git, self.home / plan_id / f"{folder_name(resource)}.git")
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
-        """Drop the commits of all checkpoints but those kept."""
         bare = self.of(sandbox.plan_id, sandbox.resource)
         if bare.is_there:
             bare.retire(kept)
@@ -52,7 +51,6 @@ class CheckpointRepositories(Struct, frozen=True, eq=False, kw_only=True):
         LocalRepositoryFolders(home=self.home, release=self.unpin).remove(bare.path)
 
     def unpin(self, folder: Path) -> None:
-        """Let go of what is pinned for one of them."""
         bare = BareRepository(self.git, folder)
         if bare.is_there:
             for lender in bare.lent_to_this():

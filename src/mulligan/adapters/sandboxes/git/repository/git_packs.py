@@ -42,11 +42,9 @@ class Objects:
         return self.size > _FULL
 
     def name_of(self, kind: str, data: bytes) -> bytes:
-        """The name that an object has, or would have."""
         return self._hash(b"%s %d\0" % (kind.encode(), len(data)) + data).digest()
 
     def add(self, kind: str, data: bytes) -> bytes:
-        """Add an object to the next pack; return its name."""
         name = self.name_of(kind, data)
         self._new[name] = (_TYPES[kind], data)
         self.size += len(data)
@@ -72,7 +70,6 @@ class Objects:
                 remove_pack(pack)
 
     def _write(self, folder: Path, entries: Mapping[bytes, bytes], *others: tuple[Path, bytes]) -> str:
-        """Write a pack of these entries, and other files after it; return its name."""
         pack, index = self._pack_of(entries)
         name = f"{OURS}{pack[-self.id_size :].hex()}"
         # The index last: without one git does not see a pack. Refs after the objects they name.

@@ -12,7 +12,7 @@ from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 
 _LOGS = "logs/"
 _STASHES = "logs/refs/stash"  # all stashes but the newest are in this log only
-_STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is half done
+STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is half done
 _REF = re.compile(r"refs/[^\0]+")
 _DIGITS = {"sha1": 40, "sha256": 64}
 
@@ -40,7 +40,7 @@ def is_ref(path: str) -> bool:
         return True
     if top == "worktrees":
         return is_ref(rest.partition("/")[2])
-    return (not rest and (path == "HEAD" or path.endswith("_HEAD"))) or top in _STATES
+    return (not rest and (path == "HEAD" or path.endswith("_HEAD"))) or top in STATES
 
 
 def newly_named(
@@ -72,7 +72,7 @@ def named_now(git_dir: Path, object_format: str) -> frozenset[bytes]:
     for folder, names, files in os.walk(git_dir):
         inside = os.path.relpath(folder, git_dir)
         if inside == ".":
-            names[:] = [name for name in names if name in ("refs", "logs", "worktrees", *_STATES)]
+            names[:] = [name for name in names if name in ("refs", "logs", "worktrees", *STATES)]
         for name in files:
             path = os.path.normpath(os.path.join(inside, name))
             if is_ref(path) and not os.path.islink(os.path.join(folder, name)):

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.creation.private_git_dir import PINS, Copy
 from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.repository.named_objects import STATES
 from mulligan.adapters.sandboxes.git.repository.ref_locks import PACKED, common_dir_in, noting
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.boundaries import act
 
 _ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _PIN = re.compile(rb"%s/([^/]+/[^/]+)/%s" % (PINS.encode(), _ID.pattern))
-_STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is half done
 
 
 def pin(git: Git, copy: Copy, prefix: str) -> None:
@@ -104,7 +104,7 @@ def _tips(there: Git, git_dir: Path) -> set[bytes]:
     for name in os.listdir(git_dir):
         if name == "HEAD" or name.endswith("_HEAD") or name == "AUTO_MERGE":
             tips |= _ids_in(git_dir / name)
-    for state in _STATES:
+    for state in STATES:
         for path in (git_dir / state).glob("*"):
             tips |= _ids_in(path)
     tips |= _ids_in(git_dir / "logs" / "refs" / "stash")  # all stashes but the newest are in its log only

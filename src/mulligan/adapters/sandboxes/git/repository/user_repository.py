@@ -53,7 +53,6 @@ class Repository(Struct, frozen=True, kw_only=True):
         return name.removeprefix("refs/heads/") if name.startswith("refs/") else None
 
     def through(self, git: Git) -> Git:
-        """Return git for this git directory and its working tree."""
         return git.on(self.top, GIT_DIR=self.git_dir, GIT_WORK_TREE=self.top)
 
     def object_folders(self) -> tuple[Path, ...]:
