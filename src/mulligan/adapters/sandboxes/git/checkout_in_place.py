@@ -38,7 +38,7 @@ from mulligan.adapters.sandboxes.git.repository.user_repository import Repositor
 from mulligan.adapters.sandboxes.private_sandbox import work_folder
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, Damage, PathChange, Survey
-from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.domain.trees.tree_difference import changed_by_others
 from mulligan.errors import Advice, ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable
@@ -59,7 +59,6 @@ class InPlaceCheckouts(InPlaceFolders):
     """Keeps and restores real checkouts."""
 
     type = ResourceType.GIT_CHECKOUT
-    strategy = Strategy.IN_PLACE
 
     def __init__(self, context: GitContext) -> None:
         super().__init__(context.place)

@@ -50,12 +50,8 @@ class NoDatabase(Exception):
     """SQLite cannot read the file as a database, for this reason."""
 
 
-class _Unsteady(Exception):
-    """The files changed while they were read as they lie."""
-
-
-class _Locked(Exception):
-    """Someone else has it locked."""
+class _NotNow(Exception):
+    """Someone else has it locked, or the files changed while they were read as they lie."""
 
 
 class DatabaseCopies(Struct, frozen=True, eq=False):
@@ -77,7 +73,7 @@ class DatabaseCopies(Struct, frozen=True, eq=False):
             try:
                 copying.attempt()
                 return
-            except (_Unsteady, _Locked) as exc:
+            except _NotNow as exc:
                 if time.monotonic() > deadline:
                     raise self.busy(files) from exc
                 time.sleep(_NAP)
@@ -105,14 +101,14 @@ class _Copying(Struct, frozen=True):
         self._content()
         after = self._stat()
         if (after.st_dev, after.st_ino) != (before.st_dev, before.st_ino):
-            raise _Unsteady  # another file was put in its place
+            raise _NotNow  # another file was put in its place
         os.chmod(self.target, stat.S_IMODE(before.st_mode))
         os.utime(self.target, ns=(before.st_atime_ns, before.st_mtime_ns))
 
     def _stat(self) -> os.stat_result:
         found = self.files.stat(self.files.name)
         if found is None:
-            raise _Unsteady
+            raise _NotNow
         return found
 
     def _content(self) -> None:
@@ -139,16 +135,16 @@ class _Copying(Struct, frozen=True):
             self._backup(self.files.path, "?mode=ro")
         except sqlite3.DatabaseError as exc:
             if exc.sqlite_errorcode & 0xFF in BUSY:
-                raise _Locked from exc
+                raise _NotNow from exc
             if exc.sqlite_errorcode not in _NEEDS_RECOVERY:
                 raise self._unreadable(exc) from exc
             self._as_it_lies(self._recover)
 
     def _as_it_lies(self, read: Callable[[], None]) -> None:
-        """Read files that nobody is expected to change; _Unsteady when someone did."""
+        """Read files that nobody is expected to change; _NotNow when someone did."""
         while not is_settled(before := self.files.look(), self.now_ns()):
             if time.monotonic() > self.deadline:
-                raise _Unsteady
+                raise _NotNow
             time.sleep(_NAP)
         failure: sqlite3.Error | None = None
         try:
@@ -156,7 +152,7 @@ class _Copying(Struct, frozen=True):
         except sqlite3.DatabaseError as exc:
             failure = exc
         if self.files.look() != before:
-            raise _Unsteady
+            raise _NotNow
         if failure is not None:
             raise self._unreadable(failure) from failure
 

@@ -1,6 +1,7 @@
 """The entries of a user's index that an apply looks at."""
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.git_command import Git
@@ -24,7 +25,6 @@ class Staged:
         self._path_at = path_at
         self._found = {line[path_at:]: line for line in lines if line[path_at:] in wanted}
         self._wanted = wanted
-        self._all: dict[bytes, bytes] | None = None
         self.announced: frozenset[bytes] = frozenset()  # by `git add -N`: as good as untracked
         self.links = frozenset(line[path_at:] for line in lines if line[2:8] == GITLINK)
         self.letters = {path: line[:1] for path, line in self._found.items()}  # of the wanted: their flags
@@ -32,7 +32,7 @@ class Staged:
     def leaf(self, path: bytes) -> Leaf | None:
         if path in self.announced:
             return None
-        line = self._found.get(path) if path in self._wanted else self._any(path)
+        line = (self._found if path in self._wanted else self._all).get(path)
         return (line[2:8], bytes.fromhex(line[9 : self._path_at - 3].decode())) if line is not None else None
 
     def paths_of(self, blob: bytes) -> frozenset[bytes]:
@@ -42,10 +42,9 @@ class Staged:
         start = folder + b"/"
         return [line[self._path_at :] for line in self._lines if line.startswith(start, self._path_at)]
 
-    def _any(self, path: bytes) -> bytes | None:
-        if self._all is None:
-            self._all = {line[self._path_at :]: line for line in self._lines}
-        return self._all.get(path)
+    @cached_property
+    def _all(self) -> dict[bytes, bytes]:
+        return {line[self._path_at :]: line for line in self._lines}
 
 
 def staged_in(there: Git, index: Path, repository: Repository, wanted: Collection[bytes]) -> Staged:

@@ -182,7 +182,7 @@ class Commits:
             now = (GITLINK, bytes.fromhex(head)) if head else None
             was = self._trees.entry(tree, link)
             gone = now is None and was is not None and was[0] == GITLINK
-            if gone and (self._top / os.fsdecode(link)).is_dir() and self._tracking.in_index(link):
+            if gone and (self._top / os.fsdecode(link)).is_dir() and link in self._tracking.tracked():
                 continue  # a submodule that is not checked out
             if gone or (now is not None and now != was):
                 leaves[link] = now

@@ -7,6 +7,7 @@ Git runs with the user's own configuration. From the sandbox it takes data alone
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,7 +56,6 @@ class Tracking:
         self._object_format = object_format
         self._index_seen: object = None
         self._in_index: frozenset[bytes] = frozenset()
-        self._converts_line_ends: bool | None = None
 
     def judge(self, paths: Sequence[bytes]) -> Judgement:
         """Return which files are ignored and not in the index, and which contents git converts."""
@@ -72,7 +72,7 @@ class Tracking:
                     fields = [attributes.until_nul() for _ in range(3 * len(_ATTRIBUTES))]
                     if kind := self._conversion(fields):
                         conversions[path] = kind
-        return Judgement(ignored - self._tracked() if ignored else ignored, conversions)
+        return Judgement(ignored - self.tracked() if ignored else ignored, conversions)
 
     def blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
         """Make blobs of files of the working tree, filtered as the user's configuration says, in the repository."""
@@ -109,9 +109,6 @@ class Tracking:
         out = asked.stdout if asked.returncode == 0 else self._unindexed.run(*question)
         return [path for path in out.split(b"\0") if path]
 
-    def in_index(self, path: bytes) -> bool:
-        return path in self._tracked()
-
     def forget(self) -> None:
         """Forget earlier answers: the rules for ignored or filtered files have changed."""
         self._ignored.close()
@@ -129,7 +126,7 @@ class Tracking:
             Asking(self._git if hidden else self._unindexed, "check-attr", "--stdin", "-z", *_ATTRIBUTES),
         )
 
-    def _tracked(self) -> frozenset[bytes]:
+    def tracked(self) -> frozenset[bytes]:
         """The paths in the sandbox's index, read again when it has changed."""
         try:
             st = self._index.stat()
@@ -141,17 +138,16 @@ class Tracking:
             self._index_seen = seen
         return self._in_index
 
-    def _line_ends_by_default(self) -> bool:
-        if self._converts_line_ends is None:
-            asked = self._git.attempt("config", "--get", "core.autocrlf")
-            self._converts_line_ends = asked.stdout.strip().lower() not in _NO
-        return self._converts_line_ends
+    @cached_property
+    def _converts_line_ends(self) -> bool:
+        asked = self._git.attempt("config", "--get", "core.autocrlf")
+        return asked.stdout.strip().lower() not in _NO
 
     def _conversion(self, fields: list[bytes]) -> str:
         given = {fields[i + 1] for i in range(0, len(fields), 3) if fields[i + 2] not in _OFF}
         if given - _LINE_ENDS:
             return "always"
-        return "line ends" if given or self._line_ends_by_default() else ""
+        return "line ends" if given or self._converts_line_ends else ""
 
     def _matches(self, question: bytes, count: int) -> list[list[bytes]]:
         """For each path the rule that it matches: its source, line, pattern, and the path."""

@@ -102,11 +102,9 @@ class Trees:
         self, tree: bytes | None, changes: Mapping[bytes, Leaf | None]
     ) -> dict[bytes, dict[bytes, Leaf]]:
         """The folders above all changes with what they hold now, by path."""
-        above = folders_above(changes)
-        if tree is not None:
-            self._fetch_below(tree, above - {b""})
+        self.look_ahead(tree, changes)
         opened = {b"": self.entries(tree) if tree else {}}
-        for folder in sorted(above - {b""}, key=_depth):
+        for folder in sorted(folders_above(changes) - {b""}, key=_depth):
             parent, _, name = folder.rpartition(b"/")
             mode, id = opened[parent].get(name, (b"", b""))
             opened[folder] = self.entries(id) if mode == FOLDER else {}

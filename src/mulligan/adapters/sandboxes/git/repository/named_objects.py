@@ -102,15 +102,8 @@ def head_in(git_dir: Path, object_format: str) -> str | None:
         if not _REF.fullmatch(name) or ".." in name:
             return None
         if not text:
-            return _packed(common, name)
-    return None
-
-
-def _packed(common: Path, name: str) -> str | None:
-    for line in _text(common / "packed-refs").splitlines():
-        commit, _, ref = line.partition(" ")
-        if ref == name:
-            return commit
+            packed = (line.partition(" ") for line in _text(common / "packed-refs").splitlines())
+            return next((commit for commit, _, ref in packed if ref == name), None)
     return None
 
 
