@@ -23,7 +23,7 @@ from tests.support.snapshot_world import Watcher
 
 def _in_place(folder: Path) -> DatabaseWorld:
     made = new_world(folder)
-    return dataclasses.replace(made, kind=InPlaceDatabases(made.around))
+    return dataclasses.replace(made, kind=InPlaceDatabases(*made.around))
 
 
 def _sandbox(world: DatabaseWorld) -> Sandbox:

@@ -76,7 +76,7 @@ class Checkout(GitProject):
     def __post_init__(self) -> None:
         super().__post_init__()
         context = self.context()
-        self.store = context.store
+        self.store = context.place.store
         self.in_place = InPlaceCheckouts(context)
 
     @staticmethod

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes, Workplace
+from mulligan.adapters.sandboxes.private_sandbox import Workplace
+from mulligan.adapters.sandboxes.sqlite.database_copy import DatabaseCopies
+from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.resources.placement import folder_name
@@ -33,7 +35,7 @@ class DatabaseWorld:
 
     project: Path
     store: PackedSnapshotStore
-    around: Workplace
+    around: tuple[Workplace, DatabaseCopies, str]
     kind: SqliteSandboxes
 
     @property
@@ -75,15 +77,11 @@ def new_world(
     home = project / ".mulligan"
     home.mkdir(parents=True, exist_ok=True)
     store = new_store(home / "store")
-    around = Workplace(
-        store=store,
-        home=home / "sandboxes",
-        project_home=home,
-        now_ns=now_ns,
-        boot_id=boot_id,
-        busy_limit=busy_limit,
+    place = Workplace(
+        store=store, home=home / "sandboxes", project_home=home, user_home=Path("/nonexistent/me")
     )
-    return DatabaseWorld(project, store, around, SqliteSandboxes(around))
+    around = (place, DatabaseCopies(now_ns, busy_limit), boot_id)
+    return DatabaseWorld(project, store, around, SqliteSandboxes(*around))
 
 
 def run_sql(path: Path, *statements: str) -> None:

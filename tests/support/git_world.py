@@ -14,7 +14,10 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
+from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.git_context import GitContext
+from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
+from mulligan.adapters.sandboxes.private_sandbox import Workplace
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture
@@ -33,6 +36,12 @@ GIT_ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.fspath(Path(__file__).with_name("gitconfig")),
     "GIT_CONFIG_NOSYSTEM": "1",
 }
+
+
+def git_context(place: Workplace, environment: Mapping[str, str]) -> GitContext:
+    """Return what kinds of sandboxes of git checkouts need in a project."""
+    git = Git.within(environment, place.project_home)
+    return GitContext(place, git, CheckpointRepositories(git=git, home=place.project_home / "git"))
 
 
 def run_git(folder: Path, *arguments: str, check: bool = True, stdin: str = "", **environment: str) -> str:
@@ -105,14 +114,13 @@ class GitProject:
     def context(self) -> GitContext:
         """Return what kinds of sandboxes need in this project."""
         home = self.base / ".mulligan"
-        return GitContext(
+        place = Workplace(
             store=new_store(home / "store"),
             home=home / "sandboxes",
-            git_home=home / "git",
             project_home=home,
             user_home=Path("/nonexistent/me"),
-            environment=self.environment,
         )
+        return git_context(place, self.environment)
 
     def order(
         self, name: str = "app", *, revision: str | None = None, include_ignored: bool = True

@@ -15,15 +15,16 @@ from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
 from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
-from mulligan.adapters.sandboxes.git.git_context import GitContext
+from mulligan.adapters.sandboxes.private_sandbox import Workplace
+from mulligan.adapters.sandboxes.sqlite.database_copy import DatabaseCopies
 from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
-from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes, Workplace
+from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes
 from mulligan.domain.checkpoints.store_report import PathChange
 from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.ports import SandboxKind, SandboxOrder
-from tests.support.git_world import GIT_ENVIRONMENT, run_git
+from tests.support.git_world import GIT_ENVIRONMENT, git_context, run_git
 from tests.support.snapshot_world import new_store, picture, removed
 
 PLAN = PlanId("01JZZZZZZZZZZZZZZZZZZZZZZZ")
@@ -92,6 +93,15 @@ class World:
         )
 
 
+def _place(tmp_path: Path, home: Path) -> Workplace:
+    return Workplace(
+        store=new_store(home / "store"),
+        home=home / "sandboxes",
+        project_home=home,
+        user_home=tmp_path / "users" / "me",
+    )
+
+
 def _directory_world(tmp_path: Path, *, in_place: bool = False) -> World:
     project = tmp_path / "project"
     location = project / "real"
@@ -101,15 +111,7 @@ def _directory_world(tmp_path: Path, *, in_place: bool = False) -> World:
     (location / "read-only" / "inner").touch()
     (location / "read-only").chmod(0o500)
     home = project / ".mulligan"
-    copies, real = (
-        kind(
-            store=new_store(home / "store"),
-            home=home / "sandboxes",
-            project_home=home,
-            user_home=tmp_path / "users" / "me",
-        )
-        for kind in (DirectorySandboxes, InPlaceFolders)
-    )
+    copies, real = (kind(_place(tmp_path, home)) for kind in (DirectorySandboxes, InPlaceFolders))
     resource = Resource(
         name="data",
         type=ResourceType.FS_DIRECTORY,
@@ -161,15 +163,8 @@ def _database_world(tmp_path: Path, *, in_place: bool = False) -> World:
         connection.execute("CREATE TABLE t (text)")
         connection.execute("INSERT INTO t VALUES ('real')")
     home = project / ".mulligan"
-    around = Workplace(
-        store=new_store(home / "store"),
-        home=home / "sandboxes",
-        project_home=home,
-        now_ns=time.time_ns,
-        boot_id="this boot",
-        busy_limit=1.0,
-    )
-    copies = SqliteSandboxes(around)
+    around = (_place(tmp_path, home), DatabaseCopies(time.time_ns, 1.0), "this boot")
+    copies = SqliteSandboxes(*around)
     resource = Resource(
         name="data",
         type=ResourceType.SQLITE,
@@ -178,7 +173,7 @@ def _database_world(tmp_path: Path, *, in_place: bool = False) -> World:
         from_revision=None,
         create=False,
     )
-    kind = InPlaceDatabases(around) if in_place else copies
+    kind = InPlaceDatabases(*around) if in_place else copies
     return DatabaseWorld(kind, resource, location, home / "sandboxes", "app.db", copies)
 
 
@@ -202,16 +197,7 @@ def _git_world(tmp_path: Path, *, in_place: bool = False) -> World:
     home = project / ".mulligan"
     home.mkdir()
     copies, real = (
-        kind(
-            GitContext(
-                store=new_store(home / "store"),
-                home=home / "sandboxes",
-                git_home=home / "git",
-                project_home=home,
-                user_home=tmp_path / "users" / "me",
-                environment=GIT_ENVIRONMENT,
-            )
-        )
+        kind(git_context(_place(tmp_path, home), GIT_ENVIRONMENT))
         for kind in (GitSandboxes, InPlaceCheckouts)
     )
     resource = Resource(

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
     from mulligan.adapters.sandboxes.git.git_context import GitContext
     from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
+    from mulligan.adapters.sandboxes.private_sandbox import Workplace
+    from mulligan.adapters.sandboxes.sqlite.database_copy import DatabaseCopies
     from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
-    from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes, Workplace
+    from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes
     from mulligan.ports import SnapshotStore
 
 
@@ -30,8 +32,6 @@ class ProjectSandboxes:
         """Capture into this store; git is the user's own, with the caller's environment."""
         self._store = store
         self._project_home = project_home
-        self._home = project_home / "sandboxes"
-        self._user_home = Path.home()
         self._around = around
 
     @cached_property
@@ -55,17 +55,24 @@ class ProjectSandboxes:
         return self._git.repositories
 
     @cached_property
-    def _git(self) -> GitContext:
-        from mulligan.adapters.sandboxes.git.git_context import GitContext
+    def _place(self) -> Workplace:
+        from mulligan.adapters.sandboxes.private_sandbox import Workplace
 
-        return GitContext(
+        return Workplace(
             store=self._store,
-            home=self._home,
-            git_home=self._project_home / "git",
+            home=self._project_home / "sandboxes",
             project_home=self._project_home,
-            user_home=self._user_home,
-            environment=self._around.environ,
+            user_home=Path.home(),
         )
+
+    @cached_property
+    def _git(self) -> GitContext:
+        from mulligan.adapters.sandboxes.git.git_command import Git
+        from mulligan.adapters.sandboxes.git.git_context import GitContext
+        from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
+
+        git = Git.within(self._around.environ, self._project_home)
+        return GitContext(self._place, git, CheckpointRepositories(git=git, home=self._project_home / "git"))
 
     @cached_property
     def _checkouts(self) -> GitSandboxes:
@@ -83,40 +90,28 @@ class ProjectSandboxes:
     def _folders(self) -> DirectorySandboxes:
         from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 
-        return DirectorySandboxes(
-            store=self._store, home=self._home, project_home=self._project_home, user_home=self._user_home
-        )
+        return DirectorySandboxes(self._place)
 
     @cached_property
     def _folders_in_place(self) -> InPlaceFolders:
         from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
 
-        return InPlaceFolders(
-            store=self._store, home=self._home, project_home=self._project_home, user_home=self._user_home
-        )
+        return InPlaceFolders(self._place)
 
     @cached_property
     def _databases(self) -> SqliteSandboxes:
         from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes
 
-        return SqliteSandboxes(self._workplace)
+        return SqliteSandboxes(self._place, self._copies, boot_id())
 
     @cached_property
     def _databases_in_place(self) -> InPlaceDatabases:
         from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
 
-        return InPlaceDatabases(self._workplace)
+        return InPlaceDatabases(self._place, self._copies, boot_id())
 
-    @cached_property
-    def _workplace(self) -> Workplace:
-        from mulligan.adapters.sandboxes.sqlite.database_copy import BUSY_LIMIT
-        from mulligan.adapters.sandboxes.sqlite.database_sandbox import Workplace
+    @property
+    def _copies(self) -> DatabaseCopies:
+        from mulligan.adapters.sandboxes.sqlite.database_copy import BUSY_LIMIT, DatabaseCopies
 
-        return Workplace(
-            store=self._store,
-            home=self._home,
-            project_home=self._project_home,
-            now_ns=time.time_ns,
-            boot_id=boot_id(),
-            busy_limit=BUSY_LIMIT,
-        )
+        return DatabaseCopies(time.time_ns, BUSY_LIMIT)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
+from mulligan.adapters.sandboxes.private_sandbox import Workplace
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
@@ -31,12 +32,13 @@ APP = Resource(
 @pytest.fixture
 def kinds(tmp_path: Path) -> LocalSandboxKinds:
     home = tmp_path / ".mulligan"
-    kind = DirectorySandboxes(
+    place = Workplace(
         store=new_store(home / "store"),
         home=home / "sandboxes",
         project_home=home,
         user_home=tmp_path / "home",
     )
+    kind = DirectorySandboxes(place)
     return LocalSandboxKinds({(ResourceType.FS_DIRECTORY, Strategy.FILESYSTEM_COPY): lambda: kind})
 
 

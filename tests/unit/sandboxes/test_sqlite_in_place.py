@@ -22,7 +22,7 @@ from tests.support.snapshot_world import Watcher, removed, restored
 def world(tmp_path: Path) -> DatabaseWorld:
     made = new_world(tmp_path)
     run_sql(made.real, "CREATE TABLE t (a)", "INSERT INTO t VALUES ('base')", "PRAGMA user_version = 5")
-    return dataclasses.replace(made, kind=InPlaceDatabases(made.around))
+    return dataclasses.replace(made, kind=InPlaceDatabases(*made.around))
 
 
 def in_place(world: DatabaseWorld, *, create: bool = False) -> Sandbox:

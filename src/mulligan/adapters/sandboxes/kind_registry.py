@@ -1,13 +1,16 @@
 """The kinds of sandboxes, and the choice of one for a resource."""
 
+import os
 from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import Any, cast
 
 from msgspec import Struct
 
-from mulligan.adapters.sandboxes.kind_edge import with_edge
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.errors import ResourceUnsuitable
-from mulligan.ports import SandboxKind
+from mulligan.errors import ResourceUnsuitable, SystemFailed
+from mulligan.ports import ApplyOrder, SandboxKind, SandboxOrder
 
 
 class LocalSandboxKinds(Struct, frozen=True, eq=False):
@@ -17,8 +20,7 @@ class LocalSandboxKinds(Struct, frozen=True, eq=False):
     kinds: Mapping[tuple[ResourceType, Strategy], Callable[[], SandboxKind]]
 
     def of(self, sandbox: Sandbox) -> SandboxKind:
-        """The kind that made this sandbox."""
-        return with_edge(self.kinds[(sandbox.type, sandbox.strategy)]())
+        return self._made(sandbox.type, sandbox.strategy)
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource: its own strategy wins over the setting, `auto` goes by its type."""
@@ -33,4 +35,45 @@ class LocalSandboxKinds(Struct, frozen=True, eq=False):
                 reason=f"a {resource.type.value} cannot have the strategy {chosen.value}",
                 hint=f"use one of: {', '.join(s.value for s in traits.strategies)}",
             )
-        return with_edge(self.kinds[(resource.type, chosen)]())
+        return self._made(resource.type, chosen)
+
+    def _made(self, type: ResourceType, strategy: Strategy) -> SandboxKind:
+        return cast("SandboxKind", _Edge(self.kinds[(type, strategy)]()))
+
+
+class _Edge(Struct, frozen=True, eq=False):
+    """A kind that lets no OSError out, even one that its code forgot to translate: callers undo what was begun."""
+
+    kind: SandboxKind
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self.kind, name)
+        return _translating(found) if callable(found) else found
+
+
+def _translating(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def translated(*arguments: Any, **named: Any) -> Any:
+        try:
+            return method(*arguments, **named)
+        except OSError as exc:
+            whole = isinstance(exc.filename, str) and os.path.isabs(exc.filename)  # else in some open folder
+            path = exc.filename if whole else _place(arguments)
+            raise SystemFailed(path=path, reason=exc.strerror or str(exc)) from exc
+
+    return translated
+
+
+def _place(arguments: tuple[object, ...]) -> str:
+    """Return the place that a call was about: a write to an open file or a pipe names none when it fails."""
+    for argument in arguments:
+        match argument:
+            case Sandbox() | SandboxOrder():
+                return str(argument.path)
+            case ApplyOrder():
+                return argument.real.path
+            case Path():
+                return str(argument)
+            case _:
+                continue
+    return "the sandboxes"  # pragma: no cover - every call is about one of these

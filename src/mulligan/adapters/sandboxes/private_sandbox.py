@@ -1,13 +1,18 @@
 """The base of private sandboxes: only the plan works in them, and only the store knows their checkpoints."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from msgspec import Struct
+
+from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Damage
+from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
-from mulligan.domain.text.ids import CheckpointId
-from mulligan.errors import TargetExists
+from mulligan.domain.text.ids import CheckpointId, PlanId
+from mulligan.errors import SandboxMissing, TargetExists
 from mulligan.ports import (
     ApplyOrder,
     Composed,
@@ -19,12 +24,37 @@ from mulligan.ports import (
 )
 
 
+class Workplace(Struct, frozen=True, eq=False, kw_only=True):
+    """The store and the folders that sandboxes of all kinds work with."""
+
+    store: SnapshotStore
+    home: Path  # the folder for sandboxes
+    project_home: Path  # neither this nor the next is a resource of any plan
+    user_home: Path
+
+    @contextmanager
+    def workshop(self, plan_id: PlanId, resource: str) -> Generator[Path]:
+        """Yield an empty private folder beside a sandbox; one that a killed process left is removed first."""
+        shop = self.home / plan_id / f".work-{folder_name(resource)}"
+        make_private(shop.parent)
+        remove_tree(shop, self.home)
+        shop.mkdir(mode=0o700)
+        try:
+            yield shop
+        finally:
+            remove_tree(shop, self.home)
+
+
 class Private:
-    """A kind of sandbox that is the plan's alone, in which nothing is published."""
+    """A kind of sandbox that is the plan's alone, in which nothing is published and nobody else works."""
 
     type: ResourceType
     strategy: Strategy
-    _store: SnapshotStore
+
+    def __init__(self, place: Workplace) -> None:
+        self._place = place
+        self._store = place.store
+        self._home = place.home
 
     def _sandbox(self, order: SandboxOrder, base: Snapshot) -> Sandbox:
         """Return the sandbox of an order, without what only some kinds have."""
@@ -41,6 +71,20 @@ class Private:
             git_dir=None,
         )
 
+    def exists(self, sandbox: Sandbox) -> bool:
+        """Return whether the sandbox's folder exists, without a symlink in its place or in that of the plan's."""
+        if not Path(sandbox.path).is_relative_to(self._home):
+            return False  # a project that was copied: the sandbox is that of the original
+        folder = self._folder(sandbox)
+        return folder.is_dir() and not folder.is_symlink() and not folder.parent.is_symlink()
+
+    def _folder(self, sandbox: Sandbox) -> Path:
+        return Path(sandbox.path)
+
+    def _must_exist(self, sandbox: Sandbox) -> None:
+        if not self.exists(sandbox):
+            raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
+
     def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
         """Refuse nothing: any files can take changes."""
 
@@ -53,49 +97,61 @@ class Private:
         """Write the files; refuse a target that exists already, if only as a dangling symlink."""
         if target.exists() or target.is_symlink():
             raise TargetExists(path=str(target))
-        tree = WorkingTree(path=target, cache_key=f"export {target}", excluded=frozenset(), real=False)
+        tree = own_tree(target)
         try:
             self._store.restore(Snapshot(snapshot.roots[:1]), tree, observer)
         finally:
             self._store.forget_tree(tree)
 
     def publish(self, sandbox: Sandbox, publication: Publication) -> str:
-        """Return the snapshot's own id: nobody else reads the store."""
         return publication.checkpoint.snapshot.id
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
-        """Nothing was published."""
         return {}
 
     def lacking(
         self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
-        """Nothing: the store has all of it."""
         return {}
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
-        """Nothing was published."""
+        """Do nothing: nothing was published."""
 
     def recover(self, sandbox: Sandbox) -> tuple[str, ...]:
-        """Nothing: there are no others."""
         return ()
 
     def why_not_taken(self, ours: Root, theirs: Root) -> str:
-        """Return nothing: files can become any other files."""
         return ""
 
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
     ) -> tuple[str, ...]:
-        """Nothing: there are no others."""
         return ()
 
     def moved(self, real: Sandbox, one: Snapshot, other: Snapshot) -> tuple[str, ...]:
-        """Nothing: there are files alone."""
         return ()
 
     def taken_back(
         self, real: Sandbox, present: Snapshot, written: Snapshot, before: Snapshot
     ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
-        """Nothing: there are files alone."""
         return (), ()
+
+
+def work_folder(shop: Path, name: str) -> WorkingTree:
+    """Make an empty folder for work in progress."""
+    path = shop / name
+    path.mkdir(mode=0o700)
+    return own_tree(path)
+
+
+def own_tree(path: Path) -> WorkingTree:
+    """Return a folder of ours for work in progress, to be captured from or restored into."""
+    return WorkingTree(path=path, cache_key=f"work {path}", excluded=frozenset(), real=False)
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, and what is missing above it, that only the user may enter."""
+    if not folder.is_dir():
+        make_private(folder.parent)
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)

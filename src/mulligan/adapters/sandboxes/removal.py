@@ -1,8 +1,9 @@
-"""Removing a sandbox for good, whatever a plan did to it."""
+"""Removal of a sandbox for good, whatever a plan did to it."""
 
 import errno
 import os
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mulligan.boundaries import act
@@ -12,7 +13,8 @@ from mulligan.osfiles.moves import exchange as exchange_names
 _TRASH = ".removed-"
 _TRIES = 100  # each is lost only to a process that clears trash in the instant between two calls
 _HERE = -100  # AT_FDCWD: paths are whole
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_PARENT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_FOLDER = _PARENT | os.O_NOFOLLOW
 
 
 def remove_tree(path: Path, home: Path) -> None:
@@ -57,22 +59,14 @@ def _move_away(path: Path, home: Path) -> None:
         trash = home / f"{_TRASH}{_new_name()}"
         trash.mkdir(mode=0o700)
         try:
-            _move_up(path.name, path.parent, trash / _new_name())
+            with _opened(path.parent, _PARENT) as parent:
+                _unlock(path.name, parent)
+                with act("sandbox.remove"):
+                    os.rename(path.name, trash / _new_name(), src_dir_fd=parent)
+                return
         except FileNotFoundError:
             if trash.is_dir() or not path.is_dir() or attempt + 1 == _TRIES:
                 raise
-        else:
-            return
-
-
-def _move_up(name: str, parent: Path, target: Path) -> None:
-    fd = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        _unlock(name, fd)
-        with act("sandbox.remove"):
-            os.rename(name, target, src_dir_fd=fd)
-    finally:
-        os.close(fd)
 
 
 def remove_new_tree(path: Path) -> None:
@@ -83,11 +77,8 @@ def remove_new_tree(path: Path) -> None:
     try:
         if not path.is_dir() or path.is_symlink():
             return
-        parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
+        with _opened(path.parent, _PARENT) as parent:
             _unlock(path.name, parent)
-        finally:
-            os.close(parent)
         _empty(path)
         path.rmdir()
     except OSError as exc:
@@ -105,21 +96,24 @@ def exchange(one: Path, other: Path) -> None:
 
 
 def _empty(folder: Path) -> None:
-    base = os.open(folder, _FOLDER)
-    try:
+    with _opened(folder, _FOLDER) as base:
         pending = _unlink_all(base)
         while pending:
             name = pending.pop()
-            fd = os.open(name, _FOLDER, dir_fd=base)
-            try:
+            with _opened(name, _FOLDER, base) as fd:
                 for inner in _unlink_all(fd):
                     pending.append(_new_name())
                     os.rename(inner, pending[-1], src_dir_fd=fd, dst_dir_fd=base)
-            finally:
-                os.close(fd)
             os.rmdir(name, dir_fd=base)
+
+
+@contextmanager
+def _opened(path: Path | str, flags: int, folder_fd: int | None = None) -> Generator[int]:
+    fd = os.open(path, flags, dir_fd=folder_fd)
+    try:
+        yield fd
     finally:
-        os.close(base)
+        os.close(fd)
 
 
 def _unlink_all(folder_fd: int) -> list[str]:
@@ -145,8 +139,5 @@ def _unlock(name: str, folder_fd: int) -> None:
     if os.chmod in os.supports_follow_symlinks:  # pragma: no cover  macOS has this, Linux the way below
         os.chmod(name, 0o700, dir_fd=folder_fd, follow_symlinks=False)
         return
-    fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder_fd)
-    try:
+    with _opened(name, _FOLDER | os.O_PATH, folder_fd) as fd:
         os.chmod(f"/proc/self/fd/{fd}", 0o700)  # a folder that may not be read cannot be opened but as a path
-    finally:
-        os.close(fd)

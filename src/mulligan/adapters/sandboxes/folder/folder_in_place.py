@@ -18,28 +18,27 @@ class InPlaceFolders(DirectorySandboxes):
     strategy = Strategy.IN_PLACE
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
-        """Keep what the folder is now; nothing is copied."""
         capture = self._store.capture(real_tree(order.location, order.excluded), observer)
         return self._sandbox(order, capture.snapshot), capture
 
+    def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
+        return DirectorySandboxes(self._place).fork(order, parent, snapshot, observer)
+
     def exists(self, sandbox: Sandbox) -> bool:
-        """Return whether the folder exists: the one that was kept, not the target of a later symlink."""
         path = Path(sandbox.path)
-        inside = path.is_relative_to(self._project_home.resolve().parent)
-        return inside and path.is_dir() and path.resolve() == path
+        inside = path.is_relative_to(self._place.project_home.resolve().parent)
+        return inside and path.is_dir() and path.resolve() == path  # not the target of a later symlink
 
     def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
         """Have looking at the folder cost what changed; anyone may be working in it."""
         return self._store.watch(self._tree(sandbox), others_at_work=True)
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
-        """The real folder's tree."""
         return (self._tree(sandbox),)
 
     def restore(
         self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
     ) -> tuple[PathChange, ...]:
-        """Make the folder exactly what the snapshot holds, where it holds what is known."""
         self._must_exist(sandbox)
         try:
             return self._store.restore(snapshot, self._tree(sandbox), observer, known)
@@ -47,13 +46,11 @@ class InPlaceFolders(DirectorySandboxes):
             raise ChangedMeanwhile(plan_id=sandbox.plan_id, paths=exc.facts["paths"]) from exc
 
     def recover(self, sandbox: Sandbox) -> tuple[str, ...]:
-        """Put back what a killed restore had taken out of the folder and was not its own."""
         return self._store.recover(self._tree(sandbox))
 
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
     ) -> tuple[str, ...]:
-        """The paths that hold what is of neither."""
         present = self.capture(sandbox, observer).snapshot
         found = (self._store.difference(present.roots[0], state.roots[0]) for state in (target, before))
         return tuple(f"{sandbox.path}/{path}" for path in changed_by_others(*found))

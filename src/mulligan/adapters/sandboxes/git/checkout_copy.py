@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -11,12 +11,9 @@ from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes, r
 from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import Commits
 from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
 from mulligan.adapters.sandboxes.git.checkpoints.whole_capture import WholeCaptures
-from mulligan.adapters.sandboxes.git.creation.missing_filters import missing_filter
 from mulligan.adapters.sandboxes.git.creation.sandbox_creation import Making, make_fork
-from mulligan.adapters.sandboxes.git.git_context import GitContext, unsuitable
+from mulligan.adapters.sandboxes.git.git_context import GitContext
 from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
-from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
-from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import pins_of
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoints.snapshot import Snapshot
@@ -37,59 +34,50 @@ class GitSandboxes(DirectorySandboxes):
     strategy = Strategy.GIT_WORKTREE
 
     def __init__(self, context: GitContext) -> None:
-        super().__init__(
-            store=context.store,
-            home=context.home,
-            project_home=context.project_home,
-            user_home=context.user_home,
-        )
+        super().__init__(context.place)
         self._context = context
         self._git = context.git
         self._watched: list[str] = []  # paths of sandboxes
         self._open: dict[str, Commits] = {}  # by the path of the sandbox, while it is watched
-        self._indexes = IndexContents(context.store)
-        self._whole = WholeCaptures(self._git, context.store, self._indexes)
+        self._indexes = IndexContents(self._store)
+        self._whole = WholeCaptures(self._git, self._store, self._indexes)
 
     def check(self, resource: Resource, location: Path) -> None:
-        """Refuse a location that is not a git checkout, or that cannot be copied, or that no plan may work on."""
-        repository = self._repository(resource, location)
-        if (unsuited := missing_filter(self._git, repository)) is not None:
-            raise unsuitable(resource.name, location, unsuited)
+        super().check(resource, location)
+        repository = self._context.checked(resource.name, location)
         if resource.from_revision is not None:
             self._commit_of(resource, repository, resource.from_revision)
 
     def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
-        """Count what a sandbox would copy."""
         repository = self._repository(order.resource, order.location)
-        making = self._making(order, repository)
+        making = Making(self._context, repository, order)
         if order.resource.from_revision is not None:
             return making.survey_of(self._commit_of(order.resource, repository, order.resource.from_revision))
         return self._store.survey(real_tree(order.location, making.left_out() | {_GIT}), observer)
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
-        """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
         repository = self._repository(order.resource, order.location)
-        making = self._making(order, repository)
+        making = Making(self._context, repository, order)
         revision = order.resource.from_revision
         sandbox = replace(
             self._sandbox(order, Snapshot(())),
             excluded=tuple(sorted(making.left_out())),
             branch=repository.branch if revision is None else making.branch_named(revision),
-            git_dir=str(self._context.repositories.of(order.plan_id, order.resource.name).path),
+            git_dir=str(making.bare.path),
         )
-        remove_tree(order.path / _GIT, self._home) if order.path.is_dir() else None
+        if order.path.is_dir():
+            remove_tree(order.path / _GIT, self._home)
         found: Capture | None = None
         if revision is None:
-            found = self._store.capture(
-                real_tree(order.location, frozenset({_GIT, *sandbox.excluded})), observer
-            )
-            self._store.restore(found.snapshot, _files(sandbox), observer)
+            real = real_tree(order.location, frozenset({_GIT, *sandbox.excluded}))
+            found = self._store.capture(real, observer)
+            self._store.restore(found.snapshot, self._tree(sandbox), observer)
             observer.progress(_MADE, 0, 3)
             with _time_kept(order.path):
                 changed = making.copy()
         else:
             remove_tree(order.path, self._home)
-            self._store.forget_tree(_files(sandbox))
+            self._store.forget_tree(self._tree(sandbox))
             making.check_out(revision, self._commit_of(order.resource, repository, revision))
             changed = True
         observer.progress(_MADE, 1, 3)
@@ -98,39 +86,34 @@ class GitSandboxes(DirectorySandboxes):
         making.begin()
         observer.progress(_MADE, 3, 3)
         if changed or found is None:
-            found = _with_size_of(self._store.capture(_files(sandbox), observer), found)
+            again = self._store.capture(self._tree(sandbox), observer)
+            found = replace(again, size_bytes=again.size_bytes + (found.size_bytes if found else 0))
         capture = _joined(found, self._store.capture(_git_directory(sandbox), observer))
         return replace(sandbox, base=capture.snapshot), capture
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
         """Make a working copy of one of the parent's snapshots, with a repository and pins of its own."""
-        bare = self._context.repositories.of(order.plan_id, order.resource.name)
         sandbox = replace(
             parent,
             plan_id=order.plan_id,
             resource=order.resource.name,
             path=str(order.path),
             base=snapshot,
-            git_dir=str(bare.path),
+            git_dir=str(self._context.repositories.of(order.plan_id, order.resource.name).path),
         )
         self._restore(sandbox, snapshot, observer)
-        origin = self._context.bare_of(parent)
-        prefix = pins_of(order.plan_id, order.resource.name)
-        make_fork(self._git, bare, prefix, order.path, (origin, Path(parent.path)))
-        commits = self._commits(bare, sandbox)
-        try:
-            commits.start(snapshot, parent.base, origin.base())
-        finally:
-            commits.close()
+        make_fork(self._context, order, parent)
+        with closing(self._commits(sandbox)) as commits:
+            commits.start(snapshot, parent.base, self._context.bare_of(parent).base())
         return sandbox
 
     @contextmanager
     def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> Generator[None]:
         """Have looking at the working copy and its git directory, and committing, cost what changed."""
-        with ExitStack() as watches:
-            # A step is over when all its processes are: see the same place for folders.
-            watches.enter_context(self._store.watch(_files(sandbox), others_at_work=others_at_work))
-            watches.enter_context(self._store.watch(_git_directory(sandbox), others_at_work=others_at_work))
+        with (
+            super().watch(sandbox, others_at_work=others_at_work),
+            self._store.watch(_git_directory(sandbox), others_at_work=others_at_work),
+        ):
             self._watched.append(sandbox.path)
             try:
                 yield
@@ -141,34 +124,31 @@ class GitSandboxes(DirectorySandboxes):
                 self._whole.forget(sandbox)
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
-        """Store the working copy and its git directory durably."""
         self._must_exist(sandbox)
-        files = self._store.capture(_files(sandbox), observer)
+        files = self._store.capture(self._tree(sandbox), observer)
         if _is_replaced(sandbox):
             gone = Unheld(_GIT, "it is no longer a folder; a rollback removes it")
             return replace(files, unheld=(*files.unheld, gone))
-        there = (Path(sandbox.path) / _GIT).exists()
-        if not there:
+        if not (Path(sandbox.path) / _GIT).exists():
             return files
         bare, tree = self._context.bare_of(sandbox), _git_directory(sandbox)
         lasting = sandbox.path in self._watched
         return _joined(files, self._whole.capture(sandbox, bare, tree, observer, lasting=lasting))
 
     def publish(self, sandbox: Sandbox, publication: Publication) -> str:
-        """Commit the checkpoint's files; the commit is its name."""
-        return Publishing(self._context, sandbox).mended(
-            lambda: self._commit(sandbox, publication), lambda: self._lender(sandbox)
-        )
+        return self._publishing(sandbox).publish(lambda: self._commit(sandbox, publication))
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
-        """Make all commits again if one of them is lost."""
-        publishing = Publishing(self._context, sandbox)
-        return publishing.republish(publications, lambda: self._lender(sandbox), lambda _: None)
+        return self._publishing(sandbox).republish(publications, lambda _: None)
+
+    def _publishing(self, sandbox: Sandbox) -> Publishing:
+        location = Path(sandbox.location)
+        return Publishing(self._context, sandbox, lambda: self._context.opened(sandbox.resource, location))
 
     def lacking(
         self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
-        """Give the objects that git directories need and that nothing holds any longer."""
+        """Return the objects that git directories need and that nothing holds any longer."""
         asked = [snapshot for snapshot in snapshots if len(snapshot.roots) > 1]
         roots = dict.fromkeys(snapshot.roots[1] for snapshot in asked)
         found = self._whole.lacking(self._context.bare_of(sandbox), roots, sandbox.location)
@@ -179,8 +159,7 @@ class GitSandboxes(DirectorySandboxes):
         if commits is not None and _is_replaced(sandbox):
             commits.close()
             commits = None
-        if commits is None:
-            commits = self._commits(self._context.bare_of(sandbox), sandbox)
+        commits = commits or self._commits(sandbox)
         try:
             commit = commits.publish(publication)
             if sandbox.path in self._watched and not _is_replaced(sandbox):
@@ -191,15 +170,13 @@ class GitSandboxes(DirectorySandboxes):
                 commits.close()
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
-        """Drop the commits of all checkpoints but those kept."""
         self._context.repositories.retire(sandbox, kept)
 
     def compare(
         self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
     ) -> tuple[PathChange, ...]:
-        """Return what a restore would do; touch nothing."""
         self._must_exist(sandbox)
-        changes = [*self._store.compare(_only(snapshot, 0), replace(_files(sandbox), leaving=leaving))]
+        changes = [*self._store.compare(_only(snapshot, 0), replace(self._tree(sandbox), leaving=leaving))]
         if len(snapshot.roots) > 1:
             changes += _inside(self._store.compare(_only(snapshot, 1), _git_directory(sandbox)))
         elif _is_replaced(sandbox):
@@ -207,40 +184,38 @@ class GitSandboxes(DirectorySandboxes):
         return _sorted(changes)
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
-        """The working copy's trees, and the real checkout's."""
         real = real_tree(Path(sandbox.location), frozenset({_GIT, *sandbox.excluded}))
-        return (_files(sandbox), _git_directory(sandbox), real)
+        return (self._tree(sandbox), _git_directory(sandbox), real)
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy, its commits, and the pins in the user's repository; what is gone is fine."""
         self._context.repositories.release(sandbox)
         remove_tree(Path(sandbox.path), self._home)
-        self._store.forget_tree(_files(sandbox))
+        self._store.forget_tree(self._tree(sandbox))
         self._store.forget_tree(_git_directory(sandbox))
+
+    def restore(
+        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+    ) -> tuple[PathChange, ...]:
+        self._must_exist(sandbox)
+        return self._restore(sandbox, snapshot, observer)
 
     def _restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
         self._whole.forget(sandbox)
         place = Path(sandbox.path) / _GIT
         if place.is_symlink() or place.is_file() or len(snapshot.roots) == 1:
             remove_tree(place, self._home)  # a restore works in folders
-        changes = [*self._store.restore(_only(snapshot, 0), _files(sandbox), observer)]
+        changes = [*self._store.restore(_only(snapshot, 0), self._tree(sandbox), observer)]
         if len(snapshot.roots) > 1:
             with _time_kept(Path(sandbox.path)):
                 changes += _inside(self._store.restore(_only(snapshot, 1), _git_directory(sandbox), observer))
         return _sorted(changes)
 
-    def _making(self, order: SandboxOrder, repository: Repository) -> Making:
-        bare = self._context.repositories.of(order.plan_id, order.resource.name)
-        prefix = pins_of(order.plan_id, order.resource.name)
-        return Making(self._git, bare, prefix, repository, order)
-
     def _repository(self, resource: Resource, location: Path) -> Repository:
-        """The user's repository, or a refusal."""
         super().check(resource, location)
         return self._context.opened(resource.name, location)
 
     def _commit_of(self, resource: Resource, repository: Repository, revision: str) -> str:
-        """The commit that `from:` names."""
         there = self._git.on(repository.top)
         asked = there.attempt("rev-parse", "--verify", "-q", "--end-of-options", f"{revision}^{{commit}}")
         if asked.returncode != 0:
@@ -252,20 +227,13 @@ class GitSandboxes(DirectorySandboxes):
             )
         return asked.stdout.decode().strip()
 
-    def _lender(self, sandbox: Sandbox) -> Repository:
-        """The repository that a sandbox was made of."""
-        return self._context.opened(sandbox.resource, Path(sandbox.location))
-
-    def _commits(self, bare: BareRepository, sandbox: Sandbox) -> Commits:
+    def _commits(self, sandbox: Sandbox) -> Commits:
+        bare = self._context.bare_of(sandbox)
         own = bare.path / "nothing" if _is_replaced(sandbox) else Path(sandbox.path) / _GIT
         return Commits(bare, sandbox, self._store, self._indexes, index=own / "index", rules=own / "info")
 
-
-def _files(sandbox: Sandbox) -> WorkingTree:
-    key = f"sandbox {sandbox.plan_id} {sandbox.resource}"
-    return WorkingTree(
-        path=Path(sandbox.path), cache_key=key, excluded=frozenset({_GIT, *sandbox.excluded}), real=False
-    )
+    def _tree(self, sandbox: Sandbox) -> WorkingTree:
+        return replace(super()._tree(sandbox), excluded=frozenset({_GIT, *sandbox.excluded}))
 
 
 def _git_directory(sandbox: Sandbox) -> WorkingTree:
@@ -303,14 +271,7 @@ def _sorted(changes: list[PathChange]) -> tuple[PathChange, ...]:
     return tuple(sorted(changes, key=lambda change: os.fsencode(change.path)))
 
 
-def _with_size_of(capture: Capture, before: Capture | None) -> Capture:
-    return (
-        replace(capture, size_bytes=capture.size_bytes + before.size_bytes) if before is not None else capture
-    )
-
-
 def _joined(files: Capture, git: Capture) -> Capture:
-    """Both captures as one."""
     return Capture(
         snapshot=Snapshot((*files.snapshot.roots, *git.snapshot.roots)),
         size_bytes=files.size_bytes + git.size_bytes,

@@ -6,7 +6,7 @@ plan makes stay after a rollback.
 """
 
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -18,10 +18,9 @@ from mulligan.adapters.sandboxes.git.apply.not_carried import left_behind
 from mulligan.adapters.sandboxes.git.apply.readiness import refuse_unready
 from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import Commits
 from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
-from mulligan.adapters.sandboxes.git.creation.checkpoint_start import commit_start, make_anew
-from mulligan.adapters.sandboxes.git.creation.missing_filters import missing_filter
+from mulligan.adapters.sandboxes.git.creation.first_commit import commit_start
 from mulligan.adapters.sandboxes.git.creation.sandbox_creation import Making
-from mulligan.adapters.sandboxes.git.git_context import GitContext, unsuitable
+from mulligan.adapters.sandboxes.git.git_context import GitContext
 from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.position.position import (
     BRANCHES,
@@ -36,11 +35,10 @@ from mulligan.adapters.sandboxes.git.position.position_diff import Standings, co
 from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import pins_of
 from mulligan.adapters.sandboxes.git.repository.pins import pin_head, pinned_trees
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, Unsuited, open_repository
-from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.adapters.sandboxes.private_sandbox import work_folder
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, Damage, PathChange, Survey
-from mulligan.domain.resources.placement import folder_name
-from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.domain.trees.tree_difference import changed_by_others
 from mulligan.errors import Advice, ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable
@@ -61,42 +59,32 @@ class InPlaceCheckouts(InPlaceFolders):
     """Keeps and restores real checkouts."""
 
     type = ResourceType.GIT_CHECKOUT
-    strategy = Strategy.IN_PLACE
 
     def __init__(self, context: GitContext) -> None:
-        super().__init__(
-            store=context.store,
-            home=context.home,
-            project_home=context.project_home,
-            user_home=context.user_home,
-        )
+        super().__init__(context.place)
         self._context = context
         self._git = context.git
 
     def check(self, resource: Resource, location: Path) -> None:
-        """Refuse a location that is not a git checkout, or that no plan may work on."""
         super().check(resource, location)
-        repository = self._context.opened(resource.name, location.resolve())
-        if (unsuited := missing_filter(self._git, repository)) is not None:
-            raise unsuitable(resource.name, location, unsuited)
+        self._context.checked(resource.name, location)
 
     def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
-        """Count what a checkpoint would hold."""
         return self._store.survey(real_tree(order.location, order.excluded | {_GIT}), observer)
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
         """Keep what the checkout is now, and make the repository of its checkpoints; nothing is copied."""
         repository = self._context.opened(order.resource.name, order.path)
         bare = self._context.repositories.of(order.plan_id, order.resource.name)
-        making = Making(self._git, bare, "", repository, order)
         sandbox = replace(
             self._sandbox(order, Snapshot(())),
-            excluded=tuple(sorted(making.left_out())),
+            excluded=tuple(sorted(Making(self._context, repository, order).left_out())),
             branch=repository.branch,
             git_dir=str(bare.path),
         )
         prefix = pins_of(order.plan_id, order.resource.name)
-        make_anew(bare, repository, prefix, (repository.git_dir,))  # where pins will be, before there are any
+        bare.make(repository)
+        bare.note_pins(repository, prefix, (repository.git_dir,))
         capture = self.capture(sandbox, observer)
         borrowed = pinned_trees(self._git, repository.git_dir, prefix)
         commit_start(bare, repository, repository.top, repository.git_dir / "index", borrowed)
@@ -110,7 +98,6 @@ class InPlaceCheckouts(InPlaceFolders):
         )
 
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
-        """Store the working tree and its position, durably."""
         files = super().capture(sandbox, observer)
         # A pin keeps what it names from any prune. Without the repository no checkpoint needs it, and nobody
         # would remove it.
@@ -127,33 +114,22 @@ class InPlaceCheckouts(InPlaceFolders):
 
     def publish(self, sandbox: Sandbox, publication: Publication) -> str:
         """Commit the checkpoint's files in a repository of the plan's own; the commit is its name."""
-        repository = self._repository_of(sandbox)
+        repository, bare = self._repository_of(sandbox), self._context.bare_of(sandbox)
+        indexes, index, rules = IndexContents(self._store), repository.git_dir / "index", _rules(repository)
 
         def commit() -> str:
-            commits = Commits(
-                self._context.bare_of(sandbox),
-                sandbox,
-                self._store,
-                IndexContents(self._store),
-                index=repository.git_dir / "index",
-                rules=_rules(repository),
-            )
-            try:
+            with closing(Commits(bare, sandbox, self._store, indexes, index=index, rules=rules)) as commits:
                 return commits.publish(publication)
-            finally:
-                commits.close()
 
-        return Publishing(self._context, sandbox).mended(commit, lambda: repository)
+        return Publishing(self._context, sandbox, lambda: repository).publish(commit)
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
-        """Make all commits again if one of them is lost."""
-        publishing = Publishing(self._context, sandbox)
-        return publishing.republish(publications, lambda: self._repository_of(sandbox), _rules)
+        publishing = Publishing(self._context, sandbox, lambda: self._repository_of(sandbox))
+        return publishing.republish(publications, _rules)
 
     def lacking(
         self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
-        """Give the commits that going back needs and that the repository has no longer."""
         asked = [snapshot for snapshot in snapshots if len(snapshot.roots) > 1]
         found = open_repository(self._git, Path(sandbox.path))
         if isinstance(found, Unsuited):
@@ -161,13 +137,11 @@ class InPlaceCheckouts(InPlaceFolders):
         return commits_lacking(self._git, self._store, found, asked)
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
-        """Drop the commits of all checkpoints but those kept."""
         self._context.repositories.retire(sandbox, kept)
 
     def compare(
         self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()
     ) -> tuple[PathChange, ...]:
-        """Return what a restore would do; touch nothing."""
         changes = super().compare(sandbox, Snapshot(snapshot.roots[:1]), leaving)
         with self._position(sandbox) as (staged, position):
             moved = self._store.compare(wanted := Snapshot(snapshot.roots[1:]), staged)
@@ -189,7 +163,6 @@ class InPlaceCheckouts(InPlaceFolders):
         return (*(f"{sandbox.path}/{path}" for path in files), *_in_git(sandbox, moved))
 
     def moved(self, real: Sandbox, one: Snapshot, other: Snapshot) -> tuple[str, ...]:
-        """HEAD, its branch and the index, where they differ."""
         with self._standings(real) as (standings, _):
             return _in_git(real, standings.apart(one.roots[1], other.roots[1]))
 
@@ -198,18 +171,13 @@ class InPlaceCheckouts(InPlaceFolders):
     ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
         """Return the earlier position; what others moved or staged meanwhile stays."""
         with self._standings(real) as (standings, shop):
-            position = self._folder(shop / "position")
             roots = (present.roots[1], written.roots[1], before.roots[1])
-            try:
-                root, left = standings.taken_back(*roots, position)
-            finally:
-                self._store.forget_tree(position)
+            root, left = standings.taken_back(*roots, work_folder(shop, "position"))
         return (root,), _in_git(real, left)
 
     def restore(
         self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
     ) -> tuple[PathChange, ...]:
-        """Make the working tree, HEAD, its branch and the index exactly what the snapshot holds; idempotent."""
         with self._position(sandbox) as (staged, position):  # first: what others move from now on is theirs
             files = None
             if known is not None:
@@ -226,13 +194,11 @@ class InPlaceCheckouts(InPlaceFolders):
         (present,) = self._store.capture(position, Unobserved()).snapshot.roots
         if present.id in (known.id, target.id):
             return
-        repository = self._repository_of(sandbox)
-        standings = Standings(self._git, repository, self._store, position.path.parent)
+        standings = self._comparison(sandbox, position.path.parent)
         if moved := standings.of_neither(present, target, known):
             raise ChangedMeanwhile(plan_id=sandbox.plan_id, paths=", ".join(_in_git(sandbox, moved)))
 
     def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
-        """Refuse a checkout in which something is half done or, where a commit is to be made, none can be."""
         refuse_unready(self._git, self._repository_of(real), commit=commit)
 
     def compose(self, order: ApplyOrder) -> Composed:
@@ -246,8 +212,8 @@ class InPlaceCheckouts(InPlaceFolders):
         notes = left_behind(self._store, order, there)
         if order.message is None:
             return replace(super().compose(order), notes=notes)
-        with self._stage(order.real) as shop:
-            position = self._folder(shop / "position")
+        with self._place.workshop(order.real.plan_id, order.real.resource) as shop:
+            position = work_folder(shop, "position")
             self._store.restore(Snapshot(order.ours.roots[1:]), position, Unobserved())
             _, head = standing_in(position.path)
             applying = Applying(self._git, repository, self._store, order, shop)
@@ -267,7 +233,6 @@ class InPlaceCheckouts(InPlaceFolders):
         )
 
     def remove(self, sandbox: Sandbox) -> None:
-        """Remove the repository of the checkpoints and its pins; the checkout is the user's."""
         self._context.repositories.release(sandbox)
 
     def _tree(self, sandbox: Sandbox) -> WorkingTree:
@@ -276,8 +241,8 @@ class InPlaceCheckouts(InPlaceFolders):
     @contextmanager
     def _position(self, sandbox: Sandbox) -> Generator[tuple[WorkingTree, Position]]:
         """Return the current position as a folder that the store can capture."""
-        with self._stage(sandbox) as shop:
-            tree = self._folder(shop / "position")
+        with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
+            tree = work_folder(shop, "position")
             position = Position(self._git, self._repository_of(sandbox), sandbox.plan_id)
             position.write_down(tree.path)
             try:
@@ -288,23 +253,12 @@ class InPlaceCheckouts(InPlaceFolders):
     @contextmanager
     def _standings(self, sandbox: Sandbox) -> Generator[tuple[Standings, Path]]:
         """Yield the comparison of stored positions, and the folder that it works in."""
-        with self._stage(sandbox) as shop:
-            yield Standings(self._git, self._repository_of(sandbox), self._store, shop), shop
+        with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
+            yield self._comparison(sandbox, shop), shop
 
-    @contextmanager
-    def _stage(self, sandbox: Sandbox) -> Generator[Path]:
-        """A folder of ours, empty; one that a killed process left goes first."""
-        shop = self._home / sandbox.plan_id / f".work-{folder_name(sandbox.resource)}"
-        remove_tree(shop, self._home)
-        shop.mkdir(mode=0o700, parents=True)
-        try:
-            yield shop
-        finally:
-            remove_tree(shop, self._home)
-
-    def _folder(self, path: Path) -> WorkingTree:
-        path.mkdir(mode=0o700)
-        return WorkingTree(path=path, cache_key=f"position {path}", excluded=frozenset(), real=False)
+    def _comparison(self, sandbox: Sandbox, shop: Path) -> Standings:
+        repository = self._repository_of(sandbox)
+        return Standings(repository.through(self._git), repository.null_id, self._store, shop)
 
     def _repository_of(self, sandbox: Sandbox) -> Repository:
         """The user's repository. What a plan does to it is the plan's: there is no way back for one that is gone."""

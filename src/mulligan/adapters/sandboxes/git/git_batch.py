@@ -12,7 +12,6 @@ class Asking:
     """One process, used as a context; a process that failed inside is ended."""
 
     def __init__(self, git: Git, *arguments: str) -> None:
-        """Start `git ARGUMENTS` at the first question."""
         self._git = git
         self._arguments = arguments
         self._process: subprocess.Popen[bytes] | None = None
@@ -39,15 +38,12 @@ class Asking:
             raise self._ended() from exc
 
     def line(self) -> bytes:
-        """One line of the answer, without its end."""
         return self._until(b"\n")
 
     def until_nul(self) -> bytes:
-        """Return the bytes before the next NUL."""
         return self._until(b"\0")
 
     def exactly(self, size: int) -> bytes:
-        """So many bytes of the answer."""
         while len(self._answer) - self._read < size:
             self._more()
         return self._take(size)

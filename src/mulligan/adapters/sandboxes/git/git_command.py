@@ -51,7 +51,6 @@ class GitFailed(SystemFailed):
     """A git command of ours ended in an error."""
 
     def __init__(self, *, path: str, reason: str, hint: str = "") -> None:
-        """`reason` is what git said."""
         super().__init__(
             path=path, reason=reason, hint=hint or "see what git says there: `git status`, `git fsck`"
         )
@@ -87,7 +86,6 @@ class Git(Struct, frozen=True):
         return ended.stdout
 
     def attempt(self, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        """The command, however it ends."""
         try:
             return subprocess.run(
                 ["git", *ARGUMENTS, *arguments],

@@ -1,50 +1,43 @@
 """The collaborators of git sandboxes, for copies and for checkouts in place."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
+from mulligan.adapters.sandboxes.git.creation.missing_filters import missing_filter
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
 from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, Unsuited, open_repository
+from mulligan.adapters.sandboxes.private_sandbox import Workplace
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import ResourceUnsuitable
-from mulligan.ports import SnapshotStore
 
 
-class GitContext:
-    """Git, the store and the folders of one project."""
+class GitContext(Struct, frozen=True, eq=False):
+    """The workplace of one project, git, and the repositories of checkpoints."""
 
-    def __init__(
-        self,
-        *,
-        store: SnapshotStore,
-        home: Path,
-        git_home: Path,
-        project_home: Path,
-        user_home: Path,
-        environment: Mapping[str, str],
-    ) -> None:
-        """`home` is the folder for sandboxes, `git_home` that for the repositories of their checkpoints."""
-        self.store = store
-        self.home = home
-        self.project_home = project_home
-        self.user_home = user_home
-        self.git = Git.within(environment, project_home)
-        self.repositories = CheckpointRepositories(git=self.git, home=git_home)
+    place: Workplace
+    git: Git
+    repositories: CheckpointRepositories
 
     def bare_of(self, sandbox: Sandbox) -> BareRepository:
-        """Return the repository with the commits of a sandbox's checkpoints."""
         return self.repositories.of(sandbox.plan_id, sandbox.resource)
 
     def opened(self, resource: str, location: Path) -> Repository:
         """Open the user's repository; refuse one that no plan can work on."""
         found = open_repository(self.git, location.resolve())
         if isinstance(found, Unsuited):
-            raise unsuitable(resource, location, found)
+            raise _unsuitable(resource, location, found)
         return found
 
+    def checked(self, resource: str, location: Path) -> Repository:
+        """Open the user's repository; refuse it also where files of it could not be committed here."""
+        repository = self.opened(resource, location)
+        if (unsuited := missing_filter(self.git, repository)) is not None:
+            raise _unsuitable(resource, location, unsuited)
+        return repository
 
-def unsuitable(resource: str, location: Path, why: Unsuited) -> ResourceUnsuitable:
-    """Return the refusal of a checkout."""
+
+def _unsuitable(resource: str, location: Path, why: Unsuited) -> ResourceUnsuitable:
     return ResourceUnsuitable(resource=resource, path=str(location), reason=why.reason, hint=why.hint)

@@ -1,13 +1,12 @@
 """Compares databases: what SQLite reads from two of them, and whether one can become the other."""
 
-import os
 import sqlite3
 from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
-from urllib.parse import quote_from_bytes
 
 from mulligan.adapters.sandboxes.sqlite.database_copy import HEADER, MAGIC, PAGE_SIZE
+from mulligan.adapters.sandboxes.sqlite.database_files import opened
 from mulligan.domain.checkpoints.snapshot import Root
 from mulligan.ports import StoredTrees
 
@@ -38,7 +37,7 @@ def why_not_taken(store: StoredTrees, ours: Root, theirs: Root) -> str:
     if not come:
         return ""
     if len(come) > 1 or not (not come[0] or come[0].startswith(MAGIC)):
-        return "what the sandbox holds is no database any more"
+        return "what the sandbox holds is no longer a database"
     now, before = (_page_size(heads[0]) if heads else 0 for heads in (come, gone))
     if now and before and now != before:
         return f"its pages of {before} bytes became pages of {now}"
@@ -61,20 +60,15 @@ def _same(both: _Pair) -> bool:
 def _equal(both: _Pair, query: str) -> bool:
     """Return whether a query returns the same rows in the same order; 1 and 1.0 are not the same."""
     rows = zip_longest(*(database.execute(query) for database in both))
-    return all(mine == other and _kinds(mine) == _kinds(other) for mine, other in rows)
-
-
-def _kinds(row: tuple[object, ...]) -> list[type]:
-    return [type(value) for value in row]
+    return all(mine == other and [*map(type, mine)] == [*map(type, other)] for mine, other in rows)
 
 
 def _open(file: Path) -> sqlite3.Connection:
-    address = f"file:{quote_from_bytes(os.fsencode(file))}?mode=ro&immutable=1"
-    connection = sqlite3.connect(address, uri=True)
+    connection = opened(file, "?mode=ro&immutable=1")
     connection.text_factory = _text
     return connection
 
 
 def _text(data: bytes) -> tuple[str, bytes]:
-    """A text as it is stored, and never taken for a blob."""
+    """Return a text as it is stored, and never taken for a blob."""
     return ("text", data)

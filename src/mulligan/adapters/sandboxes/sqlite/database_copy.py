@@ -15,11 +15,10 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote_from_bytes
 
 from msgspec import Struct
 
-from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, is_settled, sidecars
+from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, is_settled, opened, sidecars
 from mulligan.adapters.sandboxes.sqlite.lock_holders import holders_of
 from mulligan.errors import DatabaseBusy, SystemFailed
 from mulligan.ports import Observer
@@ -41,7 +40,7 @@ _NEEDS_RECOVERY = {
     sqlite3.SQLITE_READONLY_CANTLOCK,
     sqlite3.SQLITE_CANTOPEN,
 }
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _SYSTEM = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM}  # not the file's fault
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _BROKEN_RULE = re.compile(r"CHECK constraint failed in |\w+ value in |non-\w+ value in ")
@@ -51,12 +50,8 @@ class NoDatabase(Exception):
     """SQLite cannot read the file as a database, for this reason."""
 
 
-class _Unsteady(Exception):
-    """The files changed while they were read as they lie."""
-
-
-class _Locked(Exception):
-    """Someone else has it locked."""
+class _NotNow(Exception):
+    """Someone else has it locked, or the files changed while they were read as they lie."""
 
 
 class DatabaseCopies(Struct, frozen=True, eq=False):
@@ -78,16 +73,16 @@ class DatabaseCopies(Struct, frozen=True, eq=False):
             try:
                 copying.attempt()
                 return
-            except (_Unsteady, _Locked) as exc:
+            except _NotNow as exc:
                 if time.monotonic() > deadline:
-                    found = files.stat(files.name)
-                    holders = holders_of(found) if found else ()
-                    raise DatabaseBusy(
-                        database=str(files.path),
-                        seconds=self.busy_limit,
-                        holders=", ".join(holders) or "another program",
-                    ) from exc
+                    raise self.busy(files) from exc
                 time.sleep(_NAP)
+
+    def busy(self, files: DatabaseFiles) -> DatabaseBusy:
+        """Return the error for a database that others have kept locked for too long."""
+        found = files.stat(files.name)
+        holders = ", ".join(holders_of(found) if found else ()) or "another program"
+        return DatabaseBusy(database=str(files.path), seconds=self.busy_limit, holders=holders)
 
 
 class _Copying(Struct, frozen=True):
@@ -106,14 +101,14 @@ class _Copying(Struct, frozen=True):
         self._content()
         after = self._stat()
         if (after.st_dev, after.st_ino) != (before.st_dev, before.st_ino):
-            raise _Unsteady  # another file was put in its place
+            raise _NotNow  # another file was put in its place
         os.chmod(self.target, stat.S_IMODE(before.st_mode))
         os.utime(self.target, ns=(before.st_atime_ns, before.st_mtime_ns))
 
     def _stat(self) -> os.stat_result:
         found = self.files.stat(self.files.name)
         if found is None:
-            raise _Unsteady
+            raise _NotNow
         return found
 
     def _content(self) -> None:
@@ -139,17 +134,17 @@ class _Copying(Struct, frozen=True):
         try:
             self._backup(self.files.path, "?mode=ro")
         except sqlite3.DatabaseError as exc:
-            if exc.sqlite_errorcode & 0xFF in _BUSY:
-                raise _Locked from exc
+            if exc.sqlite_errorcode & 0xFF in BUSY:
+                raise _NotNow from exc
             if exc.sqlite_errorcode not in _NEEDS_RECOVERY:
                 raise self._unreadable(exc) from exc
             self._as_it_lies(self._recover)
 
     def _as_it_lies(self, read: Callable[[], None]) -> None:
-        """Read files that nobody is expected to change; _Unsteady when someone did."""
+        """Read files that nobody is expected to change; _NotNow when someone did."""
         while not is_settled(before := self.files.look(), self.now_ns()):
             if time.monotonic() > self.deadline:
-                raise _Unsteady
+                raise _NotNow
             time.sleep(_NAP)
         failure: sqlite3.Error | None = None
         try:
@@ -157,7 +152,7 @@ class _Copying(Struct, frozen=True):
         except sqlite3.DatabaseError as exc:
             failure = exc
         if self.files.look() != before:
-            raise _Unsteady
+            raise _NotNow
         if failure is not None:
             raise self._unreadable(failure) from failure
 
@@ -179,8 +174,7 @@ class _Copying(Struct, frozen=True):
     def _backup(self, source: Path, how: str) -> None:
         self.target.unlink(missing_ok=True)
         left = max(self.deadline - time.monotonic(), 0.0)
-        address = f"file:{quote_from_bytes(os.fsencode(source))}{how}"
-        with closing(sqlite3.connect(address, uri=True, timeout=left, isolation_level=None)) as reader:
+        with closing(opened(source, how, timeout=left)) as reader:
             # Within one transaction, or the copy would start again with every write of others. And it is this
             # statement that waits for a lock: the copy itself would wait for ever.
             reader.execute("BEGIN")
@@ -212,10 +206,9 @@ def problem_in(database: Path) -> str | None:
     Rows that break a constraint are not damage: fixing them may be what the plan is for. Nor is a collation or
     function that this SQLite lacks and the program that owns the database has.
     """
-    address = f"file:{quote_from_bytes(os.fsencode(database))}?mode=ro&immutable=1"
     try:
-        with closing(sqlite3.connect(address, uri=True)) as reader:
-            told = [str(text) for (text,) in reader.execute("PRAGMA quick_check")]
+        with closing(opened(database, "?mode=ro&immutable=1")) as reader:
+            found = [str(text) for (text,) in reader.execute("PRAGMA quick_check")]
     except sqlite3.DatabaseError as exc:
         return str(exc) if exc.sqlite_errorcode & 0xFF in _DAMAGE else None
-    return next((text for text in told if text != "ok" and not _BROKEN_RULE.match(text)), None)
+    return next((text for text in found if text != "ok" and not _BROKEN_RULE.match(text)), None)

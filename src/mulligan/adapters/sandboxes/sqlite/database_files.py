@@ -2,10 +2,12 @@
 
 import os
 import shutil
+import sqlite3
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from urllib.parse import quote_from_bytes
 
 from msgspec import Struct
 
@@ -32,12 +34,10 @@ class DatabaseFiles(Struct, frozen=True):
 
     @property
     def path(self) -> Path:
-        """The path of the file, whether it exists or not."""
         return self.root.joinpath(*self.inside)
 
     @property
     def name(self) -> str:
-        """The file's own name."""
         return self.inside[-1]
 
     def look(self) -> Stamps:
@@ -54,17 +54,14 @@ class DatabaseFiles(Struct, frozen=True):
         return tuple((st.st_ino, st.st_size, st.st_mtime_ns) if st else None for st in files)
 
     def stat(self, name: str) -> os.stat_result | None:
-        """Return the stat of a name in the database's folder; None if it is missing."""
         with self.folder() as fd:
             return _stat(fd, name)
 
     def is_plain(self, name: str) -> bool:
-        """Return whether there is a file, or nothing."""
         found = self.stat(name)
         return found is None or stat.S_ISREG(found.st_mode)
 
     def head(self, size: int) -> bytes:
-        """The first bytes of the file."""
         with self.folder() as fd:
             assert fd is not None, "asked for what was not found"
             descriptor = os.open(self.name, _READ, dir_fd=fd)
@@ -107,7 +104,6 @@ class DatabaseFiles(Struct, frozen=True):
                 os.fsync(fd)
 
     def remove(self, trash: Path) -> None:
-        """Remove the database and its sidecars; what is not there is fine."""
         with self.folder() as fd:
             if fd is not None:
                 self._clear(fd, trash)
@@ -119,39 +115,30 @@ class DatabaseFiles(Struct, frozen=True):
     @contextmanager
     def folder(self, *, make: bool = False) -> Generator[int | None]:
         """The descriptor of the folder the database is in; None where only a symlink, or nothing, leads there."""
+        opened: list[int] = []
         try:
-            fd = os.open(self.root, _FOLDER)
-        except (FileNotFoundError, NotADirectoryError):
-            if make:
-                raise
-            yield None
-            return
-        try:
-            for name in self.inside[:-1]:
-                if make:
-                    with suppress(FileExistsError):
-                        os.mkdir(name, dir_fd=fd)
-                try:
-                    inner = os.open(name, _FOLDER, dir_fd=fd)
-                except (FileNotFoundError, NotADirectoryError):  # a symlink is "not a directory" here
-                    if make:
-                        raise
-                    yield None
-                    return
-                os.close(fd)
-                fd = inner
-            yield fd
+            with nullcontext() if make else suppress(FileNotFoundError, NotADirectoryError):
+                for name in (self.root, *self.inside[:-1]):  # a symlink is "not a directory" here
+                    if make and opened:
+                        with suppress(FileExistsError):
+                            os.mkdir(name, dir_fd=opened[-1])
+                    opened.append(os.open(name, _FOLDER, dir_fd=opened[-1] if opened else None))
+            yield opened[-1] if len(opened) == len(self.inside) else None
         finally:
-            os.close(fd)
+            for fd in opened:
+                os.close(fd)
+
+
+def opened(database: Path, how: str, *, timeout: float = 5.0) -> sqlite3.Connection:
+    """Open a database without implicit transactions; `how` are the parameters of its address."""
+    address = f"file:{quote_from_bytes(os.fsencode(database))}{how}"
+    return sqlite3.connect(address, uri=True, timeout=timeout, isolation_level=None)
 
 
 def is_settled(stamps: Stamps, now_ns: int) -> bool:
     """Return whether any later change would show in the stamps: none is younger than the clock's granularity."""
-    return all(stamp is None or stamp[6] < now_ns - _grain_ns(stamp[6]) for stamp in stamps)
-
-
-def _grain_ns(ctime_ns: int) -> int:
-    return _COARSE_GRAIN_NS if ctime_ns % _SECOND_NS == 0 else _FINE_GRAIN_NS
+    times = [stamp[6] for stamp in stamps if stamp is not None]
+    return all(at < now_ns - (_FINE_GRAIN_NS if at % _SECOND_NS else _COARSE_GRAIN_NS) for at in times)
 
 
 def _stat(folder: int | None, name: str) -> os.stat_result | None:
@@ -175,18 +162,10 @@ def _remove(folder: int, name: str, trash: Path) -> None:
 
 
 def _stamp(folder: int | None, name: str) -> Stamp | None:
-    found = _stat(folder, name)
-    if found is None:
+    st = _stat(folder, name)
+    if st is None:
         return None
-    return (
-        found.st_mode,
-        found.st_dev,
-        found.st_ino,
-        found.st_nlink,
-        found.st_size,
-        found.st_mtime_ns,
-        found.st_ctime_ns,
-    )
+    return (st.st_mode, st.st_dev, st.st_ino, st.st_nlink, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
 
 
 def sidecars(database: str) -> tuple[str, ...]:

@@ -8,27 +8,34 @@ import os
 import sqlite3
 import stat
 import time
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from urllib.parse import quote_from_bytes
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.sqlite.database_copy import JOURNAL_MODE, MAGIC, PAGE_SIZE, NoDatabase
-from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, Version, sidecars
-from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes, Workplace, work_folder
-from mulligan.adapters.sandboxes.sqlite.lock_holders import holders_of
+from mulligan.adapters.sandboxes.folder.folder_copy import real_tree
+from mulligan.adapters.sandboxes.private_sandbox import Workplace, work_folder
+from mulligan.adapters.sandboxes.sqlite.database_copy import (
+    BUSY,
+    JOURNAL_MODE,
+    MAGIC,
+    PAGE_SIZE,
+    DatabaseCopies,
+    NoDatabase,
+)
+from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, Version, opened, sidecars
+from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, PathChange
 from mulligan.domain.resources.resource import Resource, Sandbox, Strategy
 from mulligan.domain.trees.tree_difference import changed_by_others
-from mulligan.errors import ChangedMeanwhile, DatabaseBusy, ResourceUnsuitable, RestoreFailed, TreeChanged
-from mulligan.ports import Observer, Replacement, SandboxOrder, Unobserved, WorkingTree
+from mulligan.errors import ChangedMeanwhile, ResourceUnsuitable, RestoreFailed, TreeChanged
+from mulligan.ports import Observer, Replacement, SandboxOrder, Unobserved
 
 _NAP = 0.01
 _ROLLBACK, _WAL = b"\1\1", b"\2\2"
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 class _Written(Exception):
@@ -41,17 +48,16 @@ class InPlaceDatabases(SqliteSandboxes):
     strategy = Strategy.IN_PLACE
     _others_at_work = True  # the sidecars are theirs, and they may write at once
 
-    def __init__(self, around: Workplace) -> None:
-        super().__init__(around)
+    def __init__(self, place: Workplace, copies: DatabaseCopies, boot_id: str) -> None:
+        super().__init__(place, copies, boot_id)
         self._seen: dict[Path, Version] = {}  # what databases were when they were captured last
         self._kept: dict[Path, Snapshot] = {}  # what may be replaced, while a restore goes on
 
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what cannot be copied either, and what only a symlink leads to: it could lead elsewhere later."""
         super().check(resource, location)
-        if location.resolve() != self._project_home.resolve().parent / os.path.relpath(
-            location, self._project_home.parent
-        ):
+        home = self._place.project_home
+        if location.resolve() != home.resolve().parent / os.path.relpath(location, home.parent):
             raise ResourceUnsuitable(
                 resource=resource.name,
                 path=str(location),
@@ -59,8 +65,8 @@ class InPlaceDatabases(SqliteSandboxes):
             )
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
-        """Make a working copy of one of the parent's snapshots."""
-        return SqliteSandboxes(self._around).fork(order, parent, snapshot, observer)
+        copies = SqliteSandboxes(self._place, self._copies, self._boot_id)
+        return copies.fork(order, parent, snapshot, observer)
 
     def exists(self, sandbox: Sandbox) -> bool:
         """The database itself may be missing; whether the folder around it is there is that resource's matter."""
@@ -79,20 +85,19 @@ class InPlaceDatabases(SqliteSandboxes):
 
     def _is_on_the_way_to(self, sandbox: Sandbox, state: Snapshot, observer: Observer) -> bool:
         """Return whether it has the content already, and differs only in journal mode or file mode."""
-        with self._staged(sandbox, observer) as staged:
-            copy = staged.tree.path / Path(sandbox.path).name
-            present = self._store.capture(staged.tree, observer).snapshot
-            wanted = [
-                d.new for d in self._store.difference(present.roots[0], state.roots[0]) if d.path == copy.name
-            ]
-            if staged.unheld or not wanted or wanted[0] is None or not _head(copy).startswith(MAGIC):
+        with self._staged(sandbox, observer) as (tree, unheld):
+            copy = tree.path / Path(sandbox.path).name
+            present = self._store.capture(tree, observer).snapshot
+            differences = self._store.difference(present.roots[0], state.roots[0])
+            wanted = [d.new for d in differences if d.path == copy.name]
+            if unheld or not wanted or wanted[0] is None or not _head(copy).startswith(MAGIC):
                 return False
             copy.chmod(wanted[0].mode)
             for mode in (_ROLLBACK, _WAL):
                 with copy.open("r+b") as file:
                     file.seek(JOURNAL_MODE.start)
                     file.write(mode)
-                if self._store.capture(staged.tree, observer).snapshot.same_as(state):
+                if self._store.capture(tree, observer).snapshot.same_as(state):
                     return True
         return False
 
@@ -105,7 +110,6 @@ class InPlaceDatabases(SqliteSandboxes):
     def restore(
         self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
     ) -> tuple[PathChange, ...]:
-        """Make the database what the snapshot holds, where it holds what is known."""
         path = self._files(sandbox).path
         if known is not None:
             self._kept[path] = known
@@ -115,14 +119,11 @@ class InPlaceDatabases(SqliteSandboxes):
             self._kept.pop(path, None)
 
     def recover(self, sandbox: Sandbox) -> tuple[str, ...]:
-        """Put back what a killed process had taken out of the database's folder and was not its own."""
         files = self._files(sandbox)
         with files.folder() as fd:
             if fd is None:
                 return ()
-        folder = files.path.parent
-        tree = WorkingTree(path=folder, cache_key=f"real {folder}", excluded=frozenset(), real=True)
-        return self._store.recover(tree)
+        return self._store.recover(real_tree(files.path.parent, frozenset()))
 
     def remove(self, sandbox: Sandbox) -> None:
         """Leave the database alone: it is the user's."""
@@ -132,7 +133,7 @@ class InPlaceDatabases(SqliteSandboxes):
         return self._sandbox(order, base)
 
     def _files(self, sandbox: Sandbox) -> DatabaseFiles:
-        project = self._project_home.resolve().parent
+        project = self._place.project_home.resolve().parent
         return DatabaseFiles(project, Path(sandbox.path).relative_to(project).parts)
 
     def _put(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
@@ -145,7 +146,8 @@ class InPlaceDatabases(SqliteSandboxes):
     def _replace(self, files: DatabaseFiles, new: Path, shop: Path) -> None:
         """Write the new state into the database that is there, or put it where there is none."""
         wanted = new / files.name
-        found = _found(files)  # before the version: what is committed in between shows there
+        # Before the version: what is committed in between shows there.
+        found = {name: files.stat(name) for name in (files.name, *sidecars(files.name))}
         now = files.version()
         if self._seen.pop(files.path, now) != now:
             raise _Written
@@ -160,13 +162,8 @@ class InPlaceDatabases(SqliteSandboxes):
             self._alone(files)
         comes = {path.name: path for path in new.iterdir()}
         # The database last: cut off at any instant, no file lies beside another's -wal or -journal.
-        self._put_files(
-            files,
-            [
-                Replacement(name=name, new=comes.get(name), found=found[name])
-                for name in (*sidecars(files.name), files.name)
-            ],
-        )
+        names = (*sidecars(files.name), files.name)
+        self._put_files(files, [Replacement(name=n, new=comes.get(n), found=found[n]) for n in names])
 
     def _put_files(self, files: DatabaseFiles, replacements: list[Replacement]) -> None:
         with files.folder(make=True) as fd:
@@ -186,14 +183,11 @@ class InPlaceDatabases(SqliteSandboxes):
         recovers = files.stat(sidecars(files.name)[2]) is not None
         if not other_size and not recovers:
             return looked_at
-        try:
-            with closing(_open(files, self._around.busy_limit)) as real:
-                if other_size:
-                    real.execute("PRAGMA journal_mode = DELETE")  # in WAL mode no page size can be changed
-                if recovers:
-                    real.execute("PRAGMA schema_version").fetchone()  # of what a dead writer left
-        except sqlite3.Error as exc:
-            raise self._failed(files, exc) from exc
+        with self._open(files) as real:
+            if other_size:
+                real.execute("PRAGMA journal_mode = DELETE")  # in WAL mode no page size can be changed
+            if recovers:
+                real.execute("PRAGMA schema_version").fetchone()  # of what a dead writer left
         now = files.version()
         known = self._kept.get(files.path)
         if known is not None and not self._still_holds(files, known, shop):
@@ -212,32 +206,29 @@ class InPlaceDatabases(SqliteSandboxes):
         return _without_mode(now) == _without_mode(kept.path / files.name)
 
     def _write_into(self, files: DatabaseFiles, wanted: Path, looked_at: Version) -> None:
-        deadline = time.monotonic() + self._around.busy_limit
+        deadline = time.monotonic() + self._copies.busy_limit
         mode = "wal" if _head(wanted)[JOURNAL_MODE] == _WAL else "delete"
         unwritten = False  # whether it was seen, under the lock, that nobody wrote since
 
         def progress(status: int, _left: int, _total: int) -> None:
             nonlocal unwritten
-            if status in _BUSY and time.monotonic() > deadline:
-                raise self._busy(files)
+            if status in BUSY and time.monotonic() > deadline:
+                raise self._copies.busy(files)
             if status == sqlite3.SQLITE_OK and not unwritten:
                 if files.version() != looked_at:
                     raise _Written
                 unwritten = True
 
-        try:
-            with closing(_open(files, self._around.busy_limit)) as real:
-                real.execute("PRAGMA synchronous = FULL")  # whatever this SQLite was built with
-                with closing(sqlite3.connect(wanted, isolation_level=None)) as source:
-                    source.execute("PRAGMA journal_mode = DELETE")  # or its own -wal would have to be written
-                    source.execute("BEGIN")  # otherwise each page would take its locks again
-                    source.execute("PRAGMA schema_version").fetchone()
-                    with act("database.write"):
-                        # The lock is taken with the first page, and nothing is committed before the last.
-                        source.backup(real, pages=1, sleep=_NAP, progress=progress)
-                (now,) = real.execute(f"PRAGMA journal_mode = {mode}").fetchone()
-        except sqlite3.Error as exc:
-            raise self._failed(files, exc) from exc
+        with self._open(files) as real:
+            real.execute("PRAGMA synchronous = FULL")  # whatever this SQLite was built with
+            with closing(sqlite3.connect(wanted, isolation_level=None)) as source:
+                source.execute("PRAGMA journal_mode = DELETE")  # or its own -wal would have to be written
+                source.execute("BEGIN")  # otherwise each page would take its locks again
+                source.execute("PRAGMA schema_version").fetchone()
+                with act("database.write"):
+                    # The lock is taken with the first page, and nothing is committed before the last.
+                    source.backup(real, pages=1, sleep=_NAP, progress=progress)
+            (now,) = real.execute(f"PRAGMA journal_mode = {mode}").fetchone()
         if now != mode:
             raise RestoreFailed(
                 path=str(files.path), reason=f"others have it open, so its journal mode stays {now}"
@@ -250,21 +241,18 @@ class InPlaceDatabases(SqliteSandboxes):
 
     def _alone(self, files: DatabaseFiles) -> None:
         """See to it that nobody is in the middle of something before the database goes."""
+        with self._open(files) as real:
+            real.execute("BEGIN EXCLUSIVE")
+
+    @contextmanager
+    def _open(self, files: DatabaseFiles) -> Generator[sqlite3.Connection]:
         try:
-            with closing(_open(files, self._around.busy_limit)) as real:
-                real.execute("BEGIN EXCLUSIVE")
+            with closing(opened(files.path, "?mode=rw", timeout=self._copies.busy_limit)) as real:
+                yield real
         except sqlite3.Error as exc:
-            raise self._failed(files, exc) from exc
-
-    def _failed(self, files: DatabaseFiles, exc: sqlite3.Error) -> DatabaseBusy | RestoreFailed:
-        if exc.sqlite_errorcode & 0xFF in _BUSY:
-            return self._busy(files)
-        return RestoreFailed(path=str(files.path), reason=str(exc))
-
-    def _busy(self, files: DatabaseFiles) -> DatabaseBusy:
-        found = files.stat(files.name)
-        holders = ", ".join(holders_of(found) if found else ()) or "another program"
-        return DatabaseBusy(database=str(files.path), seconds=self._around.busy_limit, holders=holders)
+            if exc.sqlite_errorcode & 0xFF in BUSY:
+                raise self._copies.busy(files) from exc
+            raise RestoreFailed(path=str(files.path), reason=str(exc)) from exc
 
 
 def _is_database(files: DatabaseFiles) -> bool:
@@ -295,11 +283,6 @@ def _without_mode(database: Path) -> bytes | None:
     return bytes(data)
 
 
-def _open(files: DatabaseFiles, timeout: float) -> sqlite3.Connection:
-    address = f"file:{quote_from_bytes(os.fsencode(files.path))}?mode=rw"
-    return sqlite3.connect(address, uri=True, timeout=timeout, isolation_level=None)
-
-
 def _without_folder(fd: int, files: DatabaseFiles, each: Replacement) -> Replacement:
     """Remove an empty folder that is in the place of a file; refuse one that holds something."""
     if each.found is None or not stat.S_ISDIR(each.found.st_mode):
@@ -314,8 +297,3 @@ def _without_folder(fd: int, files: DatabaseFiles, each: Replacement) -> Replace
             hint="move that folder away, then try again",
         ) from exc
     return replace(each, found=None)
-
-
-def _found(files: DatabaseFiles) -> dict[str, os.stat_result | None]:
-    """Return the stats of a database and its sidecars."""
-    return {name: files.stat(name) for name in (files.name, *sidecars(files.name))}

@@ -7,14 +7,13 @@ What a step made unreadable for SQLite is kept byte for byte instead, so that th
 import os
 import stat
 import time
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.private_sandbox import Private
+from mulligan.adapters.sandboxes.private_sandbox import Private, Workplace, make_private, work_folder
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.adapters.sandboxes.sqlite.database_contents import same_contents, why_not_taken
 from mulligan.adapters.sandboxes.sqlite.database_copy import MAGIC, DatabaseCopies, NoDatabase, problem_in
@@ -24,37 +23,12 @@ from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
 from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.domain.text.ids import PlanId
-from mulligan.errors import ResourceUnsuitable, RestoreFailed, SandboxMissing, SystemFailed
-from mulligan.ports import (
-    Observer,
-    SandboxOrder,
-    SnapshotStore,
-    Unobserved,
-    WorkingTree,
-)
+from mulligan.errors import ResourceUnsuitable, RestoreFailed, SystemFailed
+from mulligan.ports import Observer, SandboxOrder, Unobserved, WorkingTree
 
 _WORTH_A_NAP = 4 << 20  # bytes; waiting until a file's stamp is trusted takes less than reading it again
 _NAP = 0.005
 _LONGEST_NAP = 0.1  # someone may be writing all the time
-
-
-class Workplace(Struct, frozen=True, kw_only=True):
-    """The collaborators for working on databases."""
-
-    store: SnapshotStore
-    home: Path  # the folder for sandboxes
-    project_home: Path
-    now_ns: Callable[[], int]  # the clock that stamps files
-    boot_id: str
-    busy_limit: float  # seconds for which others may keep a database locked
-
-
-class _Staged(Struct, frozen=True):
-    """A database as a folder that the store can take."""
-
-    tree: WorkingTree
-    unheld: tuple[Unheld, ...]
 
 
 class SqliteSandboxes(Private):
@@ -64,28 +38,23 @@ class SqliteSandboxes(Private):
     strategy = Strategy.FILESYSTEM_COPY
     _others_at_work = False  # between two steps nobody writes to a sandbox
 
-    def __init__(self, around: Workplace) -> None:
-        self._store = around.store
-        self._home = around.home
-        self._project_home = around.project_home
-        self._around = around
-        self._copies = DatabaseCopies(around.now_ns, around.busy_limit)
+    def __init__(self, place: Workplace, copies: DatabaseCopies, boot_id: str) -> None:
+        super().__init__(place)
+        self._copies = copies
+        self._boot_id = boot_id
 
     def check(self, resource: Resource, location: Path) -> None:
-        """Refuse a location that is not a database, or that no plan may work on."""
         if reason := self._unsuitable(resource, location.resolve()):
             raise ResourceUnsuitable(resource=resource.name, path=str(location), reason=reason)
 
     def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
-        """Count what a sandbox would copy."""
         database, wal, _journal = _real(order).look()
         size = sum(stamp[4] for stamp in (database, wal) if stamp is not None)
         return Survey(files=int(database is not None), size_bytes=size)
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
-        """Make the plan's working copy of what the capture holds. Cut off anywhere, running it again completes it."""
         files, name = _real(order), order.path.name
-        with self._workshop(order.plan_id, order.resource.name) as shop:
+        with self._place.workshop(order.plan_id, order.resource.name) as shop:
             tree = work_folder(shop, "out")
             try:
                 if files.look()[0] is not None:
@@ -102,19 +71,17 @@ class SqliteSandboxes(Private):
                     hint="repair the database (`sqlite3 FILE .recover` saves what can be read), then try again",
                 ) from exc
             _stamp(tree, files)
-            capture = self._capture(tree, observer)
+            try:
+                capture = self._store.capture(tree, observer)
+            finally:
+                self._store.forget_tree(tree)
         return self._make(order, capture.snapshot, observer), capture
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
-        """Make a working copy of one of the parent's snapshots."""
         return self._make(order, snapshot, observer)
 
-    def exists(self, sandbox: Sandbox) -> bool:
-        """Return whether the folder around the working copy exists: a step may remove the database itself."""
-        if not Path(sandbox.path).is_relative_to(self._home):
-            return False  # a project that was copied: the sandbox is that of the original
-        root = self._files(sandbox).root
-        return root.is_dir() and not root.is_symlink() and not root.parent.is_symlink()
+    def _folder(self, sandbox: Sandbox) -> Path:
+        return self._files(sandbox).root  # a step may remove the database itself
 
     def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
         """Do nothing: one look at three files shows whether a database changed."""
@@ -126,10 +93,10 @@ class SqliteSandboxes(Private):
         stamps, taken_ns = self._look(self._files(sandbox))
         if (known := self._known(sandbox)) is not None:
             return Capture(snapshot=known, size_bytes=0, files=int(stamps[0] is not None), unheld=())
-        with self._staged(sandbox, observer) as staged:
-            capture = self._capture(staged.tree, observer)
-        if staged.unheld:
-            return replace(capture, unheld=staged.unheld)
+        with self._staged(sandbox, observer) as (tree, unheld):
+            capture = self._store.capture(tree, observer)
+        if unheld:
+            return replace(capture, unheld=unheld)
         self._memory(sandbox).remember(stamps, taken_ns, capture.snapshot)
         return capture
 
@@ -143,10 +110,11 @@ class SqliteSandboxes(Private):
     def restore(
         self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
     ) -> tuple[PathChange, ...]:
-        """Make the working copy exactly what the snapshot holds; idempotent."""
         self._must_exist(sandbox)
         changes = self._changes(sandbox, snapshot)
-        if changes or (not self._others_at_work and self._is_untidy(sandbox)):
+        # Equal as SQLite reads it may still mean half of it in a -wal, or a transaction to be rolled back.
+        untidy = not self._others_at_work and any(self._files(sandbox).look()[1:])
+        if changes or untidy:
             self._put(sandbox, snapshot, observer)
         return changes
 
@@ -154,7 +122,7 @@ class SqliteSandboxes(Private):
         """Return whether SQLite reads the same from both, regardless of the page layout."""
         if one.same_as(other):
             return True
-        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+        with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
             trees = (work_folder(shop, "one"), work_folder(shop, "other"))
             for tree, snapshot in zip(trees, (one, other), strict=True):
                 self._store.restore(snapshot, tree, Unobserved())
@@ -162,7 +130,6 @@ class SqliteSandboxes(Private):
             return same_contents(*(next(tree.path.iterdir(), None) for tree in trees))
 
     def why_not_taken(self, ours: Root, theirs: Root) -> str:
-        """Refuse what is not a database, and other pages than those of the real one."""
         return why_not_taken(self._store, ours, theirs)
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
@@ -170,10 +137,9 @@ class SqliteSandboxes(Private):
         return ()
 
     def remove(self, sandbox: Sandbox) -> None:
-        """Remove the working copy; one that is gone already is fine."""
         files = self._files(sandbox)
         if self.exists(sandbox):
-            with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+            with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
                 files.remove(shop)
         if files.root.name == folder_name(sandbox.resource):  # not another resource's
             remove_tree(files.root, self._home)
@@ -181,7 +147,7 @@ class SqliteSandboxes(Private):
 
     def _make(self, order: SandboxOrder, base: Snapshot, observer: Observer) -> Sandbox:
         sandbox = self._sandbox(order, base)
-        _make_private(self._files(sandbox).root)
+        make_private(self._files(sandbox).root)
         self.restore(sandbox, base, observer)
         return sandbox
 
@@ -189,11 +155,11 @@ class SqliteSandboxes(Private):
         """Return the differences from the snapshot; if there are any, all of the snapshot is read and verified."""
         known = self._known(sandbox)
         if known is None:
-            with self._staged(sandbox, Unobserved()) as staged:
-                return self._store.compare(snapshot, staged.tree)
+            with self._staged(sandbox, Unobserved()) as (tree, _):
+                return self._store.compare(snapshot, tree)
         if known.same_as(snapshot):
             return ()
-        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+        with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
             self._store.compare(snapshot, nothing := work_folder(shop, "nothing"))
             self._store.forget_tree(nothing)
         return tuple(
@@ -203,9 +169,8 @@ class SqliteSandboxes(Private):
         )
 
     def _put(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
-        """Replace the working copy by the snapshot's file, or by nothing."""
         files = self._files(sandbox)
-        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+        with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
             tree = work_folder(shop, "in")
             self._store.restore(snapshot, tree, observer)
             self._store.forget_tree(tree)
@@ -220,34 +185,30 @@ class SqliteSandboxes(Private):
         """The stamps of a database and when they were taken; of a large one once they can be trusted."""
         limit = time.monotonic() + _LONGEST_NAP
         while True:
-            taken_ns, stamps = self._around.now_ns(), files.look()
+            taken_ns, stamps = self._copies.now_ns(), files.look()
             large = stamps[0] is not None and stamps[0][4] >= _WORTH_A_NAP
             if not large or is_settled(stamps, taken_ns) or time.monotonic() > limit:
                 return stamps, taken_ns
             time.sleep(_NAP)
 
-    def _is_untidy(self, sandbox: Sandbox) -> bool:
-        """Equal as SQLite reads it may still mean half of it in a -wal, or a transaction to be rolled back."""
-        _database, *others = self._files(sandbox).look()
-        return any(stamp is not None for stamp in others)
-
     def _replace(self, files: DatabaseFiles, new: Path, shop: Path) -> None:
         files.replace_from(new, shop)
 
     @contextmanager
-    def _staged(self, sandbox: Sandbox, observer: Observer) -> Generator[_Staged]:
+    def _staged(
+        self, sandbox: Sandbox, observer: Observer
+    ) -> Generator[tuple[WorkingTree, tuple[Unheld, ...]]]:
         """The working copy as a folder that the store can take: read by SQLite, or else byte for byte."""
-        with self._workshop(sandbox.plan_id, sandbox.resource) as shop:
+        with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
             tree = work_folder(shop, "out")
             try:
-                unheld = self._stage(
-                    self._files(sandbox), tree.path, work_folder(shop, "room").path, observer
-                )
+                room = work_folder(shop, "room").path
+                unheld = self._stage(self._files(sandbox), tree.path, room, observer)
             except OSError as exc:
                 raise SystemFailed(path=sandbox.path, reason=exc.strerror or str(exc)) from exc
             _stamp(tree, self._files(sandbox))
             try:
-                yield _Staged(tree, unheld)
+                yield tree, unheld
             finally:
                 self._store.forget_tree(tree)
 
@@ -275,12 +236,6 @@ class SqliteSandboxes(Private):
             os.chmod(out / files.name, stat.S_IMODE(found.st_mode))
         return (Unheld(files.name, reason),)
 
-    def _capture(self, tree: WorkingTree, observer: Observer) -> Capture:
-        try:
-            return self._store.capture(tree, observer)
-        finally:
-            self._store.forget_tree(tree)
-
     def _known(self, sandbox: Sandbox) -> Snapshot | None:
         """Return the snapshot of the working copy, if it is known without reading and the store still has it."""
         known = self._memory(sandbox).recall(self._files(sandbox).look())
@@ -290,7 +245,7 @@ class SqliteSandboxes(Private):
 
     def _memory(self, sandbox: Sandbox) -> KnownState:
         file = self._home / sandbox.plan_id / f".known-{folder_name(sandbox.resource)}"
-        return KnownState(file, self._around.boot_id)
+        return KnownState(file, self._boot_id)
 
     def _files(self, sandbox: Sandbox) -> DatabaseFiles:
         """The working copy, from the sandbox's folder (its own, or that of the resource around it) on."""
@@ -298,27 +253,9 @@ class SqliteSandboxes(Private):
         folder, *inside = Path(sandbox.path).relative_to(plan).parts
         return DatabaseFiles(plan / folder, tuple(inside))
 
-    @contextmanager
-    def _workshop(self, plan_id: PlanId, resource: str) -> Generator[Path]:
-        """A private folder beside the sandbox, empty; one that a killed process left goes first."""
-        shop = self._home / plan_id / f".work-{folder_name(resource)}"
-        try:
-            _make_private(shop.parent)
-            remove_tree(shop, self._home)
-            shop.mkdir(mode=0o700)
-            yield shop
-        except OSError as exc:
-            raise SystemFailed(path=str(shop), reason=exc.strerror or str(exc)) from exc
-        finally:
-            remove_tree(shop, self._home)
-
-    def _must_exist(self, sandbox: Sandbox) -> None:
-        if not self.exists(sandbox):
-            raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
-
     def _unsuitable(self, resource: Resource, real: Path) -> str:
         """Why a plan cannot work on this; empty when it can."""
-        project = self._project_home.resolve()
+        project = self._place.project_home.resolve()
         if real.is_relative_to(project):
             return "it is inside the project home"
         if not real.is_relative_to(project.parent):
@@ -343,22 +280,8 @@ def _real(order: SandboxOrder) -> DatabaseFiles:
     return DatabaseFiles(real.parent, (real.name,))
 
 
-def work_folder(shop: Path, name: str) -> WorkingTree:
-    """Make a folder for work in progress that the store can capture and restore."""
-    path = shop / name
-    path.mkdir(mode=0o700)
-    return WorkingTree(path=path, cache_key=f"database {path}", excluded=frozenset(), real=False)
-
-
 def _stamp(tree: WorkingTree, files: DatabaseFiles) -> None:
     """Give the folder a time that the database decides: what was not touched is stored no second time."""
     found = files.stat(files.name)
     time_ns = found.st_mtime_ns if found is not None else 0
     os.utime(tree.path, ns=(time_ns, time_ns))
-
-
-def _make_private(folder: Path) -> None:
-    if not folder.is_dir():
-        _make_private(folder.parent)
-        with suppress(FileExistsError):
-            folder.mkdir(mode=0o700)

@@ -43,7 +43,6 @@ class KnownState(Struct, frozen=True, eq=False):
                 draft.replace(self.file)
 
     def forget(self) -> None:
-        """Drop it."""
         self.file.unlink(missing_ok=True)
 
 

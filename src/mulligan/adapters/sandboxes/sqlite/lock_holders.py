@@ -27,7 +27,6 @@ def holders_of(file: os.stat_result) -> tuple[str, ...]:
 
 
 def _has_open(pid: str, file: os.stat_result) -> bool:
-    """Return whether a process has the file open, as far as we may look."""
     try:
         descriptors = os.listdir(f"/proc/{pid}/fd")
     except OSError:  # it ended, or is not ours

@@ -13,9 +13,10 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.apply.clean_filters import Cleaning
 from mulligan.adapters.sandboxes.git.apply.commit_decisions import Decisions, Sides, can_have
-from mulligan.adapters.sandboxes.git.apply.index_update import Index, Staged
 from mulligan.adapters.sandboxes.git.apply.readiness import identity
+from mulligan.adapters.sandboxes.git.apply.staged_entries import Staged, staged_in
 from mulligan.adapters.sandboxes.git.git_command import Git, GitFailed
+from mulligan.adapters.sandboxes.git.position.index_entries import set_entries
 from mulligan.adapters.sandboxes.git.repository.git_trees import ObjectMissing, Trees, folders_above
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
@@ -41,41 +42,37 @@ class Applied(Struct, frozen=True):
     uncommitted: tuple[str, ...]
 
 
-class Applying:
+class Applying(Struct, frozen=True, eq=False):
     """One apply to one checkout."""
 
-    def __init__(
-        self, git: Git, repository: Repository, store: SnapshotStore, order: ApplyOrder, workshop: Path
-    ) -> None:
-        """`workshop` is an empty folder of ours."""
-        self._git = git.on(repository.top, GIT_DIR=repository.git_dir)
-        self._repository = repository
-        self._store = store
-        self._order = order
-        self._workshop = workshop
-        self._outside = git
+    git: Git
+    repository: Repository
+    store: SnapshotStore
+    order: ApplyOrder
+    workshop: Path  # an empty folder of ours
 
     def carry_out(self, head: str | None, index: Path, message: str) -> Applied:
         """Make the commit on top of `head`, with no ref yet, and change this copy of the index."""
-        differences = [d for d in self._order.changed if can_have(d.path)]
+        differences = [d for d in self.order.changed if can_have(d.path)]
         merged = self._merged()
-        folder = self._workshop / "rules"
+        paths = [os.fsencode(d.path) for d in differences]
+        folder = self.workshop / "rules"
         folder.mkdir()
-        cleaning = Cleaning(self._git, self._repository, self._store, index=index, folder=folder)
-        trees = Trees(self._git, cleaning.objects)
+        there = self.repository.through(self.git)
+        indexed = there.on(there.folder, GIT_INDEX_FILE=index)
+        cleaning = Cleaning(there, self.repository, self.store, index=index, folder=folder)
+        trees = Trees(there, cleaning.objects)
         try:
             tree = trees.of_commit(head) if head else None
-            entries = Index(self._git, self._repository, index)
-            staged = entries.read(_paths_and_above(differences))
+            staged = staged_in(indexed, index, self.repository, {*paths, *folders_above(paths)})
             self._refuse_inner(differences, staged)
-            paths = [os.fsencode(d.path) for d in differences]
             trees.look_ahead(tree, paths)
-            cleaning.follow(self._repository.top, paths, merged)
+            cleaning.follow(self.repository.top, paths, merged)
             sides = Sides(trees, tree, staged, cleaning)
-            decided = Decisions(self._store, self._order, sides, merged)
+            decided = Decisions(self.store, self.order, sides, merged)
             decided.decide(differences)
             if decided.staged:
-                entries.write(decided.staged, staged)
+                set_entries(indexed, decided.staged, self.repository.null_id, staged.letters)
             commit = None
             if decided.committed:
                 new_tree = trees.edit(tree, decided.committed)
@@ -83,33 +80,29 @@ class Applying:
                 commit = cleaning.objects.add("commit", text).hex()
             if commit is not None or decided.staged:
                 cleaning.keep()
-            left = [
-                f"{d.path}: git takes no such name"
-                for d in self._order.changed
-                if d.of_files and not can_have(d.path)
-            ]
+            unnamable = [d.path for d in self.order.changed if d.of_files and not can_have(d.path)]
+            left = [f"{path}: git takes no such name" for path in unnamable]
             return Applied(commit, bool(decided.staged), (*decided.uncommitted, *left))
         except ObjectMissing as exc:
             reason = f"the object {exc} is missing from the repository"
-            raise GitFailed(path=str(self._repository.top), reason=reason) from exc
+            raise GitFailed(path=str(self.repository.top), reason=reason) from exc
         except OSError as exc:
             reason = exc.strerror or str(exc)
-            raise SystemFailed(path=exc.filename or str(self._repository.git_dir), reason=reason) from exc
+            raise SystemFailed(path=exc.filename or str(self.repository.git_dir), reason=reason) from exc
         finally:
             trees.close()
             cleaning.close()
 
     def _merged(self) -> dict[bytes, TreeEntry | None]:
-        """Return the new content of the working tree, by path."""
-        ours = self._order.ours.roots[0]
-        found = self._store.difference(ours, self._order.files) if ours.id != self._order.files.id else ()
+        ours = self.order.ours.roots[0]
+        found = self.store.difference(ours, self.order.files) if ours.id != self.order.files.id else ()
         return {os.fsencode(d.path): d.new for d in found}
 
     def _refuse_inner(self, differences: Sequence[TreeDifference], staged: Staged) -> None:
         """Refuse changes in submodules and other repositories inside: no commit of ours could hold them."""
-        parts = [d.path.split("/") for d in self._order.changed if d.new is not None]
+        parts = [d.path.split("/") for d in self.order.changed if d.new is not None]
         made = {"/".join(names[: names.index(".git")]) for names in parts if ".git" in names}
-        tops = [Path(self._order.real.path), Path(self._order.sandbox.path)]
+        tops = [Path(self.order.real.path), Path(self.order.sandbox.path)]
         known: dict[str, bool] = {"": False}
 
         def is_inner(folder: str) -> bool:
@@ -125,24 +118,19 @@ class Applying:
         inside = [d.path for d in differences if d.of_files and is_inner(d.path.rpartition("/")[0])]
         if inside:
             raise CheckoutUnready(
-                path=str(self._repository.top),
+                path=str(self.repository.top),
                 reason="the plan changed files in submodules or other repositories inside it, which no commit "
                 f"of it can hold: {', '.join(inside)}",
                 hint=Advice("apply with ", NextStep("again", commit=False), ", and commit there yourself"),
             )
 
     def _commit_text(self, tree: bytes, parent: str | None, message: str) -> bytes:
-        seconds = int(self._order.at.timestamp())
+        seconds = int(self.order.at.timestamp())
         people: list[str] = []
         for role, word in (("AUTHOR", "author"), ("COMMITTER", "committer")):
-            who, zone = identity(self._outside, self._repository, role)
+            who, zone = identity(self.git, self.repository, role)
             people.append(f"{word} {who} {seconds} {zone}")
         parents = [f"parent {parent}"] if parent else []
         text = message.replace("\0", "").strip("\n") + "\n"
         lines = [f"tree {tree.hex()}", *parents, *people, "", text]
         return "\n".join(lines).encode("utf-8", "surrogateescape")
-
-
-def _paths_and_above(differences: Sequence[TreeDifference]) -> set[bytes]:
-    paths = {os.fsencode(difference.path) for difference in differences}
-    return paths | folders_above(paths)

@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.creation.tracked_files import (
@@ -15,13 +16,13 @@ from mulligan.adapters.sandboxes.git.creation.tracked_files import (
     Judgement,
     Tracking,
     can_be_listed,
-    plain_blob,
+    plain_leaves,
 )
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.repository.git_packs import Objects
 from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf, folders_above
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
-from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeEntry
+from mulligan.domain.trees.tree_difference import StoredContent, TreeEntry
 from mulligan.ports import StoredTrees
 
 _DURABLE = ("-c", "core.fsync=all", "-c", "core.safecrlf=false")
@@ -61,18 +62,9 @@ class Cleaning:
         self, entries: Mapping[bytes, TreeEntry], conversions: Mapping[bytes, str], *, kept: bool
     ) -> dict[bytes, Leaf]:
         """Return the blobs of these files; with `kept` they are written to the repository, otherwise only named."""
-        found: dict[bytes, Leaf] = {}
-        by_git: list[bytes] = []
-        for path, entry in entries.items():
-            if entry.type is EntryType.SYMLINK:
-                found[path] = (entry.git_mode, self._blob(entry.target, entry.target, kept=kept))
-            elif (data := plain_blob(self._store, entry.content, conversions.get(path))) is None:
-                by_git.append(path)
-            else:
-                found[path] = (entry.git_mode, self._blob(data, entry.content, kept=kept))
-        for path, name in self._hashed(entries, by_git).items():
-            found[path] = (entries[path].git_mode, name)
-        return found
+        found, by_git = plain_leaves(self._store, entries, conversions, partial(self._blob, kept=kept))
+        made = self._hashed(entries, by_git)
+        return {**found, **{path: (entries[path].git_mode, name) for path, name in made.items()}}
 
     def source(self, blob: bytes) -> bytes | None:
         """The bytes of a blob that was made here; None: the repository has it."""
@@ -80,18 +72,15 @@ class Cleaning:
         return self._store.read(source) if isinstance(source, StoredContent) else source
 
     def keep(self) -> None:
-        """Have all that was made last."""
         if self.objects.size:
             self.objects.write_to(self._pack_folder)
 
     def close(self) -> None:
-        """End the processes behind it."""
         self._tracking.forget()
 
-    def _blob(self, data: bytes, source: StoredContent | bytes | None, *, kept: bool) -> bytes:
+    def _blob(self, data: bytes, entry: TreeEntry, *, kept: bool) -> bytes:
         name = self.objects.add("blob", data) if kept else self.objects.name_of("blob", data)
-        if source is not None:
-            self._sources[name] = source
+        self._sources[name] = entry.content or entry.target
         if self.objects.is_full:
             self.keep()
         return name

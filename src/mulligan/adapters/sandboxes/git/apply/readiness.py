@@ -28,15 +28,8 @@ def refuse_unready(git: Git, repository: Repository, *, commit: bool) -> None:
             raise CheckoutUnready(
                 path=str(repository.top), reason=f"{what} is in progress", hint=f"end it with {remedy}"
             )
-    there = _in(git, repository)
-    unmerged = sorted(
-        {
-            os.fsdecode(line.partition(b"\t")[2])
-            for line in there.run("ls-files", "-u", "-z").split(b"\0")
-            if line
-        }
-    )
-    if unmerged:
+    listed = repository.through(git).run("ls-files", "-u", "-z").split(b"\0")[:-1]
+    if unmerged := sorted({os.fsdecode(line.partition(b"\t")[2]) for line in listed}):
         raise CheckoutUnready(
             path=str(repository.top),
             reason=f"its index has conflicts: {', '.join(unmerged)}",
@@ -58,8 +51,7 @@ def refuse_unready(git: Git, repository: Repository, *, commit: bool) -> None:
 
 def identity(git: Git, repository: Repository, role: str) -> tuple[str, str]:
     """The user's name and address as commits have them, and the time zone; what git would only guess is refused."""
-    there = _in(git, repository)
-    asked = there.attempt("-c", "user.useConfigOnly=true", "var", f"GIT_{role}_IDENT")
+    asked = repository.through(git).attempt("-c", "user.useConfigOnly=true", "var", f"GIT_{role}_IDENT")
     if asked.returncode != 0:
         raise CheckoutUnready(
             path=str(repository.top),
@@ -71,7 +63,3 @@ def identity(git: Git, repository: Repository, role: str) -> tuple[str, str]:
         )
     who, _, zone = os.fsdecode(asked.stdout).strip().rpartition(" ")
     return who.rpartition(" ")[0], zone
-
-
-def _in(git: Git, repository: Repository) -> Git:
-    return git.on(repository.top, GIT_DIR=repository.git_dir, GIT_WORK_TREE=repository.top)

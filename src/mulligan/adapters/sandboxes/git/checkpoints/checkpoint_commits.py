@@ -2,22 +2,20 @@
 
 import os
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.git.creation.tracked_files import RULES, Tracking, plain_blob
+from mulligan.adapters.sandboxes.git.creation.tracked_files import RULES, Tracking, plain_leaves
 from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
-from mulligan.adapters.sandboxes.git.position.worktree_entry import Kind, head_of, standing
 from mulligan.adapters.sandboxes.git.repository.bare_repository import CHECKPOINTS, BareRepository
 from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK, Objects
 from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf, ObjectMissing, Trees
+from mulligan.adapters.sandboxes.git.repository.named_objects import head_of
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.resource import Sandbox
-from mulligan.domain.text.ids import CheckpointId
-from mulligan.domain.trees.tree_difference import EntryType, TreeDifference, TreeEntry
+from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 from mulligan.ports import Publication, SnapshotStore
 
 
@@ -55,7 +53,6 @@ class Commits:
         self._written = 0
 
     def close(self) -> None:
-        """End the processes behind it."""
         self._trees.close()
         self._tracking.forget()
 
@@ -65,22 +62,24 @@ class Commits:
         parent, tree = self._before(after)
         before = after.snapshot if after is not None and parent else self._sandbox.base
         tree = self._changed(tree, before, publication.checkpoint.snapshot)
-        commit = self._commit(tree, parent, publication.at, checkpoint_id)
+        about = f"plan {self._sandbox.plan_id}, resource {self._sandbox.resource}"
+        message = f"checkpoint {checkpoint_id}\n\n{about}\n"
+        text = _commit_text(tree, parent, int(publication.at.timestamp()), message)
+        commit = self._objects.add("commit", text).hex()
+        self._known = {commit: tree}
         ref = (self._bare.path / CHECKPOINTS / checkpoint_id, commit.encode() + b"\n")
-        self._objects.write_to(self._pack_folder, ref)
-        self._joined()
+        self._objects.write_to(self._bare.pack_folder, ref)
+        if self._written % 8 == 0:
+            self._bare.join_packs(self._objects)
+        self._written += 1
         return commit
 
     def start(self, snapshot: Snapshot, base: Snapshot, commit: str) -> None:
         """Make the commit that a forked sandbox starts from: another's, with what differs."""
         tree = self._changed(self._trees.of_commit(commit), base, snapshot)
         if self._objects.size:
-            self._objects.write_to(self._pack_folder)
+            self._objects.write_to(self._bare.pack_folder)
         start_from(self._bare, tree)
-
-    @property
-    def _pack_folder(self) -> Path:
-        return self._bare.path / "objects" / "pack"
 
     def _before(self, after: Checkpoint | None) -> tuple[str | None, bytes]:
         """The commit to follow, None where there is none, and the tree to start from."""
@@ -93,13 +92,6 @@ class Commits:
             except ObjectMissing:
                 pass  # someone else tidied up here: all that changed since the start is committed again
         return None, self._trees.of_commit(self._bare.base())
-
-    def _commit(self, tree: bytes, parent: str | None, at: datetime, checkpoint_id: CheckpointId) -> str:
-        about = f"plan {self._sandbox.plan_id}, resource {self._sandbox.resource}"
-        text = commit_text(tree, parent, int(at.timestamp()), f"checkpoint {checkpoint_id}\n\n{about}\n")
-        commit = self._objects.add("commit", text).hex()
-        self._known = {commit: tree}
-        return commit
 
     def _changed(self, tree: bytes, old: Snapshot, new: Snapshot) -> bytes:
         """The tree with all that differs between two snapshots; the working tree holds the newer one."""
@@ -134,32 +126,25 @@ class Commits:
     def _leaves(self, files: dict[bytes, TreeEntry]) -> dict[bytes, Leaf | None]:
         """Blobs of changed files; what is ignored is none of git's."""
         ignored, conversions = self._tracking.judge(list(files))
-        leaves: dict[bytes, Leaf | None] = dict.fromkeys(ignored)
         kept = {path: entry for path, entry in files.items() if path not in ignored}
-        by_git: list[bytes] = []
-        for path, entry in kept.items():
-            if entry.type is EntryType.SYMLINK:
-                leaves[path] = (entry.git_mode, self._objects.add("blob", entry.target))
-            elif (data := plain_blob(self._store, entry.content, conversions.get(path))) is None:
-                by_git.append(path)
-            else:
-                leaves[path] = (entry.git_mode, self._objects.add("blob", data))
-                if self._objects.is_full:
-                    self._objects.write_to(self._pack_folder)
+        leaves, by_git = plain_leaves(self._store, kept, conversions, self._blob)
         names = self._tracking.blobs(by_git)
         self._bare.keep({*names.values()})
-        return leaves | {path: (kept[path].git_mode, name) for path, name in names.items()}
+        made = {path: (kept[path].git_mode, name) for path, name in names.items()}
+        return {**dict.fromkeys(ignored), **leaves, **made}
+
+    def _blob(self, data: bytes, _: TreeEntry) -> bytes:
+        name = self._objects.add("blob", data)
+        if self._objects.is_full:
+            self._objects.write_to(self._bare.pack_folder)
+        return name
 
     def _unchanged(self, tree: bytes, came: set[bytes], went: set[bytes]) -> dict[bytes, Leaf | None]:
         """Leaves for what came to be tracked, or ignored, without having changed itself."""
-        kinds = {path: standing(self._top, path) for path in came if self._trees.entry(tree, path) is None}
-        names = self._tracking.blobs([p for p, kind in kinds.items() if kind in (Kind.FILE, Kind.PROGRAM)])
-        names |= self._tracking.link_blobs([p for p, kind in kinds.items() if kind is Kind.SYMLINK])
-        self._bare.keep({*names.values()})
-        leaves: dict[bytes, Leaf | None] = {
-            path: None for path in went if self._trees.entry(tree, path) is not None
-        }
-        return leaves | {path: (b"%o" % kinds[path].mode, name) for path, name in names.items()}
+        leaves = self._tracking.leaves(path for path in came if self._trees.entry(tree, path) is None)
+        self._bare.keep({name for _, name in leaves.values()})
+        gone = [path for path in went if self._trees.entry(tree, path) is not None]
+        return {**dict.fromkeys(gone), **leaves}
 
     def _moved_in_index(self, old: Snapshot, new: Snapshot) -> tuple[set[bytes], set[bytes]]:
         """Paths that came into the index, and ignored ones that left it: `git add -f`, `git rm --cached`."""
@@ -190,14 +175,15 @@ class Commits:
         return changed
 
     def _links(self, tree: bytes, touched: set[bytes]) -> dict[bytes, Leaf | None]:
-        """The commits that repositories inside the working tree have checked out."""
         links = sorted({*map(os.fsencode, self._memory.links), *touched})
         leaves: dict[bytes, Leaf | None] = {}
         for link in links:
             head = head_of(self._top, link, self._memory.object_format)
             now = (GITLINK, bytes.fromhex(head)) if head else None
             was = self._trees.entry(tree, link)
-            gone = now is None and was is not None and was[0] == GITLINK and not self._is_empty_link(link)
+            gone = now is None and was is not None and was[0] == GITLINK
+            if gone and (self._top / os.fsdecode(link)).is_dir() and link in self._tracking.tracked():
+                continue  # a submodule that is not checked out
             if gone or (now is not None and now != was):
                 leaves[link] = now
         names = tuple(map(os.fsdecode, links))
@@ -205,10 +191,6 @@ class Commits:
             self._memory = replace(self._memory, links=names)
             self._bare.remember(self._memory)
         return leaves
-
-    def _is_empty_link(self, link: bytes) -> bool:
-        """Return whether a folder represents a submodule that is not checked out."""
-        return (self._top / os.fsdecode(link)).is_dir() and self._tracking.in_index(link)
 
     def _repository_around(self, path: bytes) -> bytes | None:
         """The outermost folder above a path that is a repository of its own."""
@@ -219,14 +201,8 @@ class Commits:
                 return folder
         return None
 
-    def _joined(self) -> None:
-        self._written += 1
-        if self._written % 8 == 1:
-            self._bare.join_packs(self._objects)
 
-
-def commit_text(tree: bytes, parent: str | None, seconds: int, message: str) -> bytes:
-    """A commit object."""
+def _commit_text(tree: bytes, parent: str | None, seconds: int, message: str) -> bytes:
     who = f"mulligan <mulligan@localhost> {seconds} +0000"
     parents = [f"parent {parent}"] if parent else []
     lines = [f"tree {tree.hex()}", *parents, f"author {who}", f"committer {who}", "", message]
@@ -236,6 +212,6 @@ def commit_text(tree: bytes, parent: str | None, seconds: int, message: str) -> 
 def start_from(bare: BareRepository, tree: bytes) -> None:
     """Make the commit that a sandbox starts from, of a tree that is there; equal trees have equal ones."""
     objects = Objects(bare.memory.object_format)
-    commit = objects.add("commit", commit_text(tree, None, 0, "what the sandbox started from\n"))
-    objects.write_to(bare.path / "objects" / "pack")
+    commit = objects.add("commit", _commit_text(tree, None, 0, "what the sandbox started from\n"))
+    objects.write_to(bare.pack_folder)
     bare.set_base(commit.hex())

@@ -1,14 +1,21 @@
 """The first commit of a sandbox: what git would commit of it, made by git from a copy of its index."""
 
+import os
+import shutil
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import start_from
 from mulligan.adapters.sandboxes.git.creation.tracked_files import Tracking
 from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.position.index_entries import set_entries
 from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
-from mulligan.adapters.sandboxes.git.position.worktree_entry import Kind, head_of, standing
-from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK_MODE
+from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
+from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK, GITLINK_MODE
+from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf
+from mulligan.adapters.sandboxes.git.repository.named_objects import head_of
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 
 
@@ -21,17 +28,17 @@ class Beginning(Struct, frozen=True):
     links: tuple[bytes, ...]  # folders that are repositories of their own
 
 
-def begin(git: Git, repository: Repository, top: Path, index: Path) -> Beginning:
-    """Write the trees of a new sandbox, whose working tree is `top`; `index` is a copy that may be changed.
-
-    `git` works in the repository of the checkpoints.
-    """
-    there = git.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=index)
+def begin(bare: BareRepository, repository: Repository, top: Path, index: Path) -> Beginning:
+    """Write the trees of a new sandbox, whose working tree is `top`, from a copy of that index."""
+    own = bare.path / "index"
+    if index.is_file():
+        shutil.copy2(index, own)
+    there = bare.git.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=own)
     links: list[bytes] = []
     unmerged: set[bytes] = set()
     loose: set[str] = set()
-    if index.exists():
-        known = IndexFile(index.read_bytes(), repository.object_format)
+    if own.exists():
+        known = IndexFile(own.read_bytes(), repository.object_format)
         for entry in known.entries():
             if entry.mode == GITLINK_MODE:
                 links.append(entry.path)
@@ -39,23 +46,38 @@ def begin(git: Git, repository: Repository, top: Path, index: Path) -> Beginning
                 loose.add(known.object_of(entry))
             if entry.stage:
                 unmerged.add(entry.path)
-    null = repository.null_id
-    _set_entries(there, dict.fromkeys(unmerged, (0, null)))
+    set_entries(there, dict.fromkeys(unmerged), repository.null_id)
     staged = there.run("write-tree", "--missing-ok").decode().strip()
     changed = there.run("diff-files", "--name-only", "-z", "--ignore-submodules=all").split(b"\0")
     sparse = repository.git_dir / "info" / "sparse-checkout"
-    tracking = Tracking(git, top, index, repository.object_format, lasting=False, sparse=sparse)
+    tracking = Tracking(bare.git, top, own, repository.object_format, lasting=False, sparse=sparse)
     untracked = tracking.untracked(ignored=False)
-    inner = [path.rstrip(b"/") for path in untracked if path.endswith(b"/")]
-    paths = {*changed, *unmerged, *untracked} - {b""} - {path for path in untracked if path.endswith(b"/")}
-    entries = _present(tracking, top, sorted(paths), null)
-    for path in inner:
+    inner = {path for path in untracked if path.endswith(b"/")}
+    paths = sorted({*changed, *unmerged, *untracked} - {b""} - inner)
+    entries: dict[bytes, Leaf | None] = {**dict.fromkeys(paths), **tracking.leaves(paths)}
+    for path in (path.rstrip(b"/") for path in inner):
         if head := head_of(top, path, repository.object_format):
-            entries[path] = (GITLINK_MODE, head)
+            entries[path] = (GITLINK, bytes.fromhex(head))
             links.append(path)
-    _set_entries(there, entries)
+    set_entries(there, entries, repository.null_id)
     tree = there.run("write-tree", "--missing-ok").decode().strip()
+    own.unlink(missing_ok=True)
     return Beginning(staged, tuple(sorted(loose)), tree, tuple(sorted(links)))
+
+
+def commit_start(
+    bare: BareRepository, repository: Repository, top: Path, index: Path, had: tuple[str, ...]
+) -> None:
+    """Commit the working tree at `top` with that index; trees in `had` are borrowed, the rest is its own."""
+    started = begin(bare, repository, top, index)
+    copy_objects(bare.git, (started.tree,), had, bare.path / "objects")
+    record(bare, started)
+
+
+def record(bare: BareRepository, started: Beginning) -> None:
+    """Make the commit that a sandbox starts from."""
+    bare.remember(replace(bare.memory, links=tuple(map(os.fsdecode, started.links))))
+    start_from(bare, bytes.fromhex(started.tree))
 
 
 def tree_of_head(git: Git) -> tuple[str, ...]:
@@ -74,20 +96,3 @@ def copy_objects(git: Git, wanted: tuple[str, ...], had: tuple[str, ...], *targe
         for objects in targets:
             there = git.on(git.folder, GIT_OBJECT_DIRECTORY=objects)
             there.run("-c", "core.fsync=all", "index-pack", "--stdin", stdin=pack)
-
-
-def _present(tracking: Tracking, top: Path, paths: list[bytes], null: str) -> dict[bytes, tuple[int, str]]:
-    """Return index entries for these paths as they are now; missing paths are removed."""
-    found = {path: standing(top, path) for path in paths}
-    files = [path for path, what in found.items() if what in (Kind.FILE, Kind.PROGRAM)]
-    links = [path for path, what in found.items() if what is Kind.SYMLINK]
-    names = {**tracking.blobs(files), **tracking.link_blobs(links)}
-    return {
-        path: (what.mode, names[path].hex()) if path in names else (0, null) for path, what in found.items()
-    }
-
-
-def _set_entries(there: Git, entries: dict[bytes, tuple[int, str]]) -> None:
-    if entries:
-        lines = (b"%o %s\t%s\0" % (mode, name.encode(), path) for path, (mode, name) in entries.items())
-        there.run("update-index", "-z", "--index-info", stdin=b"".join(lines))

@@ -20,7 +20,7 @@ def missing_filter(git: Git, repository: Repository) -> Unsuited | None:
 
     Git refuses to take such files without it, and so every checkpoint that holds one of them would fail.
     """
-    there = git.on(repository.top, GIT_DIR=repository.git_dir, GIT_WORK_TREE=repository.top)
+    there = repository.through(git)
     for name, command in _required(there).items():
         if command and not _can_run(there, command):
             listed = there.run("ls-files", "-z", "--", f":(attr:filter={name})").split(b"\0")

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
 from mulligan.adapters.sandboxes.git.repository.git_config import Setting, as_text, for_sandbox, read_settings
+from mulligan.adapters.sandboxes.git.repository.ref_locks import common_dir_in
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, quoted
 
 PINS = "refs/mulligan"
@@ -37,24 +38,21 @@ class Copy(Struct, frozen=True):
     top: Path  # of the working tree it belongs to, which holds what the user's does
 
 
-class PrivateCopies:
+class PrivateCopies(Struct, frozen=True, eq=False):
     """Makes the private git directories of one sandbox, of its submodules and of repositories inside it."""
 
-    def __init__(self, git: Git, old: Path, new: Path) -> None:
-        """`old` is the top of the user's checkout, `new` the sandbox's."""
-        self._git = git
-        self._old = old
-        self._new = new
-        self.made: list[Copy] = []
+    git: Git
+    old: Path  # the top of the user's checkout
+    new: Path  # that of the sandbox
+    made: list[Copy] = field(default_factory=list[Copy])
 
     def make(self, repository: Repository, target: Path, top: Path) -> Copy:
-        """Copy one git directory, and those of its submodules."""
         copy = Copy(repository, target, top)
         self.made.append(copy)
         target.mkdir(parents=True)
         self._copy_files(copy)
         moved = self._moved(copy)
-        settings = for_sandbox(read_settings(self._git, repository), moved)
+        settings = for_sandbox(read_settings(self.git, repository), moved)
         if target != top / ".git":
             settings.append(Setting("core.worktree", os.path.relpath(top, target)))
         write(target / "config", as_text(settings))
@@ -73,25 +71,25 @@ class PrivateCopies:
         return any(changed)
 
     def _make_module(self, module: Path, target: Path) -> None:
-        worktree = _setting_in(self._git, module, "core.worktree")
+        worktree = _setting_in(self.git, module, "core.worktree")
         old = (module / worktree).resolve() if worktree else module
-        inside = old.relative_to(self._old.resolve()) if old.is_relative_to(self._old.resolve()) else None
-        top = self._new / inside if inside is not None else target
-        self.make(_repository_at(self._git, module, old), target, top)
+        inside = old.relative_to(self.old.resolve()) if old.is_relative_to(self.old.resolve()) else None
+        top = self.new / inside if inside is not None else target
+        self.make(_repository_at(self.git, module, old), target, top)
 
     def _make_inner(self, folder: str) -> bool:
         """Of one repository: a folder is a copy already, a file says where its git directory is."""
-        place = self._new / folder / ".git"
+        place = self.new / folder / ".git"
         if place.is_dir() and not place.is_symlink():
             return self._cut_off(place)
-        here = named_git_dir(self._new / folder)
-        if here is not None and here.is_relative_to((self._new / ".git").resolve()) and here.is_dir():
+        here = named_git_dir(self.new / folder)
+        if here is not None and here.is_relative_to((self.new / ".git").resolve()) and here.is_dir():
             return False
-        there = named_git_dir(self._old / folder)
+        there = named_git_dir(self.old / folder)
         if there is None or not there.is_dir():
             return False
-        target = self._new / ".git" / "inner" / folder.replace("%", "%25").replace("/", "%2F")
-        self.make(_repository_at(self._git, there, self._old / folder), target, self._new / folder)
+        target = self.new / ".git" / "inner" / folder.replace("%", "%25").replace("/", "%2F")
+        self.make(_repository_at(self.git, there, self.old / folder), target, self.new / folder)
         st = place.lstat()
         place.unlink()
         write(place, f"gitdir: {os.path.relpath(target, place.parent)}\n")
@@ -105,15 +103,15 @@ class PrivateCopies:
             shutil.rmtree(git_dir / "worktrees")
         config = git_dir / "config"
         if config.is_file() and any(os.fsencode(old) in config.read_bytes() for old, _ in self._moved(None)):
-            source = _repository_at(self._git, self._old / git_dir.relative_to(self._new), self._old)
-            settings = for_sandbox(read_settings(self._git, source), self._moved(None))
+            source = _repository_at(self.git, self.old / git_dir.relative_to(self.new), self.old)
+            settings = for_sandbox(read_settings(self.git, source), self._moved(None))
             write(config, as_text(settings))
             changed = True
         return changed
 
     def _moved(self, copy: Copy | None) -> list[tuple[Path, Path]]:
         """Places of the user's and what stands for them in the sandbox, the inner before the outer."""
-        places = [(self._old, self._new), (self._old.resolve(), self._new)]
+        places = [(self.old, self.new), (self.old.resolve(), self.new)]
         if copy is not None:
             repository = copy.repository
             places += [(repository.git_dir, copy.git_dir), (repository.common_dir, copy.git_dir)]
@@ -122,12 +120,10 @@ class PrivateCopies:
     def _copy_files(self, copy: Copy) -> None:
         repository, target = copy.repository, copy.git_dir
         moved = self._moved(copy)
-        if repository.is_linked:
-            _copy_folder(repository.git_dir, target, frozenset(), moved)
+        _copy_folder(repository.git_dir, target, frozenset(), moved)
+        if repository.git_dir != repository.common_dir:  # it is a linked worktree
             others = {name for name in os.listdir(repository.common_dir) if name not in _SHARED}
             _copy_folder(repository.common_dir, target, others | set(_OWN_REFS), moved)
-        else:
-            _copy_folder(repository.git_dir, target, frozenset(), moved)
         (target / "refs").mkdir(exist_ok=True)
         packed = repository.common_dir / "packed-refs"  # last: a ref that is packed meanwhile is in here
         with suppress(FileNotFoundError):
@@ -142,7 +138,7 @@ class PrivateCopies:
         index = IndexFile(data, copy.repository.object_format)
         if index.is_split:
             target.write_bytes(data)
-            whole = self._git.on(copy.top, GIT_DIR=copy.repository.git_dir, GIT_INDEX_FILE=target)
+            whole = self.git.on(copy.top, GIT_DIR=copy.repository.git_dir, GIT_INDEX_FILE=target)
             whole.on(copy.top, GIT_WORK_TREE=copy.repository.top).run("update-index", "--no-split-index")
             index = IndexFile(target.read_bytes(), copy.repository.object_format)
         index.follow(list(index.entries()), copy.repository.top, copy.top)
@@ -237,12 +233,17 @@ def _copy_file(source: Path, target: Path, moved: Sequence[tuple[Path, Path]]) -
         shutil.copy2(source, target)
 
 
+def is_git_dir(folder: Path) -> bool:
+    """Return whether a folder looks like a git directory."""
+    return (folder / "HEAD").is_file() and (folder / "objects").is_dir()
+
+
 def git_dirs_under(modules: Path) -> Iterator[Path]:
     """The git directories of submodules; the names of submodules may hold slashes."""
     pending = [modules]
     while pending:
         folder = pending.pop()
-        if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
+        if is_git_dir(folder):
             yield folder
         elif folder.is_dir():
             pending += sorted(each for each in folder.iterdir() if each.is_dir() and not each.is_symlink())
@@ -254,7 +255,6 @@ def _setting_in(git: Git, git_dir: Path, key: str) -> str | None:
 
 
 def _repository_at(git: Git, git_dir: Path, top: Path) -> Repository:
-    pointer = git_dir / "commondir"
-    common = (git_dir / os.fsdecode(pointer.read_bytes()).strip()).resolve() if pointer.is_file() else git_dir
+    common = common_dir_in(git_dir)
     object_format = _setting_in(git, common, "extensions.objectformat") or "sha1"
     return Repository(top=top, git_dir=git_dir, common_dir=common, object_format=object_format.lower())

@@ -6,16 +6,18 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import start_from
-from mulligan.adapters.sandboxes.git.creation.first_commit import begin, copy_objects, tree_of_head
+from mulligan.adapters.sandboxes.git.creation.first_commit import begin, copy_objects, record, tree_of_head
 from mulligan.adapters.sandboxes.git.creation.private_git_dir import PrivateCopies, inner_repositories, write
 from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.git_context import GitContext
 from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
-from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository, Memory
+from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
+from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import pins_of
 from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK
 from mulligan.adapters.sandboxes.git.repository.pins import copy_pins, pin
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.domain.checkpoints.store_report import Survey
+from mulligan.domain.resources.resource import Sandbox
 from mulligan.ports import SandboxOrder
 
 # What a clean start has not: a merge, rebase, bisection or cherry-pick that is half done.
@@ -30,18 +32,15 @@ _HALF_DONE = (
 class Making:
     """One sandbox that is being made of the user's repository."""
 
-    def __init__(
-        self, git: Git, bare: BareRepository, prefix: str, repository: Repository, order: SandboxOrder
-    ) -> None:
-        """`prefix` names the pins."""
-        self._git = git
-        self._there = git.on(repository.top, GIT_DIR=repository.git_dir, GIT_WORK_TREE=repository.top)
-        self._bare = bare
+    def __init__(self, context: GitContext, repository: Repository, order: SandboxOrder) -> None:
+        self.bare = context.repositories.of(order.plan_id, order.resource.name)
+        self._git = context.git
+        self._there = repository.through(context.git)
         self._top = order.path
-        self._prefix = prefix
+        self._prefix = pins_of(order.plan_id, order.resource.name)
         self._repository = repository
         self._order = order
-        self._copies = PrivateCopies(git, repository.top, order.path)
+        self._copies = PrivateCopies(context.git, repository.top, order.path)
 
     def left_out(self) -> frozenset[str]:
         """Return the paths that the sandbox excludes: those of other resources and, if asked for, ignored ones."""
@@ -51,7 +50,6 @@ class Making:
         return self._order.excluded | {os.fsdecode(path).rstrip("/") for path in listed.split(b"\0") if path}
 
     def survey_of(self, commit: str) -> Survey:
-        """Count the files of a commit."""
         listed = self._there.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit).split(b"\0")
         sizes = [line.partition(b"\t")[0].split()[3] for line in listed if line]
         return Survey(files=len(sizes), size_bytes=sum(int(size) for size in sizes if size.isdigit()))
@@ -64,17 +62,17 @@ class Making:
 
     def copy(self) -> bool:
         """Make private git directories for an existing working tree; return whether its files changed by it."""
-        self._bare.make(self._repository)
+        self.bare.make(self._repository)
         self._copies.make(self._repository, self._top / ".git", self._top)
         return self._copies.make_inner(inner_repositories(self._top))
 
     def check_out(self, revision: str, commit: str) -> None:
         """Make a working tree of a commit, with a private git directory that has it checked out."""
-        self._bare.make(self._repository)
+        self.bare.make(self._repository)
         self._top.mkdir(parents=True)
         self._top.parent.chmod(0o700)
-        index = self._bare.path / "index"
-        there = self._bare.git.on(self._top, GIT_WORK_TREE=self._top, GIT_INDEX_FILE=index)
+        index = self.bare.path / "index"
+        there = self.bare.git.on(self._top, GIT_WORK_TREE=self._top, GIT_INDEX_FILE=index)
         there.run("read-tree", commit)
         there.run("checkout-index", "-a", "-u", "-q")
         private = self._top / ".git"
@@ -90,48 +88,34 @@ class Making:
 
     def keep_borrowed(self) -> None:
         """Pin what the private git directories borrow; first of all remember where, so that it can be undone."""
-        self._bare.remember(
-            Memory(
-                object_format=self._repository.object_format,
-                prefix=self._prefix,
-                lenders=tuple(dict.fromkeys(str(c.repository.git_dir) for c in self._copies.made)),
-                links=(),
-                collected=0,
-                path=str(self._bare.path),
-            )
-        )
+        lenders = (copy.repository.git_dir for copy in self._copies.made)
+        self.bare.note_pins(self._repository, self._prefix, lenders)
         for copy in self._copies.made:
             pin(self._git, copy, self._prefix)
 
     def begin(self) -> None:
         """Make the commit of what the sandbox starts from, and copy what no ref keeps."""
-        private, index = self._top / ".git", self._bare.path / "index"
-        if (private / "index").exists():
-            shutil.copy2(private / "index", index)
+        private, objects = self._top / ".git", self.bare.path / "objects"
         head = tree_of_head(self._there)
-        started = begin(self._bare.git, self._repository, self._top, index)
-        index.unlink(missing_ok=True)
-        objects = self._bare.path / "objects"
-        copy_objects(self._bare.git, (started.staged, *started.loose), head, private / "objects", objects)
+        started = begin(self.bare, self._repository, self._top, private / "index")
+        copy_objects(self.bare.git, (started.staged, *started.loose), head, private / "objects", objects)
         if started.tree != started.staged:
-            copy_objects(self._bare.git, (started.tree,), (started.staged, *head), objects)
-        links = tuple(map(os.fsdecode, started.links))
-        self._bare.remember(replace(self._bare.memory, links=links))
-        start_from(self._bare, bytes.fromhex(started.tree))
+            copy_objects(self.bare.git, (started.tree,), (started.staged, *head), objects)
+        record(self.bare, started)
         for copy in self._copies.made[1:]:
             _copy_staged(self._git, copy.repository, copy.git_dir)
 
 
-def make_fork(
-    git: Git, bare: BareRepository, prefix: str, path: Path, parent: tuple[BareRepository, Path]
-) -> None:
+def make_fork(context: GitContext, order: SandboxOrder, parent: Sandbox) -> BareRepository:
     """Give a restored copy of a sandbox a repository and pins of its own; nothing of it leads to its parent."""
-    parent_bare, parent_path = parent
-    bare.make_like(parent_bare)
+    path, parent_path = order.path, Path(parent.path)
+    prefix = pins_of(order.plan_id, order.resource.name)
+    bare = context.repositories.of(order.plan_id, order.resource.name)
+    bare.make_like(context.bare_of(parent))
     memory = bare.memory
     bare.remember(replace(memory, prefix=prefix, path=str(bare.path)))
     for lender in memory.lenders:
-        copy_pins(git, Path(lender), memory.prefix, prefix)
+        copy_pins(context.git, Path(lender), memory.prefix, prefix)
     for config in (path / ".git" / "config", *(path / ".git").glob("modules/**/config")):
         data = config.read_bytes()
         moved = data.replace(os.fsencode(parent_path), os.fsencode(path))
@@ -144,6 +128,7 @@ def make_fork(
         known.follow(list(known.entries()), parent_path, path)
         index.write_bytes(known.to_bytes())
         os.utime(index, ns=(st.st_atime_ns, st.st_mtime_ns))
+    return bare
 
 
 def _copy_staged(git: Git, repository: Repository, private: Path) -> None:

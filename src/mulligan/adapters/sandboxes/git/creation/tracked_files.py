@@ -5,21 +5,26 @@ Git runs with the user's own configuration. From the sandbox it takes data alone
 """
 
 import os
-from collections.abc import Iterable, Sequence
+import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from mulligan.adapters.sandboxes.git.git_batch import Asking
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_file import paths_in
-from mulligan.domain.trees.tree_difference import StoredContent
+from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf
+from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeEntry
 from mulligan.ports import StoredTrees
 
+_SYMLINK = b"120000"
 RULES = (b".gitignore", b".gitattributes")
 _LARGE = 8 << 20  # bytes; git reads larger files itself, piece by piece
 _ATTRIBUTES = ("text", "eol", "crlf", "filter", "ident", "working-tree-encoding")
 _LINE_ENDS = frozenset({b"text", b"eol", b"crlf"})
 _OFF = frozenset({b"unspecified", b"unset"})
+_NO = frozenset({b"", b"false", b"0", b"no", b"off"})
 _CONE = b"/*\n!/*/\n"  # how the patterns of whole folders begin
 _AT_ONCE = 8 << 10  # bytes of questions: less than any pipe holds
 
@@ -51,7 +56,6 @@ class Tracking:
         self._object_format = object_format
         self._index_seen: object = None
         self._in_index: frozenset[bytes] = frozenset()
-        self._converts_line_ends: bool | None = None
 
     def judge(self, paths: Sequence[bytes]) -> Judgement:
         """Return which files are ignored and not in the index, and which contents git converts."""
@@ -68,7 +72,7 @@ class Tracking:
                     fields = [attributes.until_nul() for _ in range(3 * len(_ATTRIBUTES))]
                     if kind := self._conversion(fields):
                         conversions[path] = kind
-        return Judgement(ignored - self._tracked() if ignored else ignored, conversions)
+        return Judgement(ignored - self.tracked() if ignored else ignored, conversions)
 
     def blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
         """Make blobs of files of the working tree, filtered as the user's configuration says, in the repository."""
@@ -81,8 +85,7 @@ class Tracking:
                 found[path] = self._git.run(*self._hash, "--", os.fsdecode(path)).strip()
         return {path: bytes.fromhex(name.decode()) for path, name in found.items()}
 
-    def link_blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Make blobs of where symlinks lead."""
+    def _link_blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
         top = os.fsencode(self._top)
         found: dict[bytes, bytes] = {}
         for path in paths:
@@ -91,6 +94,13 @@ class Tracking:
             found[path] = bytes.fromhex(name.strip().decode())
         return found
 
+    def leaves(self, paths: Iterable[bytes]) -> dict[bytes, Leaf]:
+        """Make blobs of what the working tree has at these paths; where git can have nothing, there is none."""
+        modes = {path: _mode_of(os.path.join(os.fsencode(self._top), path)) for path in paths}
+        names = self.blobs([path for path, mode in modes.items() if mode not in (b"", _SYMLINK)])
+        names |= self._link_blobs([path for path, mode in modes.items() if mode == _SYMLINK])
+        return {path: (modes[path], name) for path, name in names.items()}
+
     def untracked(self, *, ignored: bool) -> list[bytes]:
         """The files that are not in the index, repositories inside with a slash at their end."""
         question = ("ls-files", "-o", *(("-i",) if ignored else ()), "--exclude-standard", "-z")
@@ -98,10 +108,6 @@ class Tracking:
         # An index that an agent broke tracks nothing.
         out = asked.stdout if asked.returncode == 0 else self._unindexed.run(*question)
         return [path for path in out.split(b"\0") if path]
-
-    def in_index(self, path: bytes) -> bool:
-        """Return whether the sandbox's index has this path."""
-        return path in self._tracked()
 
     def forget(self) -> None:
         """Forget earlier answers: the rules for ignored or filtered files have changed."""
@@ -120,7 +126,7 @@ class Tracking:
             Asking(self._git if hidden else self._unindexed, "check-attr", "--stdin", "-z", *_ATTRIBUTES),
         )
 
-    def _tracked(self) -> frozenset[bytes]:
+    def tracked(self) -> frozenset[bytes]:
         """The paths in the sandbox's index, read again when it has changed."""
         try:
             st = self._index.stat()
@@ -132,23 +138,16 @@ class Tracking:
             self._index_seen = seen
         return self._in_index
 
-    def _line_ends_by_default(self) -> bool:
-        if self._converts_line_ends is None:
-            asked = self._git.attempt("config", "--get", "core.autocrlf")
-            self._converts_line_ends = asked.stdout.strip().lower() not in (
-                b"",
-                b"false",
-                b"0",
-                b"no",
-                b"off",
-            )
-        return self._converts_line_ends
+    @cached_property
+    def _converts_line_ends(self) -> bool:
+        asked = self._git.attempt("config", "--get", "core.autocrlf")
+        return asked.stdout.strip().lower() not in _NO
 
     def _conversion(self, fields: list[bytes]) -> str:
         given = {fields[i + 1] for i in range(0, len(fields), 3) if fields[i + 2] not in _OFF}
         if given - _LINE_ENDS:
             return "always"
-        return "line ends" if given or self._line_ends_by_default() else ""
+        return "line ends" if given or self._converts_line_ends else ""
 
     def _matches(self, question: bytes, count: int) -> list[list[bytes]]:
         """For each path the rule that it matches: its source, line, pattern, and the path."""
@@ -157,13 +156,47 @@ class Tracking:
             return [[asked.until_nul() for _ in range(4)] for _ in range(count)]
 
 
+def _mode_of(path: bytes) -> bytes:
+    """Return the mode of an entry as trees have it; none for folders and special files, which git cannot have."""
+    try:
+        mode = os.lstat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    if stat.S_ISLNK(mode):
+        return _SYMLINK
+    if not stat.S_ISREG(mode):
+        return b""
+    return b"100755" if mode & 0o100 else b"100644"
+
+
 def can_be_listed(path: bytes) -> bool:
     """Return whether a list with one path per line can have it: git takes a leading quote for quoting."""
     return b"\n" not in path and not path.startswith(b'"')
 
 
-def plain_blob(store: StoredTrees, content: StoredContent | None, conversion: str | None) -> bytes | None:
-    """Return the bytes of a stored file where its blob has the same; None where git itself must make the blob."""
+def plain_leaves(
+    store: StoredTrees,
+    entries: Mapping[bytes, TreeEntry],
+    conversions: Mapping[bytes, str],
+    add: Callable[[bytes, TreeEntry], bytes],
+) -> tuple[dict[bytes, Leaf], list[bytes]]:
+    """Make blobs of stored files that git would not convert; return also the paths that git itself must read.
+
+    `add` gets the bytes of a blob and the entry that they are of, and returns its name.
+    """
+    found: dict[bytes, Leaf] = {}
+    by_git: list[bytes] = []
+    for path, entry in entries.items():
+        if entry.type is EntryType.SYMLINK:
+            found[path] = (entry.git_mode, add(entry.target, entry))
+        elif (data := _plain_blob(store, entry.content, conversions.get(path))) is None:
+            by_git.append(path)
+        else:
+            found[path] = (entry.git_mode, add(data, entry))
+    return found, by_git
+
+
+def _plain_blob(store: StoredTrees, content: StoredContent | None, conversion: str | None) -> bytes | None:
     if content is None or conversion == "always" or content.size > _LARGE:
         return None
     data = store.read(content)

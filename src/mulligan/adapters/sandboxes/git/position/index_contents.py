@@ -2,35 +2,36 @@
 
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct, field
+
 from mulligan.adapters.sandboxes.git.position.index_file import listing_of
 from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK_MODE
 from mulligan.adapters.sandboxes.git.repository.reach import described
 from mulligan.domain.trees.tree_difference import StoredContent, TreeEntry
 from mulligan.ports import StoredTrees
 
+_Listing = Mapping[bytes, bytes]  # paths, each with mode and object
 _REMEMBERED = 4
 _MODE = 4  # bytes
 _GITLINK = GITLINK_MODE.to_bytes(_MODE, "big")
 
 
-class IndexContents:
+class IndexContents(Struct, frozen=True, eq=False):
     """Reads indexes from the store, and remembers the last ones."""
 
-    def __init__(self, store: StoredTrees) -> None:
-        """Read from this store."""
-        self._store = store
-        self._known: dict[StoredContent, Mapping[bytes, bytes]] = {}
+    store: StoredTrees
+    known: dict[StoredContent, _Listing] = field(default_factory=dict[StoredContent, _Listing])
 
-    def of(self, entry: TreeEntry | None, object_format: str) -> Mapping[bytes, bytes]:
+    def of(self, entry: TreeEntry | None, object_format: str) -> _Listing:
         """The paths of an index, each with mode and object; no file, and one that git cannot read, has none."""
         if entry is None or entry.content is None:
             return {}
-        known = self._known.pop(entry.content, None)
+        known = self.known.pop(entry.content, None)
         if known is None:
-            known = listing_of(self._store.read(entry.content), object_format)
-        self._known[entry.content] = known
-        while len(self._known) > _REMEMBERED:
-            del self._known[next(iter(self._known))]
+            known = listing_of(self.store.read(entry.content), object_format)
+        self.known[entry.content] = known
+        while len(self.known) > _REMEMBERED:
+            del self.known[next(iter(self.known))]
         return known
 
     def added(

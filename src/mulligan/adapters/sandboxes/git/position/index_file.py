@@ -4,7 +4,7 @@ import hashlib
 import os
 import stat
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,9 +13,9 @@ from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK_MODE
 
 _HEADER = struct.Struct(">4sII")
 _STAT = struct.Struct(">10I")  # ctime, mtime (seconds, nanoseconds each), dev, ino, mode, uid, gid, size
-_EXTENDED, _NAME = 0x4000, 0x0FFF
-_STAGE = 0x3000
-_INTENT = 0x20
+_EXTENDED, _STAGE, _NAME = 0x40, 0x30, 0x0F  # in the first byte of the flags
+_LONG_NAME = 0x0FFF  # this long, or longer
+_INTENT = 0x20  # in the third
 _FULL = 0xFFFFFFFF
 # Remembered of folders and by daemons at the old place; or offsets, which change when these go.
 _DROPPED = frozenset({b"UNTR", b"FSMN", b"EOIE", b"IEOT"})
@@ -35,7 +35,6 @@ class IndexFile:
     """The bytes of an index with changeable stat data."""
 
     def __init__(self, data: bytes, object_format: str) -> None:
-        """Take the bytes of an index file."""
         self._data = bytearray(data)
         self._hash = hashlib.sha256 if object_format == "sha256" else hashlib.sha1
         self._id_size = self._hash().digest_size
@@ -47,34 +46,16 @@ class IndexFile:
         return any(name == b"link" for name, _ in self._extensions())
 
     def entries(self) -> Iterator[IndexEntry]:
-        """All entries in order."""
-        data = self._data
-        _, version, count = _HEADER.unpack_from(data)
-        at, path = _HEADER.size, b""
-        fixed = _STAT.size + self._id_size + 2
-        for _ in range(count):
-            if at + fixed > len(data) - self._id_size:
-                raise ValueError("the index is cut off")
-            flags = int.from_bytes(data[at + fixed - 2 : at + fixed], "big")
-            name_at = at + fixed + (2 if flags & _EXTENDED else 0)
-            if version >= 4:
-                strip, name_at = _varint(data, name_at)
-                end = data.index(0, name_at)
-                path = path[: len(path) - strip] + bytes(data[name_at:end])
-                following = end + 1
-            else:
-                length = flags & _NAME
-                end = name_at + length if length < _NAME else data.index(0, name_at + length)
-                path = bytes(data[name_at:end])
-                following = at + (end - at + 8) // 8 * 8
+        data, flags_at = self._data, _STAT.size + self._id_size
+        self._entries_end = _HEADER.size
+        for at, end, path in _walk(bytes(data), self._id_size):
             mode = int.from_bytes(data[at + 24 : at + 28], "big")
-            more = data[at + fixed] if flags & _EXTENDED else 0
-            yield IndexEntry(at, path, mode, (flags & _STAGE) >> 12, bool(more & _INTENT))
-            at = following
-        self._entries_end = at
+            high = data[at + flags_at]
+            more = data[at + flags_at + 2] if high & _EXTENDED else 0
+            yield IndexEntry(at, path, mode, (high & _STAGE) >> 4, bool(more & _INTENT))
+            self._entries_end = end
 
     def object_of(self, entry: IndexEntry) -> str:
-        """The name of the entry's object."""
         at = entry.offset + _STAT.size
         return self._data[at : at + self._id_size].hex()
 
@@ -138,12 +119,7 @@ class IndexFile:
 
 def paths_in(data: bytes, object_format: str) -> frozenset[bytes]:
     """The paths of an index; of one that cannot be read, as an agent may leave it, none."""
-    return paths_of(listing_of(data, object_format))
-
-
-def paths_of(listing: Mapping[bytes, bytes]) -> frozenset[bytes]:
-    """The paths in a listing of an index."""
-    return frozenset(path.partition(b"\0")[0] for path in listing)
+    return frozenset(path.partition(b"\0")[0] for path in listing_of(data, object_format))
 
 
 def listing_of(data: bytes, object_format: str) -> dict[bytes, bytes]:
@@ -152,16 +128,22 @@ def listing_of(data: bytes, object_format: str) -> dict[bytes, bytes]:
     Where a path has several versions, each has a NUL and its stage after the path; what replaces an entry of a
     shared index has no path, and a NUL and a number instead.
     """
+    id_size = 32 if object_format == "sha256" else 20
+    flags_at = _STAT.size + id_size
+    found: dict[bytes, bytes] = {}
     try:
-        return _listing(data, 32 if object_format == "sha256" else 20)
+        for at, end, path in _walk(data, id_size):
+            stage = data[at + flags_at] & _STAGE
+            key = b"%s\0%d" % (path, stage >> 4 or end) if stage or not path else path
+            found[key] = data[at + 24 : at + 28] + data[at + 40 : at + flags_at]
     except (IndexError, ValueError, struct.error):
         return {}
+    return found
 
 
-def _listing(data: bytes, id_size: int) -> dict[bytes, bytes]:
-    """Read the entries, in one loop: an index may have a hundred thousand."""
+def _walk(data: bytes, id_size: int) -> Iterator[tuple[int, int, bytes]]:
+    """Return where each entry begins and ends, and its path."""
     _, version, count = _HEADER.unpack_from(data)
-    found: dict[bytes, bytes] = {}
     at, path = _HEADER.size, b""
     flags_at = _STAT.size + id_size
     limit = len(data) - id_size - flags_at - 2
@@ -169,25 +151,23 @@ def _listing(data: bytes, id_size: int) -> dict[bytes, bytes]:
         if at > limit:
             raise ValueError("the index is cut off")
         high, low = data[at + flags_at], data[at + flags_at + 1]
-        name_at = at + flags_at + (4 if high & 0x40 else 2)
-        named = data[at + 24 : at + 28] + data[at + 40 : at + flags_at]
+        name_at = at + flags_at + (4 if high & _EXTENDED else 2)
         if version >= 4:
             strip, name_at = _varint(data, name_at)
             end = data.index(0, name_at)
             path = path[: len(path) - strip] + data[name_at:end]
-            at = end + 1
+            following = end + 1
         else:
-            end = name_at + ((high & 0x0F) << 8 | low)
-            if end - name_at == _NAME:
+            end = name_at + ((high & _NAME) << 8 | low)
+            if end - name_at == _LONG_NAME:
                 end = data.index(0, end)
             path = data[name_at:end]
-            at += (end - at + 8) // 8 * 8
-        stage = high & 0x30
-        found[b"%s\0%d" % (path, stage >> 4 or at) if stage or not path else path] = named
-    return found
+            following = at + (end - at + 8) // 8 * 8
+        yield at, following, path
+        at = following
 
 
-def _varint(data: bytes | bytearray, at: int) -> tuple[int, int]:
+def _varint(data: bytes, at: int) -> tuple[int, int]:
     """Git's offset encoding, as in packs: the value and where it ends."""
     value = data[at] & 0x7F
     while data[at] & 0x80:

@@ -27,7 +27,6 @@ class Position:
     """The part of a user's git directory that goes back with the files."""
 
     def __init__(self, git: Git, repository: Repository, plan_id: PlanId) -> None:
-        """Read and write it through git, without hooks; the index as git's own protocol has it."""
         self._repository = repository
         self._plan_id = plan_id
         self._seen: tuple[str | None, str | None] = (None, None)

@@ -9,28 +9,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec import Struct
+
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_entries import entries_in, same_entries, take_back
 from mulligan.adapters.sandboxes.git.position.position import stamp, standing_in
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
+from mulligan.adapters.sandboxes.private_sandbox import own_tree, work_folder
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Damage
 from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 from mulligan.ports import SnapshotStore, Unobserved, WorkingTree
 
-_TOLD = ("HEAD", "branch")
+_POINTERS = ("HEAD", "branch")
 _INDEX = "index"
 
 
-class Standings:
+class Standings(Struct, frozen=True, eq=False):
     """Compares stored positions of one checkout."""
 
-    def __init__(self, git: Git, repository: Repository, store: SnapshotStore, shop: Path) -> None:
-        """`shop` is an empty folder of ours."""
-        self._there = git.on(repository.top, GIT_DIR=repository.git_dir, GIT_WORK_TREE=repository.top)
-        self._null_id = repository.null_id
-        self._store = store
-        self._shop = shop
+    there: Git  # in the checkout
+    null_id: str
+    store: SnapshotStore
+    shop: Path  # an empty folder of ours
 
     def apart(self, one: Root, other: Root) -> tuple[str, ...]:
         """Return the parts that differ between two: HEAD, branch, index."""
@@ -50,66 +51,59 @@ class Standings:
         that others changed, their entries stay.
         """
         theirs = self.of_neither(present, written, before)
-        if any(path in _TOLD for path in theirs):
+        if any(path in _POINTERS for path in theirs):
             return present, theirs
         if not theirs:
             return before, ()
         was_written, was_before = (
-            entries_in(self._there, self._index_of(root, name))
+            entries_in(self.there, self._index_of(root, name))
             for root, name in ((written, "written"), (before, "before"))
         )
-        self._store.restore(Snapshot((before,)), position, Unobserved())
+        self.store.restore(Snapshot((before,)), position, Unobserved())
         merged = position.path / _INDEX
         shutil.copy2(self._index_of(present, "present"), merged)
-        here = entries_in(self._there, merged)
+        here = entries_in(self.there, merged)
         if was_written is None or was_before is None or here is None:
             left = theirs  # git cannot read one of them: it stays whole
         else:
-            again = take_back(self._there, merged, here, was_written, was_before, self._null_id)
+            again = take_back(self.there, merged, here, was_written, was_before, self.null_id)
             left = tuple(f"{_INDEX} ({os.fsdecode(path)})" for path in again)
         stamp(position.path)
-        (root,) = self._store.capture(position, Unobserved()).snapshot.roots
+        (root,) = self.store.capture(position, Unobserved()).snapshot.roots
+        self.store.forget_tree(position)
         return root, left
 
     def _differences(self, one: Root, other: Root) -> list[TreeDifference]:
-        found = self._store.difference(one, other)
-        return [d for d in found if d.path in _TOLD or (d.path == _INDEX and not self._same_index(d))]
+        found = self.store.difference(one, other)
+        return [d for d in found if d.path in _POINTERS or (d.path == _INDEX and not self._same_index(d))]
 
     def _same_index(self, difference: TreeDifference) -> bool:
         files = (self._write(difference.old, "one"), self._write(difference.new, "other"))
-        return same_entries(self._there, *files)
+        return same_entries(self.there, *files)
 
     def _index_of(self, root: Root, name: str) -> Path:
         """A copy of the index that a position holds; none where it has none."""
-        folder = WorkingTree(
-            path=self._shop / f"position-{name}",
-            cache_key=f"{self._shop} {name}",
-            excluded=frozenset(),
-            real=False,
-        )
-        folder.path.mkdir(mode=0o700)
-        self._store.restore(Snapshot((root,)), folder, Unobserved())
-        self._store.forget_tree(folder)
+        folder = work_folder(self.shop, f"position-{name}")
+        self.store.restore(Snapshot((root,)), folder, Unobserved())
+        self.store.forget_tree(folder)
         return folder.path / _INDEX
 
     def _write(self, entry: TreeEntry | None, name: str) -> Path:
-        file = self._shop / f"{_INDEX}-{name}"
+        file = self.shop / f"{_INDEX}-{name}"
         file.unlink(missing_ok=True)
         if entry is not None and entry.content is not None:
-            file.write_bytes(self._store.read(entry.content))
+            file.write_bytes(self.store.read(entry.content))
         return file
 
 
 def commits_lacking(
     git: Git, store: SnapshotStore, repository: Repository, snapshots: Sequence[Snapshot]
 ) -> dict[Snapshot, tuple[Damage, ...]]:
-    """Give the commits that stored positions name and the repository has no longer."""
+    """Return the commits that stored positions name and the repository has no longer."""
     there = git.on(repository.top, GIT_DIR=repository.git_dir)
     found: dict[Snapshot, tuple[Damage, ...]] = {}
     with TemporaryDirectory(prefix="mulligan-verify-") as folder:
-        tree = WorkingTree(
-            path=Path(folder) / "position", cache_key=f"verify {folder}", excluded=frozenset(), real=False
-        )
+        tree = own_tree(Path(folder) / "position")
         for snapshot in snapshots:
             store.restore(Snapshot(snapshot.roots[1:]), tree, Unobserved())
             _, commit = standing_in(tree.path)

@@ -3,11 +3,11 @@
 import json
 import os
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict, replace
 
 from mulligan.adapters.sandboxes.git.creation.private_git_dir import borrow, write
@@ -38,24 +38,22 @@ class Memory(Struct, frozen=True, kw_only=True):
     object_format: str
     prefix: str  # of the pins
     lenders: tuple[str, ...]  # git directories of the user's that have pins
-    links: tuple[str, ...]  # folders of the working tree that are repositories of their own
-    collected: int  # bytes of packs after the last collection of garbage
+    links: tuple[str, ...] = ()  # folders of the working tree that are repositories of their own
+    collected: int = 0  # bytes of packs after the last collection of garbage
     path: str  # where it was made: in a copy of the project it knows of the original's pins
 
 
 class BareRepository:
-    """One bare repository, in the project home."""
+    """One bare repository, in the project home, whether it exists or not."""
 
     def __init__(self, callers: Git, path: Path) -> None:
-        """Use this path, whether it exists or not."""
         self.path = path
+        self.pack_folder = path / "objects" / "pack"
         self.git = callers.on(path, GIT_DIR=path)
 
     def make(self, repository: Repository) -> None:
         """Make it again, empty; it borrows the repository's objects and filters by the user's configuration."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        (self.path / CHECKPOINTS).mkdir(parents=True)
-        self.path.parent.parent.chmod(0o700)
+        self._make_folders()
         settings = for_checkpoints(read_settings(self.git, repository))
         borrow(self.path / "objects", repository.object_folders())
         write(self.path / "HEAD", "ref: refs/heads/checkpoints\n")
@@ -67,13 +65,16 @@ class BareRepository:
 
     def make_like(self, other: "BareRepository") -> None:
         """Make it again with the objects of another; they never change, so the files are shared."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        (self.path / CHECKPOINTS).mkdir(parents=True)
-        self.path.parent.parent.chmod(0o700)
+        self._make_folders()
         for name in ("HEAD", "config", _MEMORY):
             shutil.copy2(other.path / name, self.path / name)
         shutil.copytree(other.path / "info", self.path / "info")
         shutil.copytree(other.path / "objects", self.path / "objects", copy_function=os.link)
+
+    def _make_folders(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        (self.path / CHECKPOINTS).mkdir(parents=True)
+        self.path.parent.parent.chmod(0o700)
 
     @property
     def is_there(self) -> bool:
@@ -90,9 +91,8 @@ class BareRepository:
         """Return whether it has these commits under the checkpoints' names, complete."""
         if not self.is_usable:
             return False
-        listed = self.git.attempt(
-            "for-each-ref", "--format=%(refname) %(objectname)", f"{CHECKPOINTS}/"
-        ).stdout
+        format = "--format=%(refname) %(objectname)"
+        listed = self.git.attempt("for-each-ref", format, f"{CHECKPOINTS}/").stdout
         found = dict(line.rsplit("/", 1)[1].split(" ") for line in listed.decode().splitlines())
         if any(found.get(checkpoint_id) != commit for checkpoint_id, commit in commits.items()):
             return False
@@ -102,23 +102,14 @@ class BareRepository:
 
     @property
     def memory(self) -> Memory:
-        """The remembered facts."""
         try:
-            found = json.loads((self.path / _MEMORY).read_bytes())
-        except (OSError, ValueError) as exc:
+            return convert(json.loads((self.path / _MEMORY).read_bytes()), Memory)
+        except (OSError, ValueError, ValidationError) as exc:
             raise GitFailed(
                 path=str(self.path),
                 reason="the repository of the plan's checkpoints is gone or damaged",
                 hint=Advice(NextStep("doctor"), " makes it again from the store"),
             ) from exc
-        return Memory(
-            object_format=found["object_format"],
-            prefix=found["prefix"],
-            lenders=tuple(found["lenders"]),
-            links=tuple(found["links"]),
-            collected=found["collected"],
-            path=found["path"],
-        )
 
     def lent_to_this(self) -> tuple[str, ...]:
         """The git directories that have pins of this repository, and not of one that it is a copy of."""
@@ -126,11 +117,17 @@ class BareRepository:
         return memory.lenders if memory.path == str(self.path) else ()
 
     def remember(self, memory: Memory) -> None:
-        """Keep it, durably."""
         write_durably(self.path, [(self.path / _MEMORY, json.dumps(asdict(memory)).encode())])
 
+    def note_pins(self, repository: Repository, prefix: str, lenders: Iterable[Path]) -> None:
+        """Remember where its pins will be, before there are any, so that they can be removed."""
+        names = tuple(dict.fromkeys(map(str, lenders)))
+        memory = Memory(
+            object_format=repository.object_format, prefix=prefix, lenders=names, path=str(self.path)
+        )
+        self.remember(memory)
+
     def set_base(self, commit: str) -> None:
-        """Name the commit of what the sandbox started from."""
         path = self.path / BASE
         path.parent.mkdir(parents=True, exist_ok=True)
         write_durably(self.path, [(path, commit.encode() + b"\n")])
@@ -141,16 +138,16 @@ class BareRepository:
 
     def retire(self, kept: Collection[str]) -> None:
         """Drop the commits of all checkpoints but these, and cut their children off from them."""
-        listed = self.git.run(
-            "for-each-ref", "--format=%(refname) %(objectname) %(parent)", f"{CHECKPOINTS}/"
-        )
+        format = "--format=%(refname) %(objectname) %(parent)"
+        listed = self.git.run("for-each-ref", format, f"{CHECKPOINTS}/")
         refs = [line.decode().split(" ") for line in listed.splitlines()]
         gone = [ref for ref, *_ in refs if ref.rpartition("/")[2] not in kept]
         if not gone:
             return
         staying = {commit: parent for ref, commit, parent in refs if ref.rpartition("/")[2] in kept}
         cut = {commit for commit, parent in staying.items() if parent and parent not in staying}
-        known = set(_lines(self.path / "shallow"))
+        shallow = self.path / "shallow"
+        known = set(shallow.read_text("ascii").splitlines()) if shallow.exists() else set[str]()
         # Commits that go may be cut off themselves, from some that went before: as long as they are there.
         self._cut_off(known | cut)
         with noting(self.git, self.path, _LOCKS) as noted, act("git.retire"):
@@ -167,18 +164,17 @@ class BareRepository:
         """Write objects into a pack of its own, durably, even if others have them: the user may prune borrowed ones."""
         if not names:
             return
-        objects = self.path / "objects"
-        stem = objects / "pack" / OURS.removesuffix("-")
+        stem = self.pack_folder / OURS.removesuffix("-")
         self.git.run(*_DURABLE, *_ALONE, str(stem), stdin=b"".join(b"%s\n" % n.hex().encode() for n in names))
         for name in map(bytes.hex, names):
-            (objects / name[:2] / name[2:]).unlink(missing_ok=True)
+            (self.path / "objects" / name[:2] / name[2:]).unlink(missing_ok=True)
 
     def _collect(self, memory: Memory) -> None:
         """Put all that is reachable into one pack, but for what pins keep at the lender, and drop the rest.
 
         Not `git repack`: that would drop its own copy of whatever a pack of the lender's has for the moment.
         """
-        folder, old = self.path / "objects" / "pack", set(self._packs())
+        folder, old = self.pack_folder, set(self._packs())
         # By their trees: a commit that is left out of a pack leaves its tree in.
         pinned = pinned_trees(self.git, Path(memory.lenders[0]), memory.prefix)
         borrowed = "".join(f"^{tree}\n" for tree in pinned).encode()
@@ -197,7 +193,7 @@ class BareRepository:
 
     def join_packs(self, objects: Objects) -> None:
         """Make one pack of many small ones: git looks into each."""
-        ours = sorted((self.path / "objects" / "pack").glob(f"{OURS}*.pack"))
+        ours = sorted(self.pack_folder.glob(f"{OURS}*.pack"))
         # A process that was killed between the two leaves a pack without an index: nobody sees what is in it.
         complete = [pack for pack in ours if pack.with_suffix(".idx").exists()]
         small = [pack for pack in complete if pack.stat().st_size < _SMALL_PACK]
@@ -209,12 +205,5 @@ class BareRepository:
     def _size(self) -> int:
         return sum(pack.stat().st_size for pack in self._packs())
 
-    def _packs(self) -> Sequence[Path]:
-        return sorted((self.path / "objects" / "pack").glob("pack-*.pack"))
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text("ascii").splitlines()
-    except FileNotFoundError:
-        return []
+    def _packs(self) -> list[Path]:
+        return sorted(self.pack_folder.glob("pack-*.pack"))

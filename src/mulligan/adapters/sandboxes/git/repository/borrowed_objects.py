@@ -8,14 +8,17 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
+from mulligan.adapters.sandboxes.git.creation.private_git_dir import is_git_dir
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.repository.bare_repository import Memory
+from mulligan.adapters.sandboxes.git.repository.git_packs import not_own
 from mulligan.adapters.sandboxes.git.repository.named_objects import Named, named_now, newly_named
-from mulligan.adapters.sandboxes.git.repository.own_objects import not_own
 from mulligan.adapters.sandboxes.git.repository.reach import Reach
+from mulligan.adapters.sandboxes.git.repository.ref_locks import common_dir_in
 from mulligan.adapters.sandboxes.git.repository.user_repository import alternates_of
 from mulligan.domain.checkpoints.snapshot import Root
 from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
@@ -31,26 +34,21 @@ class Completed(Struct, frozen=True):
     missing: tuple[str, ...]  # objects that are nowhere, each with the path or ref that needs it
 
 
-class Completing:
+class Completing(Struct, eq=False):
     """Completes the git directory of one sandbox, and those of repositories inside it."""
 
-    def __init__(
-        self, git: Git, store: StoredTrees, indexes: IndexContents, memory: Memory, private: Path
-    ) -> None:
-        """`private` is the sandbox's git directory; `memory` knows where objects are borrowed and pinned."""
-        self._git = git
-        self._store = store
-        self._indexes = indexes
-        self._memory = memory
-        self._private = private
-        self._reaches: dict[Path, Reach] = {}
-        self.whole: Root | None = None  # the git directory when it was last found complete
+    git: Git
+    store: StoredTrees
+    indexes: IndexContents
+    memory: Memory  # knows where objects are borrowed and pinned
+    private: Path  # the sandbox's git directory
+    whole: Root | None = None  # the git directory when it was last found complete
+    reaches: dict[Path, Reach] = field(default_factory=dict[Path, Reach])
 
     def close(self) -> None:
-        """End the processes behind it."""
-        for reach in self._reaches.values():
+        for reach in self.reaches.values():
             reach.close()
-        self._reaches.clear()
+        self.reaches.clear()
 
     def complete(self, new: Root, base: Root) -> Completed:
         """Complete what changed since the git directory was last complete; it is stored as `new`.
@@ -58,15 +56,15 @@ class Completing:
         `base` is what the sandbox started from, complete.
         """
         copied, missing = 0, list[str]()
-        for git_dir, found in self._by_git_dir(self._store.difference(self.whole or base, new)).items():
+        for git_dir, found in self._by_git_dir(self.store.difference(self.whole or base, new)).items():
             reach = self._reach_of(git_dir)
             if reach is not None:
-                named = newly_named(found, self._read, self._memory.object_format)
+                named = newly_named(found, self._read, self.memory.object_format)
                 if named.dropped:  # by `git gc`, for instance: nothing that was looked at before is certain
                     reach.forget()
-                    again = self._by_git_dir(self._store.difference(base, new)).get(git_dir, [])
-                    logs = newly_named(again, self._read, self._memory.object_format).logs
-                    named = Named(named_now(git_dir, self._memory.object_format), logs, (), dropped=True)
+                    again = self._by_git_dir(self.store.difference(base, new)).get(git_dir, [])
+                    logs = newly_named(again, self._read, self.memory.object_format).logs
+                    named = Named(named_now(git_dir, self.memory.object_format), logs, (), dropped=True)
                 done = self._complete(git_dir, reach, named)
                 copied += done.copied
                 missing += done.missing
@@ -75,10 +73,10 @@ class Completing:
     def lacking(self) -> tuple[str, ...]:
         """Return the objects that refs, HEAD, stashes and the index reach and no folder of objects holds."""
         missing: list[str] = []
-        for git_dir in _git_dirs(self._private):
+        for git_dir in _git_dirs(self.private):
             reach = self._reach_of(git_dir)
             if reach is not None:
-                refs = named_now(git_dir, self._memory.object_format)
+                refs = named_now(git_dir, self.memory.object_format)
                 missing += reach.missing(reach.all_of(refs), refs)
         return tuple(missing)
 
@@ -86,7 +84,7 @@ class Completing:
         wanted = reach.new_of(named.refs | named.logs)
         if named.dropped:
             wanted |= reach.staged()
-        wanted |= self._indexes.added(named.indexes, self._memory.object_format)
+        wanted |= self.indexes.added(named.indexes, self.memory.object_format)
         borrowed = not_own(git_dir / "objects", wanted.keys())
         present = reach.present(borrowed)
         copied = reach.not_pinned(named.refs | named.logs, present) if present else present
@@ -96,18 +94,18 @@ class Completing:
 
     def _reach_of(self, git_dir: Path) -> Reach | None:
         """Return the reach of a git directory; None where it borrows nothing that we know of."""
-        if git_dir not in self._reaches:
+        if git_dir not in self.reaches:
             lender = self._lender_of(git_dir)
             if lender is None:
                 return None
-            self._reaches[git_dir] = Reach(self._git, lender, git_dir, self._memory)
-        return self._reaches[git_dir]
+            self.reaches[git_dir] = Reach(self.git, lender, git_dir, self.memory)
+        return self.reaches[git_dir]
 
     def _lender_of(self, git_dir: Path) -> Path | None:
         """The git directory of the user's that this one borrows from, where it is still there."""
         borrowed = {path.resolve() for path in alternates_of(git_dir / "objects")}
-        for each in map(Path, self._memory.lenders):
-            if (each / "HEAD").exists() and _objects_of(each) in borrowed:
+        for each in map(Path, self.memory.lenders):
+            if (each / "HEAD").exists() and (common_dir_in(each) / "objects").resolve() in borrowed:
                 return each
         return None
 
@@ -115,43 +113,25 @@ class Completing:
         """Differences by the git directory that they are of, with paths inside it."""
         found: dict[Path, list[TreeDifference]] = {}
         for difference in differences:
-            path, git_dir = difference.path, self._private
+            path, git_dir = difference.path, self.private
             if path.startswith(_NESTED):
                 names = path.split("/")
-                inside = next(
-                    (
-                        n
-                        for n in range(len(names) - 1, 1, -1)
-                        if _is_git_dir(self._private.joinpath(*names[:n]))
-                    ),
-                    0,
-                )
-                git_dir, path = self._private.joinpath(*names[:inside]), "/".join(names[inside:])
-            found.setdefault(git_dir, []).append(
-                TreeDifference(path=path, old=difference.old, new=difference.new)
-            )
+                depths = range(len(names) - 1, 1, -1)
+                inside = next((n for n in depths if is_git_dir(self.private.joinpath(*names[:n]))), 0)
+                git_dir, path = self.private.joinpath(*names[:inside]), "/".join(names[inside:])
+            found.setdefault(git_dir, []).append(replace(difference, path=path))
         return found
 
     def _read(self, entry: TreeEntry | None) -> bytes:
-        return b"" if entry is None or entry.content is None else self._store.read(entry.content)
-
-
-def _is_git_dir(path: Path) -> bool:
-    return (path / "HEAD").is_file() and (path / "objects").is_dir()
+        return b"" if entry is None or entry.content is None else self.store.read(entry.content)
 
 
 def _git_dirs(top: Path) -> list[Path]:
     """A private git directory, and those of repositories inside it."""
-    found = [top] if _is_git_dir(top) else []
+    found = [top] if is_git_dir(top) else []
     for nested in _NESTED:
         for folder, names, _ in os.walk(top / nested):
-            if _is_git_dir(Path(folder)):
+            if is_git_dir(Path(folder)):
                 found += _git_dirs(Path(folder))
                 names.clear()
     return found
-
-
-def _objects_of(git_dir: Path) -> Path:
-    pointer = git_dir / "commondir"
-    common = git_dir / os.fsdecode(pointer.read_bytes()).strip() if pointer.is_file() else git_dir
-    return (common / "objects").resolve()

@@ -27,7 +27,6 @@ class Setting(NamedTuple):
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Section, subsection and name."""
         section, _, rest = self.key.partition(".")
         subsection, _, name = rest.rpartition(".")
         return section, subsection, name

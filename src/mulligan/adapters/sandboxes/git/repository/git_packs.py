@@ -1,10 +1,12 @@
 """Packs of git objects, written whole and durably: cheaper than a file, and a sync, for each object."""
 
 import hashlib
+import mmap
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +19,8 @@ GITLINK_MODE = int(GITLINK, 8)
 _TYPES = {"commit": 1, "tree": 2, "blob": 3}
 OURS = "pack-mulligan-"  # in these every object is complete: none is a delta to another
 _DRAFTS = "drafts"
+_INDEX_MAGIC = b"\xfftOc\x00\x00\x00\x02"
+_NAMES_AT = 8 + 4 * 256  # in an index
 _FULL = 32 << 20  # bytes
 _QUICK = 1  # level of compression: these objects are many and short-lived
 
@@ -25,27 +29,22 @@ class Objects:
     """Names objects and gathers new ones for one pack."""
 
     def __init__(self, object_format: str) -> None:
-        """Use the hash of the repository."""
         self._hash = hashlib.sha256 if object_format == "sha256" else hashlib.sha1
         self._new: dict[bytes, tuple[int, bytes]] = {}
         self.size = 0  # bytes that wait to be written
 
     @property
     def id_size(self) -> int:
-        """The number of bytes of a name."""
         return self._hash().digest_size
 
     @property
     def is_full(self) -> bool:
-        """Return whether the pending objects should be written now."""
         return self.size > _FULL
 
     def name_of(self, kind: str, data: bytes) -> bytes:
-        """The name that an object has, or would have."""
         return self._hash(b"%s %d\0" % (kind.encode(), len(data)) + data).digest()
 
     def add(self, kind: str, data: bytes) -> bytes:
-        """Add an object to the next pack; return its name."""
         name = self.name_of(kind, data)
         self._new[name] = (_TYPES[kind], data)
         self.size += len(data)
@@ -53,54 +52,50 @@ class Objects:
 
     def write_to(self, folder: Path, *others: tuple[Path, bytes]) -> None:
         """Write a pack of all that was added, and other small files after it; when it returns, all of it lasts."""
-        pack, index = self._packed()
-        stem = folder / f"{OURS}{pack[-self.id_size :].hex()}"
-        self._new, self.size = {}, 0
-        # The index last: without one git does not see a pack. Refs after the objects they name.
-        write_durably(
-            _repository_of(folder), [(Path(f"{stem}.pack"), pack), (Path(f"{stem}.idx"), index), *others]
-        )
-
-    def _packed(self) -> tuple[bytes, bytes]:
-        entries = [
-            (name, _entry_header(kind, len(data)) + zlib.compress(data, _QUICK))
+        entries = {
+            name: _entry_header(kind, len(data)) + zlib.compress(data, _QUICK)
             for name, (kind, data) in self._new.items()
-        ]
-        return self._pack_of(entries)
+        }
+        self._new, self.size = {}, 0
+        self._write(folder, entries, *others)
 
     def join(self, packs: Sequence[Path]) -> None:
         """Put what several of our packs hold into one, durably, and then delete them."""
         entries: dict[bytes, bytes] = {}
         for pack in packs:
             entries |= self._entries_of(pack)
-        joined, index = self._pack_of(list(entries.items()))
-        stem = packs[0].with_name(f"{OURS}{joined[-self.id_size :].hex()}")
-        files = [(Path(f"{stem}.pack"), joined), (Path(f"{stem}.idx"), index)]
-        write_durably(_repository_of(stem.parent), files)
+        name = self._write(packs[0].parent, entries)
         for pack in packs:
-            if pack.stem != stem.name:
+            if pack.stem != name:
                 remove_pack(pack)
+
+    def _write(self, folder: Path, entries: Mapping[bytes, bytes], *others: tuple[Path, bytes]) -> str:
+        pack, index = self._pack_of(entries)
+        name = f"{OURS}{pack[-self.id_size :].hex()}"
+        # The index last: without one git does not see a pack. Refs after the objects they name.
+        files = [(folder / f"{name}.pack", pack), (folder / f"{name}.idx", index), *others]
+        write_durably(folder.parent.parent, files)
+        return name
 
     def _entries_of(self, pack: Path) -> dict[bytes, bytes]:
         index, data = pack.with_suffix(".idx").read_bytes(), pack.read_bytes()
-        names_at = 8 + 4 * 256
-        (count,) = struct.unpack_from(">I", index, names_at - 4)
-        offsets_at = names_at + count * (self.id_size + 4)
+        (count,) = struct.unpack_from(">I", index, _NAMES_AT - 4)
+        offsets_at = _NAMES_AT + count * (self.id_size + 4)
         offsets = struct.unpack_from(f">{count}I", index, offsets_at)
         ends = dict(pairwise([*sorted(offsets), len(data) - self.id_size]))
         return {
-            index[names_at + i * self.id_size : names_at + (i + 1) * self.id_size]: data[at : ends[at]]
+            index[_NAMES_AT + i * self.id_size : _NAMES_AT + (i + 1) * self.id_size]: data[at : ends[at]]
             for i, at in enumerate(offsets)
         }
 
-    def _pack_of(self, entries: Sequence[tuple[bytes, bytes]]) -> tuple[bytes, bytes]:
+    def _pack_of(self, entries: Mapping[bytes, bytes]) -> tuple[bytes, bytes]:
         header = b"PACK" + struct.pack(">II", 2, len(entries))
         at = len(header)
         places: list[tuple[bytes, int, int]] = []
-        for name, entry in entries:
+        for name, entry in entries.items():
             places.append((name, zlib.crc32(entry), at))
             at += len(entry)
-        body = header + b"".join(entry for _, entry in entries)
+        body = header + b"".join(entries.values())
         pack = body + self._hash(body).digest()
         return pack, self._index(sorted(places), pack[-self.id_size :])
 
@@ -111,7 +106,7 @@ class Objects:
         fanout = [sum(counts[: i + 1]) for i in range(256)]
         body = b"".join(
             (
-                b"\xfftOc\x00\x00\x00\x02",
+                _INDEX_MAGIC,
                 struct.pack(">256I", *fanout),
                 *(name for name, _, _ in places),
                 *(struct.pack(">I", crc) for _, crc, _ in places),
@@ -161,8 +156,35 @@ def write_durably(repository: Path, files: Sequence[tuple[Path, bytes]]) -> None
         raise SystemFailed(path=str(files[0][0].parent), reason=exc.strerror or str(exc)) from exc
 
 
-def _repository_of(pack_folder: Path) -> Path:
-    return pack_folder.parent.parent
+def not_own(objects: Path, names: Collection[bytes]) -> set[bytes]:
+    """Return those names, as hexadecimal digits, whose objects this folder does not hold itself."""
+    folder = os.fsencode(objects)
+    left = {name for name in names if not os.path.exists(os.path.join(folder, name[:2], name[2:]))}
+    for index in sorted(objects.glob("pack/*.idx")) if left else ():
+        if index.with_suffix(".pack").exists():
+            left -= _listed(index, left)
+    return left
+
+
+def _listed(index: Path, names: Collection[bytes]) -> set[bytes]:
+    """Those of the names that the index of a pack lists; an index of another version lists none."""
+    with index.open("rb") as file:
+        if file.read(len(_INDEX_MAGIC)) != _INDEX_MAGIC:
+            return set()
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return {name for name in names if _lists(data, bytes.fromhex(name.decode()))}
+
+
+def _lists(data: mmap.mmap, name: bytes) -> bool:
+    first, size = name[0], len(name)
+    (start,) = struct.unpack_from(">I", data, 4 + 4 * first) if first else (0,)
+    (end,) = struct.unpack_from(">I", data, 8 + 4 * first)
+
+    def at(place: int) -> bytes:
+        return data[_NAMES_AT + place * size : _NAMES_AT + (place + 1) * size]
+
+    found = bisect_left(range(end), name, start, end, key=at)
+    return found < end and at(found) == name
 
 
 def tree_entries(data: bytes, id_size: int) -> dict[bytes, tuple[bytes, bytes]]:

@@ -20,13 +20,11 @@ class Trees:
     """Reads trees through git, once each, and writes changed ones."""
 
     def __init__(self, git: Git, objects: Objects) -> None:
-        """Read through git in this repository; new trees go to `objects`."""
         self._objects = objects
         self._asking = Asking(git, "cat-file", "--batch")
         self._known: dict[bytes, dict[bytes, Leaf]] = {}
 
     def of_commit(self, commit: str) -> bytes:
-        """The tree of a commit."""
         ((_, kind, data),) = self.read([commit])
         if kind != "commit":
             raise ObjectMissing(commit)
@@ -63,7 +61,6 @@ class Trees:
         return whole or self._written({})
 
     def entry(self, tree: bytes, path: bytes) -> Leaf | None:
-        """Return the entry of a tree at a path."""
         found: Leaf | None = (FOLDER, tree)
         for name in path.split(b"/"):
             if found is None or found[0] != FOLDER:
@@ -88,14 +85,12 @@ class Trees:
         return below
 
     def blob(self, name: bytes) -> bytes:
-        """The content of a blob."""
         ((_, kind, data),) = self.read([name.hex()])
         if kind != "blob":
             raise ObjectMissing(name.hex())
         return data
 
     def close(self) -> None:
-        """End the process behind it."""
         self._asking.close()
 
     def look_ahead(self, tree: bytes | None, paths: Iterable[bytes]) -> None:
@@ -107,11 +102,9 @@ class Trees:
         self, tree: bytes | None, changes: Mapping[bytes, Leaf | None]
     ) -> dict[bytes, dict[bytes, Leaf]]:
         """The folders above all changes with what they hold now, by path."""
-        above = folders_above(changes)
-        if tree is not None:
-            self._fetch_below(tree, above - {b""})
+        self.look_ahead(tree, changes)
         opened = {b"": self.entries(tree) if tree else {}}
-        for folder in sorted(above - {b""}, key=_depth):
+        for folder in sorted(folders_above(changes) - {b""}, key=_depth):
             parent, _, name = folder.rpartition(b"/")
             mode, id = opened[parent].get(name, (b"", b""))
             opened[folder] = self.entries(id) if mode == FOLDER else {}
@@ -142,7 +135,6 @@ class Trees:
         return name
 
     def entries(self, tree: bytes) -> dict[bytes, Leaf]:
-        """Names in a tree, each with mode and object."""
         if tree not in self._known:
             (found,) = self.read([tree.hex()])
             if found[1] != "tree":

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from mulligan.adapters.sandboxes.git.creation.private_git_dir import named_git_dir
 from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 
 _LOGS = "logs/"
 _STASHES = "logs/refs/stash"  # all stashes but the newest are in this log only
-_STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is half done
+STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is half done
+_REF = re.compile(r"refs/[^\0]+")
 _DIGITS = {"sha1": 40, "sha256": 64}
 
 
@@ -38,7 +40,7 @@ def is_ref(path: str) -> bool:
         return True
     if top == "worktrees":
         return is_ref(rest.partition("/")[2])
-    return (not rest and (path == "HEAD" or path.endswith("_HEAD"))) or top in _STATES
+    return (not rest and (path == "HEAD" or path.endswith("_HEAD"))) or top in STATES
 
 
 def newly_named(
@@ -70,9 +72,43 @@ def named_now(git_dir: Path, object_format: str) -> frozenset[bytes]:
     for folder, names, files in os.walk(git_dir):
         inside = os.path.relpath(folder, git_dir)
         if inside == ".":
-            names[:] = [name for name in names if name in ("refs", "logs", "worktrees", *_STATES)]
+            names[:] = [name for name in names if name in ("refs", "logs", "worktrees", *STATES)]
         for name in files:
             path = os.path.normpath(os.path.join(inside, name))
             if is_ref(path) and not os.path.islink(os.path.join(folder, name)):
                 found |= ids_in(Path(folder, name).read_bytes(), object_format)
     return frozenset(found)
+
+
+def head_of(top: Path, folder: bytes, object_format: str) -> str | None:
+    """The commit that a repository inside a working tree has checked out; None: it has none, or none yet.
+
+    Read as data: git itself would read the repository's configuration, which may be a stranger's.
+    """
+    git_dir = named_git_dir(top / os.fsdecode(folder))
+    return head_in(git_dir, object_format) if git_dir is not None else None
+
+
+def head_in(git_dir: Path, object_format: str) -> str | None:
+    """The commit that a git directory has checked out, read as data; None: it has none, or none yet."""
+    pointer = git_dir / "commondir"
+    common = git_dir / _text(pointer).strip() if pointer.is_file() else git_dir
+    name = "HEAD"
+    for _ in range(5):
+        text = (_text(git_dir / name) or _text(common / name)).strip()
+        if re.fullmatch(rf"[0-9a-f]{{{_DIGITS[object_format]}}}", text):
+            return text
+        name = text.removeprefix("ref:").strip() if text.startswith("ref:") else name
+        if not _REF.fullmatch(name) or ".." in name:
+            return None
+        if not text:
+            packed = (line.partition(" ") for line in _text(common / "packed-refs").splitlines())
+            return next((commit for commit, _, ref in packed if ref == name), None)
+    return None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return ""

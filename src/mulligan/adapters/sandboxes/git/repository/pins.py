@@ -2,18 +2,19 @@
 
 import os
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.creation.private_git_dir import PINS, Copy
 from mulligan.adapters.sandboxes.git.git_command import Git
-from mulligan.adapters.sandboxes.git.repository.ref_locks import PACKED, noting
+from mulligan.adapters.sandboxes.git.repository.named_objects import STATES
+from mulligan.adapters.sandboxes.git.repository.ref_locks import PACKED, common_dir_in, noting
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.boundaries import act
 
 _ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _PIN = re.compile(rb"%s/([^/]+/[^/]+)/%s" % (PINS.encode(), _ID.pattern))
-_STATES = ("rebase-merge", "rebase-apply", "sequencer")  # folders of what is half done
 
 
 def pin(git: Git, copy: Copy, prefix: str) -> None:
@@ -24,9 +25,8 @@ def pin(git: Git, copy: Copy, prefix: str) -> None:
     there = _in(git, copy.repository.git_dir)
     found = _tips(_in(git, copy.git_dir), copy.git_dir)
     known = there.run("cat-file", "--batch-check=%(objectname)", stdin=b"".join(t + b"\n" for t in found))
-    tips = sorted({line for line in known.split(b"\n") if _ID.fullmatch(line)})
-    commands = [f"update {PINS}/{prefix}/{os.fsdecode(tip)} {os.fsdecode(tip)}\n" for tip in tips]
-    _set_pins(there, copy.repository.git_dir, prefix, "".join(commands))
+    tips = sorted({line.decode() for line in known.split(b"\n") if _ID.fullmatch(line)})
+    _set_pins(there, copy.repository.git_dir, prefix, tips)
 
 
 def pin_head(git: Git, repository: Repository, prefix: str) -> None:
@@ -40,8 +40,7 @@ def pin_head(git: Git, repository: Repository, prefix: str) -> None:
     wanted = {name for name, ref in named if ref.startswith("refs/heads/")} | ({head} - {""})
     new = sorted(wanted - {name for name, ref in named if ref.startswith(f"{PINS}/")})
     if new:
-        commands = "".join(f"update {PINS}/{prefix}/{name} {name}\n" for name in new)
-        _set_pins(there, repository.git_dir, prefix, commands)
+        _set_pins(there, repository.git_dir, prefix, new)
 
 
 def pinned_trees(git: Git, git_dir: Path, prefix: str) -> tuple[str, ...]:
@@ -55,10 +54,7 @@ def pinned_trees(git: Git, git_dir: Path, prefix: str) -> tuple[str, ...]:
 
 def copy_pins(git: Git, git_dir: Path, old: str, new: str) -> None:
     """Keep for another sandbox what is kept for this one."""
-    there = _in(git, git_dir)
-    tips = _pins_in(git, git_dir, old)
-    commands = "".join(f"update {PINS}/{new}/{tip} {tip}\n" for tip in tips)
-    _set_pins(there, git_dir, new, commands)
+    _set_pins(_in(git, git_dir), git_dir, new, _pins_in(git, git_dir, old))
 
 
 def unpin(git: Git, git_dir: Path, prefix: str) -> None:
@@ -71,7 +67,7 @@ def unpin(git: Git, git_dir: Path, prefix: str) -> None:
         commands = b"".join(b"delete %s\n" % ref for ref in listed.splitlines())
         with noting(there, git_dir, _locks_of(prefix)) as noted, act("pin.drop"):
             noted.run("update-ref", "--stdin", stdin=commands)
-    folder = common_dir_of(git, git_dir) / PINS / prefix
+    folder = common_dir_in(git_dir) / PINS / prefix
     for each in (folder, *folder.parents[:2]):  # git leaves these empty; another plan's pins keep theirs
         with suppress(OSError):
             each.rmdir()
@@ -83,13 +79,8 @@ def prefixes_in(git: Git, git_dir: Path) -> list[str]:
     return sorted({os.fsdecode(found[1]) for found in map(_PIN.fullmatch, listed) if found})
 
 
-def common_dir_of(git: Git, git_dir: Path) -> Path:
-    """Return the folder with the refs that this git directory shares with others."""
-    told = _in(git, git_dir).run("rev-parse", "--path-format=absolute", "--git-common-dir")
-    return Path(os.fsdecode(told.rstrip(b"\n")))
-
-
-def _set_pins(there: Git, git_dir: Path, prefix: str, commands: str) -> None:
+def _set_pins(there: Git, git_dir: Path, prefix: str, names: Iterable[str]) -> None:
+    commands = "".join(f"update {PINS}/{prefix}/{name} {name}\n" for name in names)
     with noting(there, git_dir, _locks_of(prefix)) as noted, act("pin.set"):
         noted.run("update-ref", "--stdin", stdin=commands.encode())
 
@@ -113,7 +104,7 @@ def _tips(there: Git, git_dir: Path) -> set[bytes]:
     for name in os.listdir(git_dir):
         if name == "HEAD" or name.endswith("_HEAD") or name == "AUTO_MERGE":
             tips |= _ids_in(git_dir / name)
-    for state in _STATES:
+    for state in STATES:
         for path in (git_dir / state).glob("*"):
             tips |= _ids_in(path)
     tips |= _ids_in(git_dir / "logs" / "refs" / "stash")  # all stashes but the newest are in its log only

@@ -10,16 +10,21 @@ from pathlib import Path
 from mulligan.adapters.sandboxes.git.creation.private_git_dir import PINS
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
-from mulligan.adapters.sandboxes.git.position.worktree_entry import head_in
+from mulligan.adapters.sandboxes.git.position.staged_objects import RAW, newer_objects, staged_objects
 from mulligan.adapters.sandboxes.git.repository.bare_repository import Memory
-from mulligan.adapters.sandboxes.git.repository.git_packs import FOLDER, GITLINK, GITLINK_MODE, Objects
+from mulligan.adapters.sandboxes.git.repository.git_packs import (
+    FOLDER,
+    GITLINK,
+    GITLINK_MODE,
+    Objects,
+    not_own,
+)
 from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf, ObjectMissing, Trees
-from mulligan.adapters.sandboxes.git.repository.named_objects import ids_in
-from mulligan.adapters.sandboxes.git.repository.own_objects import not_own
+from mulligan.adapters.sandboxes.git.repository.named_objects import head_in, ids_in
 from mulligan.adapters.sandboxes.git.repository.user_repository import quoted_always, with_alternates
 
 _PACK = ("-c", "pack.compression=1", "-c", "pack.threads=1", "pack-objects", "-q", "--window=0")
-_RAW = ("--raw", "--no-renames", "--no-abbrev", "-z")
+_OBJECTS = ("rev-list", "--objects", "--ignore-missing", "--stdin")
 _FEW = 32  # commits that are read one by one; of more git makes a list
 
 
@@ -47,7 +52,6 @@ class Reach:
         self._is_partial = any(any(folder.glob("pack/*.promisor")) for folder in self._folders)
 
     def close(self) -> None:
-        """End the process behind it."""
         self._trees.close()
 
     def forget(self) -> None:
@@ -64,13 +68,11 @@ class Reach:
             self._complete = set(pinned.split())
         wanted = dict.fromkeys(tips, "")
         few = self._of_few(tips)
-        if few is None:
-            return wanted | self._of_many(tips)
-        return wanted | few
+        return wanted | (few if few is not None else self._of_many(tips))
 
     def all_of(self, refs: Collection[bytes]) -> dict[bytes, str]:
         """All that refs and the index reach and pins do not keep, each with what needs it."""
-        words = ("rev-list", "--objects", "--ignore-missing", "--missing=print", "--stdin", *self._but_pinned)
+        words = (*_OBJECTS, "--missing=print", *self._but_pinned)
         asked = self._there.attempt(*words, stdin=_lines(refs))
         lines = [line.partition(b" ") for line in asked.stdout.splitlines()]
         found = described({name: path for name, _, path in lines if not name.startswith(b"?")})
@@ -85,7 +87,6 @@ class Reach:
         return wanted if walked is None else wanted & walked.keys()
 
     def present(self, names: Collection[bytes]) -> set[bytes]:
-        """Those objects that can be found somewhere."""
         return {*names} - self._absent(names)
 
     def copy(self, names: Collection[bytes]) -> None:
@@ -107,22 +108,8 @@ class Reach:
         if not index.is_file() or index.is_symlink():
             return {}
         there = self._there.on(self._there.folder, GIT_INDEX_FILE=index)
-        head = head_in(self._git_dir, self._object_format)
-        found: dict[bytes, str] = {}
-        words = ("ls-files", "-s", "-z")
-        if head is not None:
-            asked = there.attempt("diff-index", "--cached", *_RAW, head)
-            found = _changed(asked.stdout)
-            if not asked.returncode and b" U\0" not in asked.stdout:
-                return found
-            words = words if asked.returncode else ("ls-files", "-u", "-z")
-        listed = there.attempt(*words)
-        if listed.returncode:
-            return self._read_from(index)
-        entries = (record.partition(b"\t") for record in listed.stdout.split(b"\0") if record)
-        return found | described(
-            {about.split()[1]: path for about, _, path in entries if not about.startswith(GITLINK)}
-        )
+        found = staged_objects(there, head_in(self._git_dir, self._object_format))
+        return self._read_from(index) if found is None else described(found)
 
     def _read_from(self, index: Path) -> dict[bytes, str]:
         """All objects of an index that git reads only in its own git directory: a split one."""
@@ -180,7 +167,6 @@ class Reach:
                 wanted[id.hex().encode()] = os.fsdecode(inner)
 
     def _object(self, name: bytes) -> tuple[str, bytes]:
-        """Kind and content of an object."""
         if self._is_partial and self._absent([name]):
             return "missing", b""
         ((_, kind, data),) = self._trees.read([name.decode()])
@@ -209,11 +195,13 @@ class Reach:
         lines = listed.stdout.splitlines()  # `commit` and its name, then its tree
         commits = [line.removeprefix(b"commit ") for line in lines[::2]]
         if commits:
-            compare = ("diff-tree", "--stdin", "--no-commit-id", "-r", "-t", "-m", "--root", *_RAW)
+            compare = ("diff-tree", "--stdin", "--no-commit-id", "-r", "-t", "-m", "--root", *RAW)
             compared = self._there.attempt(*compare, stdin=_lines(commits))
             if listed.returncode or compared.returncode:  # a commit or tree on the way is missing
                 return self._objects(tips) or {}
-            wanted |= dict.fromkeys((*commits, *lines[1::2]), "a commit") | _changed(compared.stdout)
+            wanted |= dict.fromkeys((*commits, *lines[1::2]), "a commit") | described(
+                newer_objects(compared.stdout)
+            )
         others = self.present(set(tips).difference(commits))
         for name, kind in self._kinds(others).items():
             if kind in (b"tag", b"tree"):
@@ -222,14 +210,7 @@ class Reach:
 
     def _objects(self, tips: Collection[bytes]) -> dict[bytes, str] | None:
         """All objects that tips reach and pins do not keep, as far as git walks; None where it cannot."""
-        words = (
-            "rev-list",
-            "--objects",
-            "--ignore-missing",
-            "--missing=allow-any",
-            "--stdin",
-            *self._but_pinned,
-        )
+        words = (*_OBJECTS, "--missing=allow-any", *self._but_pinned)
         asked = self._there.attempt(*words, stdin=_lines(tips))
         if asked.returncode:
             return None
@@ -247,13 +228,6 @@ class Reach:
             return {}
         asked = self._there.run("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=_lines(names))
         return {name: kind for name, _, kind in (line.partition(b" ") for line in asked.splitlines())}
-
-
-def _changed(compared: bytes) -> dict[bytes, str]:
-    """The newer objects in raw differences, each with its path."""
-    fields = compared.split(b"\0")[:-1]
-    records = zip((field.split() for field in fields[::2]), fields[1::2], strict=True)
-    return described({new: path for (_, mode, _, new, _), path in records if mode != GITLINK})
 
 
 def described(found: Mapping[bytes, bytes]) -> dict[bytes, str]:

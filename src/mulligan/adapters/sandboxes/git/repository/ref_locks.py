@@ -9,7 +9,6 @@ import fcntl
 import json
 import os
 import re
-import shlex
 import stat
 import time
 from collections.abc import Collection, Generator, Iterator
@@ -91,23 +90,13 @@ def locks_in(git_dir: Path) -> list[Path]:
     found: set[Path] = set()
     for folder in {git_dir, common_dir_in(git_dir)}:
         found |= {path for path in folder.glob("*.lock") if path.is_file()}
-        found |= {
-            Path(top, name)
-            for top, _, names in os.walk(folder / "refs")
-            for name in names
-            if name.endswith(".lock")
-        }
+        found.update(_below(folder / "refs"))
     return sorted(found)
 
 
 def described(lock: Path, now: datetime) -> str:
     """A lock in words: where it is, and how old."""
     return f"{lock} (made {_age(max(0, now.timestamp() - lock.lstat().st_mtime))} ago)"
-
-
-def removal_of(lock: Path) -> str:
-    """Return the remedy for a lock that nobody holds."""
-    return f"if no git command is running there: `rm {shlex.quote(str(lock))}`"
 
 
 def common_dir_in(git_dir: Path) -> Path:
@@ -122,14 +111,11 @@ def _remove_left(git_dir: Path, common: Path, names: Collection[str], since_ns: 
     for lock in _present(git_dir, common, names):
         with suppress(FileNotFoundError):
             st = lock.lstat()
-            if not stat.S_ISREG(st.st_mode) or st.st_mtime_ns < since_ns:
-                continue
-            if git_at_work((git_dir, common, common.parent), before=st.st_mtime):
-                continue
-            if not _rests(lock, st):
-                continue
-            lock.unlink()
-            removed.append(lock)
+            ours = stat.S_ISREG(st.st_mode) and st.st_mtime_ns >= since_ns
+            places = (git_dir, common, common.parent)
+            if ours and not git_at_work(places, before=st.st_mtime) and _rests(lock, st):
+                lock.unlink()
+                removed.append(lock)
     return removed
 
 
@@ -158,10 +144,10 @@ def _rests(lock: Path, seen: os.stat_result) -> bool:
 def _present(git_dir: Path, common: Path, names: Collection[str]) -> Iterator[Path]:
     for name in names:
         place = _place(git_dir, common, name)
-        if not name.endswith("/"):
-            yield from (place,) if os.path.lexists(place) else ()
-            continue
-        yield from _below(place)
+        if name.endswith("/"):
+            yield from _below(place)
+        elif os.path.lexists(place):
+            yield place
 
 
 def _below(refs: Path) -> Iterator[Path]:

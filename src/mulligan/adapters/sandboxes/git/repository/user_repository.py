@@ -37,18 +37,11 @@ class Repository(Struct, frozen=True, kw_only=True):
     object_format: str  # sha1 or sha256
 
     @property
-    def is_linked(self) -> bool:
-        """Return whether it shares its repository with another working tree."""
-        return self.git_dir != self.common_dir
-
-    @property
     def objects(self) -> Path:
-        """The folder of its objects."""
         return self.common_dir / "objects"
 
     @property
     def null_id(self) -> str:
-        """The name of no object."""
         return "0" * (64 if self.object_format == "sha256" else 40)
 
     @property
@@ -58,6 +51,9 @@ class Repository(Struct, frozen=True, kw_only=True):
         target = os.readlink(head) if head.is_symlink() else head.read_text("utf-8", "surrogateescape")
         name = target.removeprefix("ref:").strip()
         return name.removeprefix("refs/heads/") if name.startswith("refs/") else None
+
+    def through(self, git: Git) -> Git:
+        return git.on(self.top, GIT_DIR=self.git_dir, GIT_WORK_TREE=self.top)
 
     def object_folders(self) -> tuple[Path, ...]:
         """Its objects and what they borrow from: git follows relative names one level deep only."""
