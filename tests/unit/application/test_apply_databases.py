@@ -88,7 +88,7 @@ def test_another_page_size_is_a_conflict(data: Applying) -> None:
 def test_what_is_no_database_any_more_is_not_taken(data: Applying) -> None:
     data.sandbox("data").write_text("no database")
     _, done = data.apply()
-    assert [c.reason for c in done.conflicts] == ["what the sandbox holds is no database any more"]
+    assert [c.reason for c in done.conflicts] == ["the sandbox no longer holds a database"]
     assert rows_of(data.folder / "app.db") == ["before"]
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _LITTLE_ROOM = 128 << 10  # bytes; to be opened the database needs 32 KiB beside it
 _BUSY_HINT = (
-    "let the command or program that has it locked finish, then try again; where no program has it open, its disk "
-    "gives no locks: on NFS start the lock service, or move the project to a local disk"
+    "let the command or program that has it locked finish, then try again; if no program has it open, its disk "
+    "does not support locks: on NFS start the lock service, or move the project to a local disk"
 )
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY_MS = 10_000  # writers wait this long for each other; readers never wait
@@ -180,7 +180,9 @@ class SqliteConnection:
         if isinstance(exc, sqlite3.ProgrammingError):  # the connection was closed
             return DatabaseUnusable(hint="another thread closed the project: try again", **facts)
         if getattr(exc, "sqlite_errorcode", None) in _DAMAGED:
-            hint = f"put back a copy of the file; to start anew instead, move {self._path.parent} away"
+            hint = (
+                f"put back a copy of the file; to start from scratch instead, move {self._path.parent} away"
+            )
             return DatabaseUnusable(hint=hint, **facts)
         if getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
             return DatabaseUnusable(hint=_BUSY_HINT, **facts)

@@ -38,7 +38,7 @@ def why_not_taken(store: StoredTrees, ours: Root, theirs: Root) -> str:
     if not come:
         return ""
     if len(come) > 1 or not (not come[0] or come[0].startswith(MAGIC)):
-        return "what the sandbox holds is no database any more"
+        return "the sandbox no longer holds a database"
     now, before = (_page_size(heads[0]) if heads else 0 for heads in (come, gone))
     if now and before and now != before:
         return f"its pages of {before} bytes became pages of {now}"
