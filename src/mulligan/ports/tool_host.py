@@ -115,7 +115,7 @@ class Confinement(Protocol):
     """Confines what the processes of tools may write, with the means of the operating system."""
 
     def lacking(self) -> str | None:
-        """Why this system cannot; None where it can."""
+        """Return why this system cannot; None where it can."""
         ...
 
     def opens_home(self, path: str) -> bool:

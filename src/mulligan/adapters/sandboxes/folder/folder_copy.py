@@ -22,7 +22,7 @@ class DirectorySandboxes(Private):
     strategy = Strategy.FILESYSTEM_COPY
 
     def __init__(self, *, store: SnapshotStore, home: Path, project_home: Path, user_home: Path) -> None:
-        """`home` is the folder for sandboxes; `project_home` and `user_home` are no resources of any plan."""
+        """`home` is the folder for sandboxes; `project_home` and `user_home` cannot be resources."""
         self._store = store
         self._home = home
         self._project_home = project_home

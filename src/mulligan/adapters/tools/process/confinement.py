@@ -40,7 +40,7 @@ class LandlockConfinement:
         self._user = user
 
     def lacking(self) -> str | None:
-        """Why this system cannot confine what tools write; None where it can."""
+        """Return why this system cannot confine what tools write; None where it can."""
         return landlock.lacking()
 
     def opens_home(self, path: str) -> bool:
