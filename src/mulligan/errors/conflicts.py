@@ -19,7 +19,7 @@ class ConflictsUnresolved(Conflicted):
 class SubplanConflicts(Conflicted):
     """Changes of a child plan conflict with its parent's sandboxes; the plan waits in `constrained`."""
 
-    message = "merging child plan {child!r} left conflicts; number of paths: {count}"
+    message = "merging child plan {child!r} left conflicts in paths: {count}"
     hint = Advice(
         "in the sandbox, resolve the paths that ",
         NextStep("status", plan="{plan_id}"),
