@@ -54,9 +54,10 @@ ENVIRONMENT = {
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, likely bugs, and the formatter's opinion."""
+    """Style, likely bugs, the formatter's opinion, and the English."""
     python(session, "ruff", "check", ".")
     python(session, "ruff", "format", "--check", ".")
+    python(session, "tests.prose")
 
 
 @nox.session

@@ -16,7 +16,11 @@ Feature: Steps that fail
       """
     When the plan is executed
     Then it fails with "step_failed"
-    And the error says "exit status 7"
+    And its facts are
+      | fact        | value |
+      | step        | bad   |
+      | tool        | shell |
+      | exit_status | 7     |
     And the answer is that of plan status
     And the plan is "execute/errored"
     And the steps are <steps>
@@ -137,7 +141,9 @@ Feature: Steps that fail
       """
     When the plan is executed
     Then it fails with "checkpoint_failed"
-    And the error says "the <type> checkpoint"
+    And its facts are
+      | fact            | value  |
+      | checkpoint_type | <type> |
     And the error says "store/packs: Not a directory"
     And the plan is "execute/errored"
     And the status says that the plan can go on

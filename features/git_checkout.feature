@@ -83,4 +83,4 @@ Feature: Git checkouts
       """
     When the plan is executed
     Then it is refused with "resource_unsuitable"
-    And the hint says "delete that file"
+    And the error says "index.lock"

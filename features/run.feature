@@ -35,7 +35,9 @@ Feature: One command with a way back
     When the user types "run --apply -- sh -c 'echo mess > a.txt; exit 5'"
     Then it fails with "step_failed"
     And the command ended with exit status 5
-    And the error says "exit status 5"
+    And its facts are
+      | fact        | value |
+      | exit_status | 5     |
     And the hint says "mulligan plan diff"
     And in the sandbox "a.txt" reads "one\n"
     And in the real folder "a.txt" reads "one\n"

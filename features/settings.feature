@@ -50,7 +50,10 @@ Feature: Settings
       | nearest | sandbox.strategy |
     When the user types "config set sandbox.strategy copy"
     Then it is a usage error, "setting_invalid"
-    And the hint says "auto, git_worktree, filesystem_copy, in_place"
+    And its facts are
+      | fact    | value                                                   |
+      | key     | sandbox.strategy                                        |
+      | allowed | ['auto', 'git_worktree', 'filesystem_copy', 'in_place'] |
     When the user types "config set sandbox.checkpoint.auto-create-on before_step,on_eror"
     Then it is a usage error, "setting_invalid"
     And its facts are
@@ -69,4 +72,7 @@ Feature: Settings
     Given the environment says MULLIGAN_SANDBOX_CLEANUP="someday"
     When the user types "config list"
     Then it is a usage error, "setting_invalid"
-    And the error says "MULLIGAN_SANDBOX_CLEANUP"
+    And its facts are
+      | fact   | value                                |
+      | key    | sandbox.cleanup                      |
+      | origin | environment MULLIGAN_SANDBOX_CLEANUP |

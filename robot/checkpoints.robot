@@ -29,7 +29,7 @@ One Checkpoint Is Shown By Any Of Its Names
     Should Be Equal    ${answer}[data][checkpoint_type]    pre_execute
     It Should Be Refused    checkpoint_not_found    checkpoint    show    nowhere
     ${answer}=    It Should Be Refused    checkpoint_not_found    checkpoint    show    writen
-    Should Contain    ${answer}[error][hint]    did you mean 'written'?
+    Should Contain    ${answer}[error][hint]    'written'
 
 A Checkpoint's Files Are Restored Into A New Folder
     ${real}=    Make A Copy Of The Real Tree

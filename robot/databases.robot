@@ -76,7 +76,7 @@ What Is No Database Is Refused
     Write Plan    none    ${text}
     ${file}=    Plan File    none
     ${answer}=    It Should Be Refused    resource_unsuitable    plan    execute    ${file}
-    Should Contain    ${answer}[error][message]    it is not a SQLite database
+    Should Be Equal    ${answer}[error][resource]    data
 
 
 *** Keywords ***

@@ -25,7 +25,7 @@ require_system() {
     command -v git >/dev/null || fail "git is needed: on Debian and Ubuntu, apt-get install git"
 }
 
-# What the checks need besides: the program runs without its extension, but a check must not pass without it.
+# What the checks need in addition: the program runs without its extension, but a check must not pass without it.
 require_compiler() {
     command -v "${CC:-cc}" >/dev/null || fail "a C compiler is needed: on Debian and Ubuntu, apt-get install gcc libc6-dev"
     "${PYTHON:-python3}" -c 'import pathlib, sys, sysconfig
@@ -34,7 +34,7 @@ sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())' 
 }
 
 # environment FOLDER STAMP INSTALL...: make a virtual environment in FOLDER and run the command INSTALL in it,
-# unless that was done before for the same STAMP. The stamp is written last: an interrupted run starts anew.
+# unless that was done before for the same STAMP. The stamp is written last: an interrupted run starts again.
 environment() {
     local folder="$1" stamp="$2"
     shift 2
@@ -53,7 +53,7 @@ package_sources() {
     find src -type f -not -path '*/__pycache__/*' -not -path '*.egg-info/*' -not -name '*.so' | LC_ALL=C sort
 }
 
-# stamp_of FILE...: what an environment depends on: the files, the interpreter, and where the project stands.
+# stamp_of FILE...: what an environment depends on: the files, the interpreter, and the place of the project.
 stamp_of() {
     "${PYTHON:-python3}" - "$PWD" "$@" <<'PYTHON_CODE'
 import hashlib, pathlib, sys

@@ -1,4 +1,4 @@
-"""What MkDocs needs to know of this repository to make a site of its documents (see mkdocs.yml)."""
+"""The hook with which MkDocs makes a site of the documents of this repository (see mkdocs.yml)."""
 
 import os
 import posixpath
@@ -54,6 +54,6 @@ def _site_link(target: str, there: Path, uri: str) -> str:
     named = Path(os.path.normpath(there / target))
     inside = [folder for folder in (EXAMPLES, ROOT / "docs") if named.is_relative_to(folder)]
     if not inside or not named.exists():
-        return target  # the strict build tells of it
+        return target  # the strict build reports it
     wanted = named.relative_to(ROOT if inside[0] == EXAMPLES else inside[0]).as_posix()
     return posixpath.relpath(wanted, posixpath.dirname(uri))

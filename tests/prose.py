@@ -1,6 +1,6 @@
-"""The English of the project: `python -m tests.prose` lists words and openings that are to be replaced.
+"""The English of the project: `python -m tests.prose` lists words and openings to replace.
 
-Run by the lint session. It reads pages, and of the code docstrings, comments and texts for people.
+The lint session runs it. It reads pages, comments, docstrings, and all other texts of several words in the code.
 """
 
 import ast
@@ -13,16 +13,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "CONTRIBUTING.md", "docs")
-CODE = ("src", "benchmarks", "examples", "noxfile.py", "setup.py")
+READ = (
+    "*.md", "docs/**/*.md", "examples/**/*.md",
+    "src/**/*.py", "src/**/*.pyi", "src/**/*.c",
+    "benchmarks/**/*.py", "examples/**/*.py", "examples/**/*.yaml",
+    "noxfile.py", "setup.py", "pyproject.toml", "mkdocs.yml", "scripts/*",
+)  # fmt: skip
 
 WORDS = {
     r"tells?|told|telling": "report, say, print, show, return",
     r"stands?|stood|standing": "is, is located, refers to, depends on",
-    r"mend(?:s|ed|ing)?": "fix, repair, resolve",
-    r"anew": "again",
+    r"mend(?:s|ed|ing)?": "fix, repair, resolve, correct",
+    r"anew": "again, from scratch",
     r"who(?:m|so)?ever": "name the actor: the caller, a process",
-    r"by (?:itself|themselves)": "automatically, on its own",
+    r"by (?:itself|themselves|himself|oneself)": "automatically, on its own, alone",
     r"shall": "must, will",
     r"likewise": "also, the same",
     r"any more": "any longer, no longer",
@@ -30,17 +34,26 @@ WORDS = {
     r"of which": "split the sentence",
     r"what is there": "name the thing",
     r"gives": "returns",
+    r"(?:is|are|was|were) no (?!longer\b|more\b)\w+": "is not a …",
 }
-NO_NOUN = r"\bis no (?!longer\b|more\b)"
-OPENINGS = r"(?:What|Which|Whether|Who|Whose|Where|How)\b"
-_WORD = {re.compile(rf"\b(?:{words})\b", re.IGNORECASE): instead for words, instead in WORDS.items()}
-_NO = re.compile(NO_NOUN, re.IGNORECASE)
-_OPENING = re.compile(OPENINGS)
-# Where such a word is right: names, and the words of others.
-EXCEPTIONS = re.compile(
-    r"outstanding|understand\w*|standalone|standard\w*|standing order|stand-in|stands for|there is no|`[^`]*`",
-    re.IGNORECASE,
-)
+# A text in which such a word is right, and why.
+EXCEPTIONS = {
+    r"`[^`\n]*`": "names and commands are quoted",
+    r"there (?:is|are|was|were) no": "says that something does not exist",
+    r"stands? for": "is the usual word for an abbreviation",
+    r"stand-in": "is a noun",
+}
+# Of docstrings: begin with a verb or a noun instead.
+OPENINGS = re.compile(r"(?:What|Which|Whether|Who|Whose|Where|Why|How)\b")
+
+
+def _pattern(words: str) -> re.Pattern[str]:
+    return re.compile(words.replace(" ", r"\s+"), re.IGNORECASE)
+
+
+_WORDS = {_pattern(rf"\b(?:{words})\b"): instead for words, instead in WORDS.items()}
+_EXCEPTION = _pattern("|".join(EXCEPTIONS))
+_C_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
 class Text(NamedTuple):
@@ -48,80 +61,83 @@ class Text(NamedTuple):
 
     line: int
     text: str
-    is_docstring: bool
+    is_docstring: bool = False
 
 
-def texts_of_page(file: Path) -> Iterator[Text]:
-    """Yield the lines of a page outside of code blocks."""
+def texts_of(file: Path) -> Iterator[Text]:
+    """Yield the texts for people in a file, by its type."""
+    content = file.read_text("utf-8")
+    if file.suffix == ".md":
+        yield Text(1, _page_without_code(content))
+    elif file.suffix in {".py", ".pyi"}:
+        yield from _texts_of_code(content)
+    elif file.suffix == ".c":
+        for comment in _C_COMMENT.finditer(content):
+            yield Text(content.count("\n", 0, comment.start()) + 1, comment[0])
+    else:
+        for number, line in enumerate(content.splitlines(), 1):
+            yield Text(number, line.partition("#")[2])
+
+
+def _page_without_code(content: str) -> str:
+    """Return a page with empty lines in place of code blocks."""
+    lines: list[str] = []
     fenced = False
-    for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
-        if line.lstrip().startswith(("```", "~~~")):
-            fenced = not fenced
-        elif not fenced and not line.startswith("    "):
-            yield Text(number, line, is_docstring=False)
+    for line in content.splitlines():
+        fence = line.lstrip().startswith(("```", "~~~"))
+        lines.append("" if fenced or fence or line.startswith("    ") else line)
+        fenced ^= fence
+    return "\n".join(lines)
 
 
-def text_in(node: ast.AST) -> str | None:
-    """Return a literal text; None for any other node."""
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
-
-
-def texts_of_code(file: Path) -> Iterator[Text]:
-    """Yield the docstrings, comments and other texts with several words of a module."""
-    source = file.read_text("utf-8")
-    tree = ast.parse(source)
-    docstrings: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
-            first = node.body[0]
-            text = text_in(first.value) if isinstance(first, ast.Expr) else None
-            if isinstance(first, ast.Expr) and text is not None:
-                docstrings.add(id(first.value))
-                yield Text(first.lineno, text, is_docstring=True)
-    for node in ast.walk(tree):
-        text = text_in(node)
-        if isinstance(node, ast.Constant) and text and " " in text.strip() and id(node) not in docstrings:
-            yield Text(node.lineno, text, is_docstring=False)
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+def _texts_of_code(content: str) -> Iterator[Text]:
+    """Yield docstrings, comments and other texts of several words."""
+    docstrings: set[ast.AST] = set()
+    for node in ast.walk(ast.parse(content)):
+        match node:
+            case (
+                ast.Module(body=[ast.Expr(value=first), *_])
+                | ast.ClassDef(body=[ast.Expr(value=first), *_])
+                | ast.FunctionDef(body=[ast.Expr(value=first), *_])
+                | ast.AsyncFunctionDef(body=[ast.Expr(value=first), *_])
+            ):
+                docstrings.add(first)
+            case ast.Constant(value=str(text)) if " " in text.strip():
+                yield Text(node.lineno, text, is_docstring=node in docstrings)
+            case _:
+                pass
+    for token in tokenize.generate_tokens(io.StringIO(content).readline):
         if token.type == tokenize.COMMENT:
-            yield Text(token.start[0], token.string, is_docstring=False)
+            yield Text(token.start[0], token.string)
 
 
 def faults_in(text: Text) -> Iterator[tuple[int, str]]:
     """Yield the words and openings to replace, each with its line."""
-    if text.is_docstring and (opening := _OPENING.match(text.text)):
+    if text.is_docstring and (opening := OPENINGS.match(text.text)):
         yield text.line, f"begins with {opening[0]!r}: begin with a verb or a noun"
-    for number, line in enumerate(text.text.splitlines(), text.line):
-        plain = EXCEPTIONS.sub("", line)
-        for pattern, instead in _WORD.items():
-            for found in pattern.findall(plain):
-                yield number, f"{found!r}: {instead}"
-        if _NO.search(plain):
-            yield number, "'is no …': is not a …"
+    plain = _EXCEPTION.sub(lambda found: re.sub(r"[^\n]", "·", found[0]), text.text)
+    for pattern, instead in _WORDS.items():
+        for found in pattern.finditer(plain):
+            yield (
+                text.line + plain.count("\n", 0, found.start()),
+                f"{' '.join(found[0].split())!r}: {instead}",
+            )
 
 
-def files() -> Iterator[tuple[Path, bool]]:
-    """Yield the files that are read, and whether each is a page."""
-    for name in PAGES:
-        place = ROOT / name
-        for file in sorted(place.rglob("*.md")) if place.is_dir() else [place]:
-            yield file, True
-    for name in CODE:
-        place = ROOT / name
-        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            yield file, False
+def files() -> list[Path]:
+    """Return the files that are read."""
+    found = {file for pattern in READ for file in ROOT.glob(pattern) if file.is_file()}
+    found -= set(ROOT.glob("src/mulligan/application/**/*.py"))  # is being rewritten: delete this line then
+    return sorted(found)
 
 
 def main() -> None:
-    """List what is to be replaced; exit code 1 where there is something."""
-    count = 0
-    for file, is_page in files():
-        for text in texts_of_page(file) if is_page else texts_of_code(file):
-            for line, fault in faults_in(text):
-                count += 1
-                print(f"{file.relative_to(ROOT)}:{line}: {fault}")
-    print(f"{count} to replace" if count else "the English is as it should be")
-    sys.exit(count > 0)
+    """List what is to be replaced, and exit with 1 if there is anything."""
+    found = [(file, *fault) for file in files() for text in texts_of(file) for fault in faults_in(text)]
+    for file, line, fault in sorted(found):
+        print(f"{file.relative_to(ROOT)}:{line}: {fault}")
+    print(f"words and openings to replace: {len(found)}")
+    sys.exit(bool(found))
 
 
 if __name__ == "__main__":

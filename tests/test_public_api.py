@@ -163,7 +163,7 @@ def test_a_program_trusts_its_tools_and_undoes_them(tmp_path: Path) -> None:
     project = mulligan.init(tmp_path)
     (tmp_path / ".mulligan" / "tools.py").write_text(TOOLS)
     (tmp_path / "plan.yaml").write_text("name: p\nsteps: [{name: s, tool: publish, args: {title: one}}]\n")
-    with pytest.raises(mulligan.MulliganError, match="is not trusted yet"):
+    with pytest.raises(mulligan.errors.ToolsUntrusted):
         project.execute(tmp_path / "plan.yaml")
     assert [tool.name for tool in project.tools.trust().tools] == ["publish"]
     assert project.execute(tmp_path / "plan.yaml").state == "complete"

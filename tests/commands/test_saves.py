@@ -104,6 +104,6 @@ def test_rollback_in_place_keeps_what_is_saved_while_it_is_stopped(tmp_path: Pat
     printed = project.saved_at(act, _edit(name), "plan", "rollback", "--yes", "latest", "first")
     assert project.has(MINE), printed
     if act == "restore.remove":
-        assert "others have changed" in printed
+        assert "others changed" in printed
         assert (project.app / "nd" / "mine").read_text() == MINE
         assert (project.app / "f").read_text() == "plan\n", "everything else was put back"

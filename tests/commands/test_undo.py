@@ -34,7 +34,6 @@ def test_undo_goes_back_one_step_at_a_time(folder: Path) -> None:
         assert back["post_rollback_state"]["pre_rollback_checkpoint"]
     answer = ask(folder, "undo", "--yes")
     assert (answer["exit_code"], answer["error"]["kind"]) == (3, "nothing_to_undo")
-    assert "before its first step" in answer["error"]["message"]
     data_of(folder, "plan", "resume", "several")
     assert {"one", "two", "three"} <= {path.name for path in made.iterdir()}
 

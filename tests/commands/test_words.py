@@ -96,7 +96,7 @@ def test_a_file_that_is_not_there_makes_no_project_and_the_nearest_is_named(tmp_
     (tmp_path / "tour.yaml").write_text(PLAN)
     assert refused(tmp_path, "plan", "execute", "turo.yaml", code=2)["hint"] == "did you mean `tour.yaml`?"
     hint = refused(tmp_path, "plan", "execute", "tour")["hint"]
-    assert hint.startswith("did you mean the file `tour.yaml`? make one with `mulligan init`")
+    assert hint.startswith("did you mean the file `tour.yaml`? create one with `mulligan init`")
     assert refused(tmp_path, "plan", "create", "no/such.yaml", code=2)["hint"]
     assert not (tmp_path / ".mulligan").exists()
     data_of(tmp_path, "init")
@@ -241,7 +241,7 @@ def test_what_the_system_refuses_is_told_with_what_helps(tmp_path: Path) -> None
     def check(folder: Path) -> None:
         (folder / "closed").mkdir(mode=0o500)
         error = refused(folder / "closed", "init", code=1)
-        assert error["hint"].startswith(f"`ls -ld {folder / 'closed' / '.mulligan'}` shows whose it is")
+        assert error["hint"].startswith(f"`ls -ld {folder / 'closed' / '.mulligan'}` shows its owner")
 
     as_ordinary_user(tmp_path, check)
 
@@ -261,7 +261,7 @@ def test_a_failed_step_says_what_helps_and_how_to_go_on_with_a_mended_file(tmp_p
     assert error["hint"].startswith(
         f"delete a folder with the tool `shell` (`rm -r`); then `mulligan plan resume {plan_id}` tries it again"
     )
-    assert "(with a mended plan file: `--plan FILE`)" in error["hint"]
+    assert "(with a corrected plan file: `--plan FILE`)" in error["hint"]
     told = data_of(tmp_path, "plan", "status")["error"]["hint"]
     assert told == f"run on with `mulligan plan resume {plan_id}` (with a mended plan file: `--plan FILE`)"
     (tmp_path / "tour.yaml").write_text(

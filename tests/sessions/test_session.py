@@ -9,6 +9,7 @@ import pytest
 
 import mulligan
 from mulligan import errors
+from tests.support.raised import raises
 
 
 def project_at(folder: Path) -> mulligan.Project:
@@ -216,9 +217,9 @@ def test_what_a_session_refuses(tmp_path: Path) -> None:
     project = project_at(tmp_path)
     with project.session("s", resources={"app": mulligan.directory("app")}) as session:
         with session.step("one"):
-            with pytest.raises(errors.StepUnderWay, match="a rollback is not possible inside step 'one'"):
+            with raises(errors.StepUnderWay, wanted="a rollback", step="one"):
                 session.rollback("first")
-            with pytest.raises(errors.StepUnderWay, match="another step"), session.step("two"):
+            with raises(errors.StepUnderWay, wanted="another step", step="one"), session.step("two"):
                 pass
         before = (types(project, session.plan_id), session.steps, dict(session.state), [*project.plans()])
         with pytest.raises(errors.StepNameTaken), session.step("one"):
@@ -237,7 +238,7 @@ def test_what_a_session_refuses(tmp_path: Path) -> None:
             session.record_decision("q", chosen="c", alternatives="text")
         with pytest.raises(errors.StateNotJson, match="metadata"):
             session.checkpoint("x", when=object())
-        with pytest.raises(errors.SessionClosed, match="only once"):
+        with raises(errors.SessionClosed, name="s"):
             session.__enter__()
         with pytest.raises(errors.PlanBusy), project.session(resume=session.plan_id):
             pass
@@ -248,11 +249,11 @@ def test_what_a_session_refuses(tmp_path: Path) -> None:
         after = (types(project, session.plan_id), session.steps, dict(session.state), [*project.plans()])
         assert after == before, "nothing that was refused left a trace"
     for call in (lambda: session.checkpoint("late"), lambda: session.log("late")):
-        with pytest.raises(errors.SessionClosed, match="it has ended"):
+        with raises(errors.SessionClosed, name="s"):
             call()
     with pytest.raises(errors.PlanAlreadyComplete), project.session(resume="s"):
         pass
-    with pytest.raises(errors.SessionClosed, match="not entered"):
+    with raises(errors.SessionClosed, name="t"):
         project.session("t").plan_id  # noqa: B018 - looking at it is the point
     (tmp_path / "plan.yaml").write_text("name: file\nsteps: [{name: a, checkpoint: b}]\n")
     project.create(tmp_path / "plan.yaml")
@@ -361,5 +362,5 @@ def test_what_no_checkpoint_keeps_apart_cannot_be_undone_by_itself(tmp_path: Pat
         for name in ("one", "two"):
             with session.step(name):
                 (session.path() / "a.txt").write_text(name)
-    with pytest.raises(errors.NothingToUndo, match="right before the step 'two'"):
+    with pytest.raises(errors.NothingToUndo):
         project.undo("s")

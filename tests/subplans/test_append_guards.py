@@ -87,7 +87,7 @@ def test_plans_without_checkpoints_and_checkouts_in_place_are_refused(family: Fa
     )
     status = family.project().execute(plan)
     (picked,) = decisions(family, status.plan_id)
-    with pytest.raises(NotBuiltYet, match="in place on a git checkout"):
+    with pytest.raises(NotBuiltYet):
         append(family, to=picked.id)
     assert family.project().status(status.plan_id).attempt == 1
 

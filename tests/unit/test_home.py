@@ -7,6 +7,7 @@ import pytest
 
 from mulligan.adapters.project_home import find_project, make_project, require_project
 from mulligan.errors import ProjectForeign, ProjectNotFound, ProjectUnusable
+from tests.support.raised import raises
 
 
 def test_the_nearest_one_upwards_is_found(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def test_something_else_in_its_place_is_refused_and_kept(tmp_path: Path, kind: s
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ProjectUnusable, match="does not exist"):
+    with raises(ProjectUnusable, path=str(tmp_path / "missing" / ".mulligan")):
         make_project(tmp_path / "missing")
 
 

@@ -29,7 +29,7 @@ def require_project(folder: Path) -> Path:
     if not (folder / NAME).is_dir():
         there = folder.is_dir()
         hint = (
-            Advice("make one with ", NextStep("init", path=str(folder)))
+            Advice("create one with ", NextStep("init", path=str(folder)))
             if there
             else "name a folder that has one"
         )

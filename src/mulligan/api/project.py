@@ -148,11 +148,11 @@ class Project:
         resume: str | None = None,
         take_over: bool = False,
     ) -> Session:
-        """A plan without a file: the steps are the caller's own code, inside `with project.session(...) as session`.
+        """Make a plan whose steps are the caller's own code, inside `with project.session(...) as session`.
 
         `resources` are those of `mulligan.git()`, `directory()` and `sqlite()` by name, and without them the project
-        folder; `config` and `on_failure` are as in a plan file. `resume` goes on with the session of that plan, of
-        which all but `take_over` is known; that takes it from a process that hangs, which is ended.
+        folder; `config` and `on_failure` are as in a plan file. `resume` continues the
+        session of that plan and allows no other argument but `take_over`, which kills a hung process that holds it.
         """
         from mulligan.api.sessions.session import Session
         from mulligan.api.sessions.session_plan import session_plan

@@ -136,7 +136,7 @@ class Invocation(Struct, kw_only=True, dict=True):
             raise Declined
 
     def unsound_rows(self) -> MulliganError | None:
-        """Why the project's database cannot be worked with, if that is so."""
+        """Return why the project's database cannot be used; None if it can."""
         try:
             problems = self.found.problems() if self.found is not None else ()
         except MulliganError as exc:

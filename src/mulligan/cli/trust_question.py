@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mulligan.cli.invocation import Invocation
 
 _Result = TypeVar("_Result")
-_OTHERWISE = "read the file, then say that it may run with `mulligan tool trust --yes`"
+_OTHERWISE = "read the file, then allow it to run with `mulligan tool trust --yes`"
 
 
 def trusting(invocation: Invocation, project: Project, act: Callable[[], _Result]) -> _Result:

@@ -1,17 +1,15 @@
 """Exit code 4: two sides changed the same thing."""
 
-from typing import ClassVar
-
 from mulligan.errors.next_step import Advice, NextStep
 from mulligan.errors.root import Conflicted
 
 
 class ConflictsUnresolved(Conflicted):
-    """The plan cannot go on before the conflicts that stopped it are mended."""
+    """The plan cannot continue until the conflicts that stopped it are resolved."""
 
-    message: ClassVar[str] = "plan {plan_id} has {count} unresolved conflicts: {paths}"
-    hint: ClassVar[str] = Advice(
-        "mend them in the sandbox that ",
+    message = "plan {plan_id} has {count} unresolved conflicts: {paths}"
+    hint = Advice(
+        "resolve them in the sandbox that ",
         NextStep("status", plan="{plan_id}"),
         " names, then ",
         NextStep("resolve", plan="{plan_id}"),
@@ -19,13 +17,13 @@ class ConflictsUnresolved(Conflicted):
 
 
 class SubplanConflicts(Conflicted):
-    """What a child plan made and what its parent's sandboxes hold overlap; the plan waits in `constrained`."""
+    """Changes of a child plan conflict with its parent's sandboxes; the plan waits in `constrained`."""
 
-    message: ClassVar[str] = "merging child plan {child!r} left conflicts in paths: {count}"
-    hint: ClassVar[str] = Advice(
-        "mend the paths that ",
+    message = "merging child plan {child!r} left conflicts in paths: {count}"
+    hint = Advice(
+        "in the sandbox, resolve the paths that ",
         NextStep("status", plan="{plan_id}"),
-        " lists in the sandbox, then ",
+        " lists, then ",
         NextStep("resolve", plan="{plan_id}"),
         " and ",
         NextStep("resume", plan="{plan_id}"),
@@ -33,11 +31,11 @@ class SubplanConflicts(Conflicted):
 
 
 class ChildConstrained(SubplanConflicts):
-    """A child plan waits with conflicts of its own, and its parent with it."""
+    """A child plan has conflicts of its own; it waits, and its parent with it."""
 
-    message: ClassVar[str] = "child plan {child!r} ({child_plan_id}) waits with conflicts of its own: {count}"
-    hint: ClassVar[str] = Advice(
-        "mend them in its sandbox, then ",
+    message = "child plan {child!r} ({child_plan_id}) has unresolved conflicts of its own: {count}"
+    hint = Advice(
+        "resolve them in its sandbox, then ",
         NextStep("resolve", plan="{child_plan_id}"),
         " and ",
         NextStep("resume", plan="{plan_id}"),
@@ -45,9 +43,9 @@ class ChildConstrained(SubplanConflicts):
 
 
 class ApplyConflicted(Conflicted):
-    """What a plan made, or what is to be taken back, and what others did since do not go together."""
+    """Real resources changed in conflict with what is to be applied or taken back."""
 
-    message: ClassVar[str] = "in conflict with what others changed since: {paths}"
-    hint: ClassVar[str] = (
-        "no real resource was changed; mend these in the real resource or in the sandbox, then run the command again"
+    message = "conflicts with changes that others made since: {paths}"
+    hint = (
+        "nothing was changed; resolve them in the real resource or in the sandbox, then run the command again"
     )

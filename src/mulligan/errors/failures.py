@@ -2,38 +2,33 @@
 
 import errno
 import os
-from typing import ClassVar
 
 from mulligan.errors.next_step import Advice, NextStep
 from mulligan.errors.root import Failed
 
-# What to do next, by what the system says.
-_MAY_NOT = (
-    "`ls -ld {path}` shows whose it is and who may write there; mend that or work elsewhere, then try again"
-)
-_NO_ROOM = "free some room on that disk (`df -h`), then try again"
+# The remedies by the error messages of the operating system.
+_MAY_NOT = "`ls -ld {path}` shows its owner and permissions; change them or work elsewhere, then try again"
+_NO_ROOM = "free some space on that disk (`df -h`), then try again"
 _REMEDIES = {
     os.strerror(errno.EACCES): _MAY_NOT,
     os.strerror(errno.EPERM): _MAY_NOT,
-    os.strerror(
-        errno.EROFS
-    ): "that disk can only be read: work elsewhere, or mount it so that it can be written",
+    os.strerror(errno.EROFS): "that disk is read-only: work elsewhere, or mount it writable",
     os.strerror(errno.ENOSPC): _NO_ROOM,
     os.strerror(errno.EDQUOT): _NO_ROOM,
-    os.strerror(errno.ENOENT): "make what is missing or name another place, then try again",
-    os.strerror(errno.ENOTDIR): "name another place, then try again",
-    os.strerror(errno.ENAMETOOLONG): "give it a shorter name, then try again",
+    os.strerror(errno.ENOENT): "create the missing file or folder or choose another place, then try again",
+    os.strerror(errno.ENOTDIR): "choose another place, then try again",
+    os.strerror(errno.ENAMETOOLONG): "use a shorter name, then try again",
     os.strerror(errno.EMFILE): "allow more open files (`ulimit -n`), then try again",
 }
 
 
 class StepFailed(Failed):
-    """A step of the plan ended in an error; its sandboxes went where the rollback policy says."""
+    """A step of the plan failed; its sandboxes were rolled back as the rollback policy says."""
 
-    message: ClassVar[str] = "step {step!r} failed: {reason}"
-    hint: ClassVar[str] = Advice(
+    message = "step {step!r} failed: {reason}"
+    hint = Advice(
         NextStep("resume", plan="{plan_id}"),
-        " tries it again from the checkpoint it went back to (with a mended plan file: ",
+        " tries it again from the checkpoint it went back to (with a corrected plan file: ",
         NextStep("again", mended=...),
         ")",
     )
@@ -42,76 +37,72 @@ class StepFailed(Failed):
 class ToolFailed(Failed):
     """A tool call did not succeed."""
 
-    message: ClassVar[str] = "{tool}: {reason}"
-    hint: ClassVar[str] = "correct the step's args in the plan file"
+    message = "{tool}: {reason}"
+    hint = "correct the step's args in the plan file"
 
 
 class ToolTimedOut(ToolFailed):
-    """A tool call took longer than its timeout and was ended with all its processes."""
+    """A tool call took longer than its timeout and was killed with all its processes."""
 
-    message: ClassVar[str] = "{tool}: took longer than {timeout:g} s and was ended"
-    hint: ClassVar[str] = "raise the step's `timeout:` or make the step smaller"
+    message = "{tool}: took longer than {timeout:g} s and was killed"
+    hint = "increase the step's `timeout:` or make the step smaller"
 
 
 class ProgramFailed(Failed):
     """An exception ended a step of a session."""
 
-    message: ClassVar[str] = "{error}: {reason}"
-    hint: ClassVar[str] = Advice(
-        "mend the program, then start it again with ", NextStep("session", resume="{plan_id}")
-    )
+    message = "{error}: {reason}"
+    hint = Advice("fix the program, then start it again with ", NextStep("session", resume="{plan_id}"))
 
 
 class SubplansFailed(Failed):
     """Child plans of a step failed, and no retries are left."""
 
-    message: ClassVar[str] = "child plans failed: {reason}"
-    hint: ClassVar[str] = Advice(NextStep("status", plan=...), " of each says what stopped it")
+    message = "child plans failed: {reason}"
+    hint = Advice(NextStep("status", plan=...), " of each one shows what stopped it")
 
 
 class CheckpointFailed(Failed):
-    """A checkpoint could not be taken; the plan stopped rather than go on without."""
+    """A checkpoint could not be taken; the plan stopped instead of continuing without it."""
 
-    message: ClassVar[str] = "the {checkpoint_type} checkpoint of plan {plan_id} could not be taken: {reason}"
-    hint: ClassVar[str] = Advice("mend the cause, then run on with ", NextStep("resume", plan="{plan_id}"))
+    message = "the {checkpoint_type} checkpoint of plan {plan_id} could not be taken: {reason}"
+    hint = Advice("fix the cause, then continue with ", NextStep("resume", plan="{plan_id}"))
 
 
 class TreeUnsteady(Failed):
-    """A file would not hold still while it was read."""
+    """A file kept changing while it was read."""
 
-    message: ClassVar[str] = "{path} kept changing while it was read"
-    hint: ClassVar[str] = "stop what writes to it and try again"
+    message = "{path} kept changing while it was read"
+    hint = "stop the program that writes to it, then try again"
 
 
 class ProjectUnwell(Failed):
-    """A look at a project found what it could not mend."""
+    """A check of the project found problems that it could not repair."""
 
-    message: ClassVar[str] = "things that are wrong and could not be mended: {count}"
-    hint: ClassVar[str] = "each is listed with what to do"
+    message = "problems that need your attention: {count}"
+    hint = "each problem is listed with a remedy"
 
 
 class SnapshotDamaged(Failed):
-    """Stored bytes are missing or are not what they were."""
+    """Stored bytes are missing or corrupt."""
 
-    message: ClassVar[str] = "snapshot object {object} is damaged: {reason}"
-    hint: ClassVar[str] = Advice(
-        NextStep("checkpoints.verify"), " names every checkpoint that is hurt; choose another one"
-    )
+    message = "snapshot object {object} is damaged: {reason}"
+    hint = Advice(NextStep("checkpoints.verify"), " lists the damaged checkpoints; choose another one")
 
 
 class RestoreFailed(Failed):
-    """A sandbox could not be brought to a snapshot."""
+    """A sandbox could not be restored to a snapshot."""
 
-    message: ClassVar[str] = "{path} could not be restored: {reason}"
-    hint: ClassVar[str] = "mend the cause; the next command on this plan completes the restore"
+    message = "{path} could not be restored: {reason}"
+    hint = "fix the cause; the next command on this plan completes the restore"
 
 
 class RestoreIncomplete(RestoreFailed):
-    """A restore failed, and so did taking it back; the next command on the plan goes on with it."""
+    """A restore failed, and could not be reverted; the next command on the plan completes it."""
 
-    message: ClassVar[str] = "{path} is neither as before nor as wanted: {reason}"
-    hint: ClassVar[str] = Advice(
-        "mend the cause (disk full? permissions?), then ",
+    message = "{path} was only partly restored: {reason}"
+    hint = Advice(
+        "fix the cause (disk full? permissions?), then ",
         NextStep("resume", plan="{plan_id}"),
         " completes it",
     )
@@ -120,53 +111,49 @@ class RestoreIncomplete(RestoreFailed):
 class DatabaseUnusable(Failed):
     """mulligan.db is locked, read-only, damaged, or its disk is full."""
 
-    message: ClassVar[str] = "the database {database} cannot be used: {reason}"
-    hint: ClassVar[str] = (
-        "check that you may write the file and its folder and that the disk has room, then try again"
-    )
+    message = "the database {database} cannot be used: {reason}"
+    hint = "check that the file and its folder are writable and that the disk has free space, then try again"
 
 
 class DatabaseBusy(Failed):
-    """Another program kept a database locked, or changing, for longer than we wait."""
+    """Another program kept a database locked, or kept changing it, longer than mulligan waits."""
 
-    message: ClassVar[str] = "the database {database} was kept locked for {seconds:g} s by {holders}"
-    hint: ClassVar[str] = "let that program finish its transaction, or end it, then try again"
+    message = "the database {database} was locked for {seconds:g} s by {holders}"
+    hint = "let that program finish its transaction, or stop it, then try again"
 
 
 class SystemFailed(Failed):
     """The operating system refused something."""
 
-    message: ClassVar[str] = "{path}: {reason}"
-    hint: ClassVar[str] = "mend that, then try again"
+    message = "{path}: {reason}"
+    hint = "fix the cause, then try again"
 
     def __init__(self, **facts: object) -> None:
-        """Say what to do by what the system said, unless the caller knows better."""
+        """Choose the hint by the system's error message, unless the caller has a better one."""
         remedy = _REMEDIES.get(str(facts.get("reason")))
         known = {"hint": remedy.format_map(facts)} if remedy else {}
         super().__init__(**(known | facts))
 
 
 class LockImpossible(SystemFailed):
-    """The operating system gave no lock on a file: without locks two commands could spoil each other's work."""
+    """The operating system refused a file lock, without which two commands could damage each other's work."""
 
-    message: ClassVar[str] = "{path} cannot be locked: {reason}"
-    hint: ClassVar[str] = (
+    message = "{path} cannot be locked: {reason}"
+    hint = (
         "mulligan needs a filesystem with file locks: on NFS start its lock service or mount it with "
         "`local_lock=flock`, or move the project to a local disk; then try again"
     )
 
 
 class ProcessSurvives(Failed):
-    """A process that a killed run left is alive, and nothing may be restored while it is."""
+    """A process left over from a killed run is still alive; nothing can be restored until it ends."""
 
-    message: ClassVar[str] = "process {pid} ({command}) {reason}"
-    hint: ClassVar[str] = "end it, then try again"
+    message = "process {pid} ({command}) {reason}"
+    hint = "stop it, then try again"
 
 
 class InternalError(Failed):
-    """A mistake of ours: the trace of it goes to stderr."""
+    """A bug in mulligan; its traceback goes to stderr."""
 
-    message: ClassVar[str] = "mulligan itself made a mistake: {reason}"
-    hint: ClassVar[str] = (
-        "what was recorded is safe; please report this with the trace above and what you did"
-    )
+    message = "internal error in mulligan: {reason}"
+    hint = "recorded data is safe; please report this with the traceback above and what you did"

@@ -1,66 +1,60 @@
-"""Exit code 2: the words of a command, plan file or setting are wrong."""
-
-from typing import ClassVar
+"""Exit code 2: a command, plan file or setting is wrong."""
 
 from mulligan.errors.next_step import Advice, NextStep
 from mulligan.errors.root import Misused
 
 
 class UsageWrong(Misused):
-    """A command line that cannot be understood."""
+    """A command line is invalid."""
 
-    hint: ClassVar[str] = Advice(NextStep("help"), " lists what can be done")
+    hint = Advice(NextStep("help"), " lists the commands")
 
 
 class PlanFileInvalid(Misused):
-    """A plan file that cannot be run, with the place in it."""
+    """A plan file is invalid; the error has the position."""
 
-    message: ClassVar[str] = "{file}:{line}:{column}: {path}: {reason}"
-    hint: ClassVar[str] = "correct the plan file at that place and try again"
+    message = "{file}:{line}:{column}: {path}: {reason}"
+    hint = "correct the plan file at that place and try again"
 
 
 class SettingInvalid(Misused):
-    """A value that a setting cannot have, and where it was given."""
+    """A setting has an invalid value; the error says where it comes from."""
 
-    message: ClassVar[str] = "{key}: {reason} ({origin})"
-    hint: ClassVar[str] = "allowed: {allowed}"
+    message = "{key}: {reason} ({origin})"
+    hint = "allowed: {allowed}"
 
 
 class SettingUnknown(SettingInvalid):
-    """A setting nobody knows."""
+    """A setting does not exist."""
 
-    message: ClassVar[str] = "there is no setting {key!r} ({origin})"
-    hint: ClassVar[str] = Advice(NextStep("config.list"), " shows all settings")
+    message = "there is no setting {key!r} ({origin})"
+    hint = Advice(NextStep("config.list"), " shows all settings")
 
 
 class SettingsFileInvalid(Misused):
-    """A file of settings that cannot be read, with the line."""
+    """A settings file is invalid; the error has the line."""
 
-    message: ClassVar[str] = "{file}:{line}: {reason}"
-    hint: ClassVar[str] = "correct the file at that line and try again"
+    message = "{file}:{line}: {reason}"
+    hint = "correct the file at that line and try again"
 
 
 class ReferenceInvalid(Misused):
-    """A `${{ … }}` that names nothing a step could be given."""
+    """A `${{ … }}` refers to nothing that is available to the step."""
 
-    hint: ClassVar[str] = (
-        "name a variable, an earlier step or guidance; a `${{{{` meant as it is goes into a variable"
+    hint = (
+        "refer to a variable, an earlier step or guidance; to use a literal `${{{{`, put it into a variable"
     )
 
 
 class StateNotJson(Misused):
-    """Something that is to be kept with a session's checkpoints and cannot be."""
+    """A value cannot be stored with the checkpoints of a session."""
 
-    message: ClassVar[str] = "{what} cannot be kept: {reason}"
-    hint: ClassVar[str] = (
-        "put into it only what JSON can hold: texts, numbers, lists, and dicts with texts as keys"
-    )
+    message = "{what} cannot be stored: {reason}"
+    hint = "use only values that JSON can hold: strings, numbers, booleans, None, lists, and dicts with string keys"
 
 
 class ToolsInvalid(Misused):
-    """Tools of the user's own that cannot be loaded, or that contradict themselves or others."""
+    """User-defined tools cannot be loaded, or contradict themselves or other tools."""
 
-    message: ClassVar[str] = "{source}: {reason}"
-    hint: ClassVar[str] = Advice(
-        "correct it and try again; ", NextStep("tools.list"), " shows the tools there are"
-    )
+    message = "{source}: {reason}"
+    hint = Advice("correct them and try again; ", NextStep("tools.list"), " lists the available tools")

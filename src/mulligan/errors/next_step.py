@@ -1,12 +1,11 @@
-"""Next steps as data: sentences with operations of the API in them, which each front door words in its own way."""
+"""Next steps as data: sentences that name operations of the API, which each front door words in its own way."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, Self, TypeAlias
 
-# Operations of `mulligan.Project`, by the names they have there; `again` is the one that was
-# refused, or that was named just before.
+# Operations of `mulligan.Project`, by their names there; `again` is the operation that was refused, or named before.
 Verb: TypeAlias = Literal[
     "again", "apply", "cancel", "checkpoints.delete", "checkpoints.diff", "checkpoints.list", "checkpoints.prune",
     "checkpoints.restore", "checkpoints.show", "checkpoints.verify", "config.get", "config.list", "config.set",
@@ -17,9 +16,9 @@ Verb: TypeAlias = Literal[
 
 
 class NextStep:
-    """An operation that helps, with what is known of its parameters; `...` is for the user to fill in.
+    """An operation that helps, with its known parameters; `...` is for the user to fill in.
 
-    `project`, which no operation takes, names another project to do it in.
+    `project`, which is not a parameter of any operation, names another project to run it in.
     """
 
     def __init__(self, verb: Verb, **facts: object) -> None:
@@ -33,7 +32,7 @@ class NextStep:
         return hash(self.verb)
 
     def __str__(self) -> str:
-        """Spell it as a call of the API; of `again` only what to change about that call."""
+        """Return it as a call of the API; for `again`, only the arguments to change."""
         given = ((name, "..." if value is ... else repr(value)) for name, value in self.facts.items())
         arguments = ", ".join(
             f"{name}={value}" for name, value in given if name != "project" or self.verb == "again"
@@ -50,28 +49,28 @@ class NextStep:
 
 
 class Advice(str):
-    """What to do next: sentences, and the operations that they name.
+    """Advice on what to do next: sentences, and the operations that they name.
 
-    As a text it is worded for programs: operations are calls of the API. A front door words them in its own way.
+    Its value as a string is for programs: operations are calls of the API. A front door words them in its own way.
     """
 
     __slots__ = ("parts",)
     parts: tuple[str | NextStep, ...]
 
     def __new__(cls, *parts: str | NextStep) -> Self:
-        """Join these parts; advice among them brings its own."""
+        """Join these parts; advice among them is flattened."""
         flat = [p for part in parts for p in (part.parts if isinstance(part, Advice) else (part,))]
         advice = super().__new__(cls, _worded(flat, str))
         advice.parts = tuple(flat)
         return advice
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel between processes with its operations."""
+        """Pickle it with its operations."""
         return (type(self), self.parts)
 
     @property
     def steps(self) -> tuple[NextStep, ...]:
-        """The operations that it names."""
+        """Return the operations that it names."""
         return tuple(part for part in self.parts if isinstance(part, NextStep))
 
     def worded(self, word: Callable[[NextStep], str]) -> str:
@@ -79,7 +78,7 @@ class Advice(str):
         return _worded(self.parts, word)
 
     def filled(self, facts: Mapping[str, object]) -> Advice:
-        """Return it with facts in place of their names: `{plan_id}`."""
+        """Return it with placeholders such as `{plan_id}` replaced by facts."""
         return Advice(*(_filled(part, facts) for part in self.parts))
 
 

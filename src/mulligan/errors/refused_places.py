@@ -1,211 +1,200 @@
-"""Exit code 3: what the project, its resources and sandboxes, its tools or the machine do not allow."""
-
-from typing import ClassVar
+"""Exit code 3: refusals because of the project, its resources, sandboxes and tools, or the machine."""
 
 from mulligan.errors.next_step import Advice, NextStep
 from mulligan.errors.root import NotFound, Refused
 
 
 class ProjectNotFound(Refused):
-    """No project home here or above."""
+    """Neither the folder nor any above it has a project."""
 
-    http_status: ClassVar[int] = 404
-    message: ClassVar[str] = "no project {searched}"
-    hint: ClassVar[str] = Advice(
-        "make one with ", NextStep("init"), ", or name one with ", NextStep("again", project=...)
+    http_status = 404
+    message = "no project {searched}"
+    hint = Advice(
+        "create one with ", NextStep("init"), ", or choose one with ", NextStep("again", project=...)
     )
 
 
 class ProjectForeign(Refused):
-    """A project home that belongs to another user."""
+    """The project home belongs to another user."""
 
-    message: ClassVar[str] = "the project home {path} belongs to another user (uid {owner})"
-    hint: ClassVar[str] = Advice(
-        "run mulligan as that user, or make a project of your own with ", NextStep("init"), " elsewhere"
+    message = "the project home {path} belongs to another user (uid {owner})"
+    hint = Advice(
+        "run mulligan as that user, or create a project of your own with ", NextStep("init"), " elsewhere"
     )
 
 
 class ProjectUnusable(Refused):
-    """Something stands where the project home should be."""
+    """The project home cannot be created there."""
 
-    message: ClassVar[str] = "{path} cannot be a project home: {reason}"
-    hint: ClassVar[str] = Advice("move it away or choose another folder, then run ", NextStep("init"))
+    message = "{path} cannot be a project home: {reason}"
+    hint = Advice("move it away or choose another folder, then run ", NextStep("init"))
 
 
 class SandboxMissing(Refused):
-    """The plan's working copy is not there."""
+    """A sandbox of the plan does not exist."""
 
-    message: ClassVar[str] = "the sandbox of {resource!r} is missing: {path}"
-    hint: ClassVar[str] = Advice(
+    message = "the sandbox of {resource!r} is missing: {path}"
+    hint = Advice(
         NextStep("doctor"),
-        " makes a copy anew from the plan's last checkpoint, a real folder is yours to put back; files alone: ",
+        " recreates a copy from the plan's last checkpoint; put a real folder back yourself; files alone: ",
         NextStep("checkpoints.restore", checkpoint=..., to=...),
     )
 
 
 class ResourceUnsuitable(Refused):
-    """A real thing that cannot be worked on."""
+    """A plan cannot work on this resource."""
 
-    message: ClassVar[str] = "resource {resource!r} at {path}: {reason}"
-    hint: ClassVar[str] = "correct `resources:` in the plan file"
+    message = "resource {resource!r} at {path}: {reason}"
+    hint = "correct `resources:` in the plan file"
 
 
 class CheckoutUnready(Refused):
-    """A git checkout that a plan's changes cannot be brought into as it stands."""
+    """A git checkout is in a state in which no changes can be applied to it."""
 
-    message: ClassVar[str] = "nothing can be applied to the checkout {path}: {reason}"
-    hint: ClassVar[str] = "mend that, then apply again"
+    message = "nothing can be applied to the checkout {path}: {reason}"
+    hint = "fix the cause, then apply again"
 
 
 class LocationTaken(Refused):
-    """Another plan works in place there."""
+    """Another plan works in place on the resource."""
 
-    message: ClassVar[str] = "plan {plan_id} works in place on {path}"
-    hint: ClassVar[str] = Advice(
+    message = "plan {plan_id} works in place on {path}"
+    hint = Advice(
         "end it with ",
         NextStep("apply", plan="{plan_id}"),
-        ", which keeps what it did, or ",
+        ", which keeps its changes, or ",
         NextStep("cancel", plan="{plan_id}"),
     )
 
 
 class ApplyUnderWay(Refused):
-    """Another plan is being applied there, or its process died over it."""
+    """Another plan is being applied to the resource, or its process died while applying it."""
 
-    message: ClassVar[str] = "plan {plan_id} is being applied to {path}, or taken out of it"
-    hint: ClassVar[str] = Advice(
-        "wait until it is done; if its process is gone, ",
+    message = "plan {plan_id} is being applied to {path}, or unapplied from it"
+    hint = Advice(
+        "wait until it has finished; if its process is gone, ",
         NextStep("status", plan="{plan_id}"),
-        " says how to go on",
+        " shows how to continue",
     )
 
 
 class LocationChanged(Refused):
-    """The real thing is not there any more, or is something else now."""
+    """The real resource no longer exists, or was replaced by something else."""
 
-    message: ClassVar[str] = "resource {resource!r} at {path} is not what it was: {reason}"
-    hint: ClassVar[str] = "put it back, then try again; nothing was changed"
+    message = "resource {resource!r} at {path} has changed: {reason}"
+    hint = "nothing was changed; restore it, then try again"
 
 
 class ChangedMeanwhile(Refused):
-    """A real thing was changed by others while a return that was cut off waited to be finished."""
+    """Others changed a real resource between the interruption of a rollback and its completion."""
 
-    message: ClassVar[str] = (
-        "others have changed what plan {plan_id} was about to restore, since it was kept: {paths}"
-    )
-    hint: ClassVar[str] = Advice(
-        "nothing of theirs was touched; run the command again, and if it stops here still, move these away "
-        "first; or end the plan with ",
+    message = "others changed paths that plan {plan_id} was about to restore: {paths}"
+    hint = Advice(
+        "their changes were kept; run the command again; if it still fails, move these paths away first, or "
+        "end the plan with ",
         NextStep("cancel", plan="{plan_id}"),
     )
 
 
 class TreeChanged(Refused):
-    """Others changed paths of a real tree while it was being restored; what they wrote was kept."""
+    """Others changed paths of a real folder while it was being restored; their changes were kept."""
 
-    message: ClassVar[str] = "others changed these paths while they were being restored: {paths}"
-    hint: ClassVar[str] = "nothing that they wrote was touched; run the command again"
+    message = "others changed these paths while they were being restored: {paths}"
+    hint = "their changes were kept; run the command again"
 
 
 class FileInUse(Refused):
-    """A program has a file open for writing that is about to be replaced or removed."""
+    """A program has a file open for writing that mulligan was about to replace or remove."""
 
-    message: ClassVar[str] = "{paths}: open for writing in {holders}"
-    hint: ClassVar[str] = (
-        "close the file there or stop that program, then run the command again; nothing was touched"
-    )
+    message = "{paths}: open for writing in {holders}"
+    hint = "nothing was changed; close the file or stop that program, then run the command again"
 
 
 class PathEscapes(Refused):
-    """A path that would lead outside the sandbox."""
+    """A path leads outside the sandbox."""
 
-    message: ClassVar[str] = "{path!r} leads outside the sandbox"
-    hint: ClassVar[str] = "use a path relative to the sandbox that stays inside it, also through symlinks"
+    message = "{path!r} leads outside the sandbox"
+    hint = "use a path relative to the sandbox that stays inside it, even through symlinks"
 
 
 class PathReserved(PathEscapes):
-    """A path into a project home, which no sandbox holds."""
+    """A path leads into a project home, which is not part of any sandbox."""
 
-    message: ClassVar[str] = "{path!r} leads into a project home, which is no part of the sandbox"
-    hint: ClassVar[str] = "use a path that has no `.mulligan` in it"
+    message = "{path!r} leads into a project home, which is not part of the sandbox"
+    hint = "use a path without `.mulligan`"
 
 
 class TargetExists(Refused):
-    """Something stands where a new file or folder should be made."""
+    """The file or folder to create exists already."""
 
-    message: ClassVar[str] = "{path} exists already"
-    hint: ClassVar[str] = "choose a folder that does not exist yet"
+    message = "{path} already exists"
+    hint = "choose a folder that does not exist yet"
 
 
 class ToolUnknown(NotFound):
     """No tool has this name."""
 
-    message: ClassVar[str] = "there is no tool {tool!r}"
-    hint: ClassVar[str] = "known tools: {known}"
+    message = "there is no tool {tool!r}"
+    hint = "known tools: {known}"
 
 
 class ToolMissing(ToolUnknown):
-    """A recorded step whose tool is not there any more."""
+    """The tool of a recorded step no longer exists."""
 
-    message: ClassVar[str] = "step {step!r} uses {tool}, and there is no such tool"
+    message = "step {step!r} uses {tool}, but there is no such tool"
 
 
 class ToolNotCheckpointable(Refused):
-    """A tool that writes but cannot be taken back, in a plan that asks for checkpoints."""
+    """A plan that requires checkpoints uses a tool whose writes cannot be rolled back."""
 
-    message: ClassVar[str] = "step {step!r} uses {tool}, which writes but is not checkpointable"
-    hint: ClassVar[str] = (
-        "declare the tool checkpointable, or set `rollback_policy: {{require_checkpoints: false}}`"
-    )
+    message = "step {step!r} uses {tool}, which writes but is not checkpointable"
+    hint = "declare the tool checkpointable, or set `rollback_policy: {{require_checkpoints: false}}`"
 
 
 class ToolArgumentsUnfit(Refused):
-    """A recorded step whose arguments its tool, which changed since, does not take."""
+    """The tool of a recorded step has changed and no longer accepts the step's arguments."""
 
-    message: ClassVar[str] = "step {step!r} uses {tool}, which {reason}"
-    hint: ClassVar[str] = "correct the plan file or the tool, then create the plan anew"
+    message = "step {step!r} uses {tool}, which {reason}"
+    hint = "correct the plan file or the tool, then create the plan again"
 
 
 class ToolsUntrusted(Refused):
-    """Code that nobody said may run."""
+    """The user has not allowed this code to run."""
 
-    message: ClassVar[str] = "{path} {reason}, and {need}"
-    hint: ClassVar[str] = Advice("read the file, then say that it may run with ", NextStep("tools.trust"))
+    message = "{path} {reason}, and {need}"
+    hint = Advice("read the file, then allow it to run with ", NextStep("tools.trust"))
 
 
 class ToolsUnsafe(Refused):
-    """A file of tools that others could have written."""
+    """Others could have written this file of tools."""
 
-    message: ClassVar[str] = "{path} is not used: {reason}"
-    hint: ClassVar[str] = Advice(
-        "read the file, make it yours alone (`chown`, `chmod go-w`), then ", NextStep("tools.trust")
+    message = "{path} is not used: {reason}"
+    hint = Advice(
+        "read the file, make sure that only you can write it (`chown`, `chmod go-w`), then run ",
+        NextStep("tools.trust"),
     )
 
 
 class DatabaseTooNew(Refused):
-    """A database that a newer mulligan wrote."""
+    """A newer mulligan wrote the database."""
 
-    message: ClassVar[str] = "the database {database} has version {found}; this mulligan knows up to {known}"
-    hint: ClassVar[str] = "install a newer mulligan"
+    message = "the database {database} has version {found}; this mulligan supports versions up to {known}"
+    hint = "install a newer mulligan"
 
 
 class DatabaseForeign(Refused):
-    """A database that does not know a plan which was worked on in this project."""
+    """The database does not contain a plan that ran in this project."""
 
-    message: ClassVar[str] = (
-        "plan {plan_id} was worked on here, but this database does not know it: its checkpoints would be deleted"
+    message = (
+        "plan {plan_id} ran in this project but is not in this database: its checkpoints would be deleted"
     )
-    hint: ClassVar[str] = Advice(
-        "see which database is used with ",
-        NextStep("config.get", key="core.database.url"),
-        ", and name the right one",
+    hint = Advice(
+        NextStep("config.get", key="core.database.url"), " shows which database is used; set the right one"
     )
 
 
 class ConfinementImpossible(Refused):
-    """Tools were to be confined for certain, and cannot be."""
+    """Confinement of tools is required, and this machine cannot provide it."""
 
-    message: ClassVar[str] = "tools cannot be kept from writing outside their sandboxes: {reason}"
-    hint: ClassVar[str] = (
-        "set `sandbox.isolate` to `auto` to run all the same: tools then can write wherever you can"
-    )
+    message = "tools cannot be prevented from writing outside their sandboxes: {reason}"
+    hint = "set `sandbox.isolate` to `auto` to run without confinement: tools can then write wherever you can"

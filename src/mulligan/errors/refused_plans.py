@@ -1,6 +1,4 @@
-"""Exit code 3: what a plan, checkpoint, decision or session does not allow as it stands."""
-
-from typing import ClassVar
+"""Exit code 3: refusals because of the state of a plan, checkpoint, decision or session."""
 
 from mulligan.errors.next_step import Advice, NextStep
 from mulligan.errors.root import NotFound, Refused
@@ -9,64 +7,64 @@ from mulligan.errors.root import NotFound, Refused
 class PlanNotFound(NotFound):
     """No plan has this id, prefix or name."""
 
-    message: ClassVar[str] = "no plan {wanted!r}"
-    hint: ClassVar[str] = Advice(NextStep("plans"), " shows all plans")
+    message = "no plan {wanted!r}"
+    hint = Advice(NextStep("plans"), " shows all plans")
 
 
 class NoPlansYet(PlanNotFound):
-    """The newest plan is wanted, and there is none."""
+    """The newest plan was asked for, but there are no plans."""
 
-    message: ClassVar[str] = "there are no plans yet"
-    hint: ClassVar[str] = Advice(
+    message = "there are no plans yet"
+    hint = Advice(
         "start one with ", NextStep("execute", plan=...), " or ", NextStep("run_command", words=...)
     )
 
 
 class CheckpointNotFound(NotFound):
-    """No checkpoint has this id, prefix, label or word."""
+    """No checkpoint has this id, prefix, label or keyword."""
 
-    message: ClassVar[str] = "no checkpoint {wanted!r}"
-    hint: ClassVar[str] = Advice(
+    message = "no checkpoint {wanted!r}"
+    hint = Advice(
         NextStep("checkpoints.list", plan="latest", superseded=True),
-        " shows all of the newest plan, ",
+        " shows all checkpoints of the newest plan, ",
         NextStep("checkpoints.list", plan=..., superseded=True),
         " those of another",
     )
 
 
 class ConflictUnknown(NotFound):
-    """No conflict of the plan is in this path."""
+    """The plan has no conflict in this path."""
 
-    message: ClassVar[str] = "plan {plan_id} has no conflict in {path}; it has: {known}"
-    hint: ClassVar[str] = "name one of these paths, or none to mark all of them as solved"
+    message = "plan {plan_id} has no conflict in {path}; it has: {known}"
+    hint = "name one of these paths, or none to mark all as resolved"
 
 
 class DecisionNotFound(NotFound):
     """No decision has this id."""
 
-    message: ClassVar[str] = "there is no decision {wanted!r}"
-    hint: ClassVar[str] = Advice(NextStep("tree", plan=...), " shows a plan's decisions with their ids")
+    message = "there is no decision {wanted!r}"
+    hint = Advice(NextStep("tree", plan=...), " shows a plan's decisions with their ids")
 
 
 class CorrectionNotFound(NotFound):
     """No correction has this id."""
 
-    message: ClassVar[str] = "there is no correction {wanted!r}"
-    hint: ClassVar[str] = Advice(NextStep("status", plan=...), " lists a plan's corrections with their ids")
+    message = "there is no correction {wanted!r}"
+    hint = Advice(NextStep("status", plan=...), " lists a plan's corrections with their ids")
 
 
 class Ambiguous(Refused):
-    """A prefix, name or label that matches more than one."""
+    """A prefix, name or label matches more than one."""
 
-    message: ClassVar[str] = "{wanted!r} matches {count}: {candidates}"
-    hint: ClassVar[str] = "give more characters of the id"
+    message = "{wanted!r} matches {count}: {candidates}"
+    hint = "give more characters of the id"
 
 
 class PlanBusy(Refused):
-    """Another live process works on the plan."""
+    """Another live process is working on the plan."""
 
-    message: ClassVar[str] = "plan {plan_id} is being worked on by process {pid} since {since}"
-    hint: ClassVar[str] = Advice(
+    message = "process {pid} has been working on plan {plan_id} since {since}"
+    hint = Advice(
         "wait for it, or stop it with ",
         NextStep("cancel", plan="{plan_id}"),
         "; if it hangs, ",
@@ -76,242 +74,220 @@ class PlanBusy(Refused):
 
 
 class PlanTakenOver(Refused):
-    """The plan was claimed by another process after this one; this one may not write any more."""
+    """Another process has taken over the plan; this one must not write any longer."""
 
-    message: ClassVar[str] = "plan {plan_id} was taken over by another process"
-    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
+    message = "plan {plan_id} was taken over by another process"
+    hint = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
 
 
 class PlanAlreadyApplied(Refused):
-    """The plan's result is in the real resources already."""
+    """The plan's result is already in the real resources."""
 
-    message: ClassVar[str] = "plan {plan_id} is already applied"
-    hint: ClassVar[str] = Advice(
-        "take it back with ", NextStep("unapply", plan="{plan_id}"), ", or start a new plan"
-    )
+    message = "plan {plan_id} is already applied"
+    hint = Advice("take it back with ", NextStep("unapply", plan="{plan_id}"), ", or start a new plan")
 
 
 class PlanCancelled(Refused):
     """The plan was cancelled, which is final."""
 
-    message: ClassVar[str] = "plan {plan_id} is cancelled"
-    hint: ClassVar[str] = Advice("start a new plan with ", NextStep("execute", plan=...))
+    message = "plan {plan_id} is cancelled"
+    hint = Advice("start a new plan with ", NextStep("execute", plan=...))
 
 
 class PlanAlreadyComplete(Refused):
     """Nothing is left to execute."""
 
-    message: ClassVar[str] = "plan {plan_id} is complete; nothing is left to execute"
-    hint: ClassVar[str] = Advice(
+    message = "plan {plan_id} is complete; there is nothing left to execute"
+    hint = Advice(
         NextStep("apply", plan="{plan_id}"),
-        " takes the result over; to run steps again, go back to a checkpoint with ",
+        " applies the result; to run steps again, first go back to a checkpoint with ",
         NextStep("rollback", plan="{plan_id}", checkpoint=...),
-        " first",
     )
 
 
 class SessionClosed(Refused):
-    """A session that is not open any more, or not yet."""
+    """The session is closed, or not open yet."""
 
-    message: ClassVar[str] = "the session {name!r} is not open: {reason}"
-    hint: ClassVar[str] = (
-        "work inside `with project.session(...) as session`; `resume=PLAN_ID` opens one again"
-    )
+    message = "the session {name!r} is not open: {reason}"
+    hint = "work inside `with project.session(...) as session`; `resume=PLAN_ID` reopens one"
 
 
 class StepUnderWay(Refused):
-    """Something that a session cannot do inside a step."""
+    """A session cannot do this inside a step."""
 
-    message: ClassVar[str] = "{wanted} is not possible inside step {step!r}"
-    hint: ClassVar[str] = "leave the step first; an exception inside it goes back to the checkpoint before it"
+    message = "{wanted} is not possible inside step {step!r}"
+    hint = "leave the step first; an exception inside it rolls back to the checkpoint before it"
 
 
 class NoStepUnderWay(Refused):
-    """Something that belongs to a step of a session, outside of any."""
+    """A session can do this only inside a step."""
 
-    message: ClassVar[str] = "{wanted} is only possible inside a step"
-    hint: ClassVar[str] = "put it into `with session.step(NAME)`"
+    message = "{wanted} is only possible inside a step"
+    hint = "put it into `with session.step(NAME)`"
 
 
 class StepNameTaken(Refused):
-    """A step of a session with the name of one that is done."""
+    """A completed step of the session has this name."""
 
-    message: ClassVar[str] = "the session has a step {step!r} already"
-    hint: ClassVar[str] = "name it differently, or leave it out where `session.done({step!r})`"
+    message = "the session already has a step {step!r}"
+    hint = "use another name, or skip the step if `session.done({step!r})`"
 
 
 class NotASession(Refused):
-    """A plan of a plan file where a session is wanted."""
+    """The plan comes from a plan file and is not a session."""
 
-    message: ClassVar[str] = "plan {plan_id} is no session: its steps are those of a plan file"
-    hint: ClassVar[str] = Advice("go on with it with ", NextStep("resume", plan="{plan_id}"))
+    message = "plan {plan_id} is not a session: its steps come from a plan file"
+    hint = Advice("continue it with ", NextStep("resume", plan="{plan_id}"))
 
 
 class PlanIsChild(Refused):
-    """A child plan cannot be applied or cancelled by itself."""
+    """A child plan can be applied or cancelled only with its parent."""
 
-    message: ClassVar[str] = (
-        "plan {plan_id} is a child of plan {parent_plan_id} and cannot be {done} by itself"
-    )
-    hint: ClassVar[str] = "its result is merged into its parent: name that one"
+    message = "plan {plan_id} is a child of plan {parent_plan_id} and cannot be {done} alone"
+    hint = "its result is merged into its parent: use the parent's id"
 
 
 class PlanNotReady(Refused):
-    """The plan is in a state from which this cannot be done."""
+    """The state of the plan does not allow the operation."""
 
-    message: ClassVar[str] = "plan {plan_id} is {phase}/{state}: {reason}"
-    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
+    message = "plan {plan_id} is {phase}/{state}: {reason}"
+    hint = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
 
 
 class MarkersLeft(Refused):
-    """Markers of a conflict still stand in a path that is to be solved."""
+    """A path to be marked as resolved still contains conflict markers."""
 
-    message: ClassVar[str] = "conflict markers still stand in {paths}"
-    hint: ClassVar[str] = Advice(
-        "edit the sandbox that ", NextStep("status", plan="{plan_id}"), " names, then try again"
-    )
+    message = "conflict markers are still in {paths}"
+    hint = Advice("edit the sandbox that ", NextStep("status", plan="{plan_id}"), " names, then try again")
 
 
 class TransitionIllegal(Refused):
-    """A change of state that the table of legal transitions does not have."""
+    """The table of legal transitions does not contain this change of state."""
 
-    message: ClassVar[str] = "plan {plan_id} cannot go from {source} to {target}"
-    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
+    message = "plan {plan_id} cannot go from {source} to {target}"
+    hint = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
 
 
 class CheckpointForeign(Refused):
-    """A checkpoint of another plan."""
+    """The checkpoint belongs to another plan."""
 
-    message: ClassVar[str] = "checkpoint {checkpoint_id} belongs to plan {owner}, not to {plan_id}"
-    hint: ClassVar[str] = Advice(
-        NextStep("checkpoints.list", plan="{plan_id}"), " shows the checkpoints of this plan"
-    )
+    message = "checkpoint {checkpoint_id} belongs to plan {owner}, not to {plan_id}"
+    hint = Advice(NextStep("checkpoints.list", plan="{plan_id}"), " shows the checkpoints of this plan")
 
 
 class CheckpointNotATarget(Refused):
-    """A group that no rollback may go to."""
+    """The checkpoint is not a target for rollbacks."""
 
-    message: ClassVar[str] = (
-        "checkpoint {checkpoint_id} is of the real resources ({checkpoint_type}), not of the sandboxes"
-    )
-    hint: ClassVar[str] = Advice(
-        NextStep("checkpoints.list", plan="{plan_id}"), " shows where this plan can go back to"
+    message = "checkpoint {checkpoint_id} ({checkpoint_type}) holds the real resources, not the sandboxes"
+    hint = Advice(
+        NextStep("checkpoints.list", plan="{plan_id}"), " shows the checkpoints that this plan can go back to"
     )
 
 
 class CheckpointNeeded(Refused):
-    """A checkpoint that must stay."""
+    """The checkpoint must be kept."""
 
-    message: ClassVar[str] = "checkpoint {checkpoint_id} must stay: {reason}"
-    hint: ClassVar[str] = Advice(
+    message = "checkpoint {checkpoint_id} must be kept: {reason}"
+    hint = Advice(
         NextStep("checkpoints.prune", plan="{plan_id}", dry_run=True),
-        " shows what can go, and why the rest stays",
+        " shows what can be deleted, and why the rest is kept",
     )
 
 
 class CheckpointsUnlike(Refused):
-    """Two checkpoints that have no resource in common."""
+    """The two checkpoints have no resource in common."""
 
-    message: ClassVar[str] = (
-        "{old} and {new} cannot be compared: they are of {old_resource} and {new_resource}"
-    )
-    hint: ClassVar[str] = Advice(
-        "give two checkpoints of one resource; ", NextStep("checkpoints.list", plan="latest"), " shows them"
+    message = "{old} and {new} cannot be compared: they hold {old_resource} and {new_resource}"
+    hint = Advice(
+        "choose two checkpoints of one resource; ", NextStep("checkpoints.list", plan="latest"), " shows them"
     )
 
 
 class DecisionSuperseded(Refused):
-    """The decision is not live: what followed from it was left behind already."""
+    """The decision was superseded by a rollback or correction."""
 
-    message: ClassVar[str] = (
-        "decision {decision_id} of plan {plan_id} was left behind by a rollback or correction"
-    )
-    hint: ClassVar[str] = Advice(
+    message = "decision {decision_id} of plan {plan_id} was superseded by a rollback or correction"
+    hint = Advice(
         NextStep("tree", plan="{plan_id}"),
-        " shows the decisions that stand; a correction that was just finished runs on with ",
+        " shows the live decisions; a correction that has just finished continues with ",
         NextStep("resume", plan="{plan_id}"),
     )
 
 
 class DecisionOutOfReach(Refused):
-    """No checkpoint between two steps is left that was taken before the decision."""
+    """No checkpoint between two steps from before the decision is left."""
 
-    message: ClassVar[str] = "no live checkpoint between two steps before decision {decision_id} is left"
-    hint: ClassVar[str] = Advice(
+    message = "there is no live checkpoint between two steps before decision {decision_id}"
+    hint = Advice(
         "correct an earlier decision, or choose a checkpoint to go back to: ",
         NextStep("checkpoints.list", plan="{plan_id}"),
     )
 
 
 class NothingToChoose(Refused):
-    """Another choice was given for a decision that no `decision:` step made."""
+    """The decision to replace was not made by a `decision:` step."""
 
-    message: ClassVar[str] = (
-        "a choice replaces what a `decision:` step chose, and decision {decision_id} {reason}"
-    )
-    hint: ClassVar[str] = Advice(
-        "leave ", NextStep("again", choose=...), " out: the guidance reaches the step"
-    )
+    message = "only the choice of a `decision:` step can be replaced, but decision {decision_id} {reason}"
+    hint = Advice("omit ", NextStep("again", choose=...), ": the guidance reaches the step")
 
 
 class NothingToAppend(Refused):
-    """Nobody knows what work is to be appended to the decision."""
+    """It is not known which work to append to the decision."""
 
-    message: ClassVar[str] = "nothing can be appended to decision {decision_id}: {reason}"
-    hint: ClassVar[str] = Advice("give the work as a plan file: ", NextStep("again", mended=...))
+    message = "nothing can be appended to decision {decision_id}: {reason}"
+    hint = Advice("provide the work as a plan file: ", NextStep("again", mended=...))
 
 
 class PlanFileDiffers(Refused):
-    """A plan file that a stopped plan cannot go on with."""
+    """A stopped plan cannot continue with this plan file."""
 
-    message: ClassVar[str] = "plan {plan_id} cannot go on with that file: {reason}"
-    hint: ClassVar[str] = Advice(
-        "change only steps that are not completed, or roll back to before the step with ",
+    message = "plan {plan_id} cannot continue with that file: {reason}"
+    hint = Advice(
+        "change only steps that are not completed, or first roll back to before the step with ",
         NextStep("rollback", plan="{plan_id}", checkpoint=...),
-        " first",
     )
 
 
 class RollbackDisabled(Refused):
-    """The plan file switched checkpoints off."""
+    """The plan file disables checkpoints."""
 
-    message: ClassVar[str] = "plan {plan_id} has no way back: its rollback_policy is disabled"
-    hint: ClassVar[str] = "set `rollback_policy: {{enabled: true}}` in the plan file and execute it anew"
+    message = "plan {plan_id} cannot be rolled back: its rollback_policy is disabled"
+    hint = "set `rollback_policy: {{enabled: true}}` in the plan file and execute it again"
 
 
 class NothingToUndo(Refused):
-    """There is no step of the plan to undo, or no checkpoint of the state before it."""
+    """The plan has no step to undo, or no checkpoint from before that step."""
 
-    message: ClassVar[str] = "plan {plan_id} has nothing to undo: {reason}"
-    hint: ClassVar[str] = Advice(
-        NextStep("log", plan="{plan_id}"), " shows what happened to it; undo another plan by its id"
+    message = "plan {plan_id} has nothing to undo: {reason}"
+    hint = Advice(
+        NextStep("log", plan="{plan_id}"), " shows its history; to undo another plan, name it by its id"
     )
 
 
 class NothingApplied(Refused):
-    """A plan of which nothing can be taken out of the real resources."""
+    """The plan has no changes in the real resources to take back."""
 
-    message: ClassVar[str] = "plan {plan_id} cannot be taken back: {reason}"
-    hint: ClassVar[str] = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
+    message = "plan {plan_id} cannot be taken back: {reason}"
+    hint = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
 
 
 class ConfirmationMissing(Refused):
-    """A question that nobody is there to answer."""
+    """A confirmation is required, and there is no terminal to ask on."""
 
-    message: ClassVar[str] = "this needs a yes, and there is no terminal to ask on"
-    hint: ClassVar[str] = "confirm it, then try again"
+    message = "this needs confirmation, and there is no terminal to ask on"
+    hint = "confirm it, then try again"
 
 
 class Declined(Refused):
-    """The answer to the question was no."""
+    """The user answered no."""
 
-    message: ClassVar[str] = "not done: the question was answered with no"
-    hint: ClassVar[str] = "repeat the command when you are sure"
+    message = "nothing was done: the answer was no"
+    hint = "run the command again when you are sure"
 
 
 class NotBuiltYet(Refused):
-    """A feature that this version does not have; refused by name rather than ignored."""
+    """This version does not have the feature."""
 
-    http_status: ClassVar[int] = 501
-    message: ClassVar[str] = "{feature} is not built yet"
-    hint: ClassVar[str] = Advice("see what this version can do with ", NextStep("help"))
+    http_status = 501
+    message = "{feature} is not implemented yet"
+    hint = Advice("list the features of this version with ", NextStep("help"))

@@ -58,7 +58,7 @@ def _location(value: Value, project: Path) -> str:
     text = value.text()
     location = None if not text or "\0" in text else location_within(str(project), text)
     if location is None:
-        raise value.wrong(f"{shorten(text)} is no place inside the project folder")
+        raise value.wrong(f"{shorten(text)} is not inside the project folder")
     return location
 
 
@@ -68,5 +68,5 @@ def _revision(value: Value, kind: ResourceType, strategy: Strategy | None) -> st
     text = value.text()
     # git would take a leading dash for an option.
     if not text or text.startswith("-") or not text.isprintable():
-        raise value.wrong(f"{shorten(text)} is no revision")
+        raise value.wrong(f"{shorten(text)} is not a revision")
     return text

@@ -104,7 +104,7 @@ class Confinement(Protocol):
     """Confines what the processes of tools may write, with the means of the operating system."""
 
     def lacking(self) -> str | None:
-        """Why this system cannot; None where it can."""
+        """Return why this system cannot; None where it can."""
 
     def opens_home(self, path: str) -> bool:
         """Return whether write access to everything at the path includes mulligan's own files."""

@@ -70,7 +70,7 @@ class Adapters:
             raise DatabaseUnusable(
                 database=str(self.database_path),
                 reason="it is empty or missing, but the store beside it holds snapshots",
-                hint=f"put the database back; to start anew instead, move {self.home} away",
+                hint=f"put the database back; to start from scratch instead, move {self.home} away",
             )
         return database_at(self.database_path)
 

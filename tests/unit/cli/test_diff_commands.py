@@ -191,7 +191,7 @@ def test_a_checkpoint_is_compared_with_the_one_of_its_resource(project: Path) ->
     assert (one["old"]["checkpoint_id"], one["new"]["checkpoint_id"]) == (left["checkpoint_id"], None)
     unlike = _json(project, "checkpoint", "diff", left["checkpoint_id"], right["checkpoint_id"], code=3)
     assert unlike["error"]["kind"] == "checkpoints_unlike"
-    assert "left and right" in unlike["error"]["message"]
+    assert (unlike["error"]["old_resource"], unlike["error"]["new_resource"]) == ("left", "right")
 
 
 def test_checkpoints_of_two_plans(project: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_reference_to_nothing_is_refused(text: str, reason: str) -> None:
     with pytest.raises(ReferenceInvalid) as caught:
         replaced(text)
     assert reason in str(caught.value)
-    assert "`${{` meant as it is goes into a variable" in caught.value.next_step
+    assert "`${{`" in caught.value.next_step, "how to write one that is meant literally"
 
 
 def test_references_are_found_in_order() -> None:

@@ -119,13 +119,13 @@ resources:
         ("{}", (1, 12, "resources"), "expected 1 to 100 resources, found 0"),
         ("{a: {type: sqlite}}", (1, 16, "resources.a"), "the key `location` is missing"),
         ("{a: {location: x}}", (1, 16, "resources.a"), "the key `type` is missing"),
-        ("{a: {type: sqlite, location: ''}}", (1, 41, "resources.a.location"), "'' is no place inside"),
-        ("{a: {type: sqlite, location: ../x}}", (1, 41, "resources.a.location"), "'../x' is no place inside"),
-        ("{a: {type: sqlite, location: /etc}}", (1, 41, "resources.a.location"), "'/etc' is no place inside"),
+        ("{a: {type: sqlite, location: ''}}", (1, 41, "resources.a.location"), "'' is not inside"),
+        ("{a: {type: sqlite, location: ../x}}", (1, 41, "resources.a.location"), "'../x' is not inside"),
+        ("{a: {type: sqlite, location: /etc}}", (1, 41, "resources.a.location"), "'/etc' is not inside"),
         (
             '{a: {type: sqlite, location: "a\\0"}}',
             (1, 41, "resources.a.location"),
-            "'a\\x00' is no place inside",
+            "'a\\x00' is not inside",
         ),
         (
             "{a: {type: fs-directory, location: a/../.mulligan}}",
@@ -166,12 +166,12 @@ resources:
         (
             "{a: {type: git-checkout, location: x, from: --upload-pack=x}}",
             (1, 56, "resources.a.from"),
-            "'--upload-pack=x' is no revision",
+            "'--upload-pack=x' is not a revision",
         ),
         (
             "{a: {type: git-checkout, location: x, from: ''}}",
             (1, 56, "resources.a.from"),
-            "'' is no revision",
+            "'' is not a revision",
         ),
         (
             "{a: {type: fs-directory, location: x, strategy: git_worktree}}",

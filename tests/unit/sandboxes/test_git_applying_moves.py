@@ -212,7 +212,7 @@ def test_a_git_command_that_begins_meanwhile_stops_it(
         return attempt(git, *words, stdin=stdin)
 
     monkeypatch.setattr(Git, "attempt", other_begins)
-    with pytest.raises(RestoreFailed, match="another git command is at work"):
+    with pytest.raises(RestoreFailed, match=lock.name):
         checkout.in_place.restore(real, applied.composed.snapshot, Watcher())
     monkeypatch.undo()
     assert lock.read_bytes() == b""

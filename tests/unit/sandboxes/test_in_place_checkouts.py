@@ -11,6 +11,7 @@ from mulligan.domain.plans.plan import State
 from mulligan.errors import Interrupted, NextStep, ResourceUnsuitable, RestoreFailed
 from tests.faults.projects import project_in
 from tests.support.git_world import GIT_ENVIRONMENT, run_git
+from tests.support.raised import raises
 
 PLAN = """name: p
 config: {sandbox.strategy: in_place, sandbox.writable: ["%s"]}
@@ -142,7 +143,7 @@ def test_a_commit_that_is_gone_stops_a_rollback_forward(committed: Path) -> None
         run_git(committed, "update-ref", "-d", pin)  # someone tidied up too well
     run_git(committed, "reflog", "expire", "--expire=now", "--all")
     run_git(committed, "gc", "-q", "--prune=now")
-    with pytest.raises(RestoreFailed, match="no longer in the repository"):
+    with raises(RestoreFailed, path=str(committed / ".git")):
         project_in(committed).rollback("p", str(back.post_rollback_state.pre_rollback_checkpoint))
     assert _standing(committed) == before
 

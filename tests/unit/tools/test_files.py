@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from mulligan.errors import ToolFailed
+from tests.support.raised import raises
 
 
 class TestWriteFile:
@@ -193,7 +194,7 @@ class TestEditFile:
 
     def test_a_fifo_does_not_hang_it(self, call, root):
         os.mkfifo(root / "fifo")
-        with pytest.raises(ToolFailed, match="not a regular file"):
+        with raises(ToolFailed, tool="edit_file"):
             call("edit_file", path="fifo", old="a", new="b")
 
 
@@ -218,7 +219,7 @@ class TestMoveFile:
 
     def test_what_cannot_be_moved(self, call, root):
         (root / "d").mkdir()
-        with pytest.raises(ToolFailed, match="missing is not there"):
+        with raises(ToolFailed, tool="move_file"):
             call("move_file", path="missing", to="b")
         with pytest.raises(ToolFailed, match="d/e: Invalid argument"):
             call("move_file", path="d", to="d/e")

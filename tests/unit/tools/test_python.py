@@ -93,11 +93,11 @@ def test_decisions_checkpoints_and_lines_reach_the_host_with_the_state(call, mod
         ("context.record_decision('q', chosen='a', alternatives='b')", "a list of texts, not one text"),
         ("context.record_decision('q', chosen='a', alternatives=[1])", "alternatives[0] must be a text"),
         ("context.checkpoint(None)", "label must be a text"),
-        ("context.checkpoint('x', what={1, 2})", "no JSON"),
-        ("context.state['x'] = object()", "StepContext.state is no JSON"),
-        ("return {1, 2}", "the function returned no JSON"),
-        ("return float('nan')", "the function returned no JSON"),
-        ("return '\\udc80'", "the function returned no JSON"),
+        ("context.checkpoint('x', what={1, 2})", "an argument cannot be converted to JSON"),
+        ("context.state['x'] = object()", "StepContext.state cannot be converted to JSON"),
+        ("return {1, 2}", "the result of the function cannot be converted to JSON"),
+        ("return float('nan')", "the result of the function cannot be converted to JSON"),
+        ("return '\\udc80'", "the result of the function cannot be converted to JSON"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("raise ValueError('because')", "ValueError: because"),
         ("nonesuch()", "NameError"),
@@ -108,7 +108,7 @@ def test_a_failing_function_tells_why_and_where(call, module, line, message):
     with pytest.raises(ToolFailed) as failed:
         call("python", function="work:f")
     assert message in failed.value.text
-    if "no JSON" not in message:
+    if "to JSON" not in message:
         assert any("work.py:" in frame and "in f" in frame for frame in failed.value.facts["traceback"])
 
 

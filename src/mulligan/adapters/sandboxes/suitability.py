@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def unsuitable_place(location: Path, *, user_home: Path, project_home: Path) -> str:
-    """Why a plan cannot work on this folder; empty when it can."""
+    """Return why a plan cannot work on this folder; empty when it can."""
     if not location.exists():
         return "it does not exist"
     if not location.is_dir():

@@ -57,7 +57,7 @@ def command_place(
 
 
 def _another_place(project: Path) -> str:
-    elsewhere = "change to the folder that the command shall work on"
+    elsewhere = "change to the folder that the command should work on"
     if not (project / PROJECT_HOME).exists():
         return elsewhere
     return Advice(

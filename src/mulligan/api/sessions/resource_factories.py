@@ -23,7 +23,7 @@ def git(location: str | Path = ".", *, in_place: bool = False, from_revision: st
         in_place or not from_revision or from_revision.startswith("-") or not from_revision.isprintable()
     ):
         raise UsageWrong(
-            reason=f"from_revision={from_revision!r} is no revision to start from",
+            reason=f"from_revision={from_revision!r} is not a revision to start from",
             hint="name a commit, branch or tag of a git checkout that is not worked on in place",
         )
     return _resource(ResourceType.GIT_CHECKOUT, location, in_place=in_place, from_revision=from_revision)
@@ -48,8 +48,8 @@ def named(resources: Mapping[str, Resource], project: Path) -> tuple[Resource, .
         location = location_within(str(project), resource.location) if resource.location else None
         if location is None:
             raise UsageWrong(
-                reason=f"resource {name!r}: {resource.location!r} is no place inside the project folder",
-                hint=f"name a place in {project}",
+                reason=f"resource {name!r}: {resource.location!r} is not inside the project folder",
+                hint=f"name a path in {project}",
             )
         placed = replace(resource, name=name, location=location)
         problems = (location_problem(placed), *(overlap(placed, other) for other in found))

@@ -67,7 +67,7 @@ class CorrectionView(Struct, frozen=True, kw_only=True):
 
 
 class PlanStatus(Struct, frozen=True, kw_only=True):
-    """Where a plan stands."""
+    """The status of a plan."""
 
     plan_id: PlanId
     name: str

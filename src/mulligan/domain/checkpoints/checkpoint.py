@@ -48,7 +48,7 @@ def state_hash(state: PlanState, snapshots: Iterable[tuple[str, Snapshot]]) -> s
 
 
 class Reason(Struct, frozen=True, kw_only=True):
-    """Why a group is taken, and what it stands for."""
+    """The reason why a group is taken, and what it stands for."""
 
     type: CheckpointType
     label: str | None

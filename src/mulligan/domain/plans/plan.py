@@ -98,7 +98,7 @@ LEGAL: Mapping[tuple[Phase, State], tuple[tuple[Phase, State], ...]] = {
 
 
 class PlanFailure(Struct, frozen=True, kw_only=True):
-    """Why a plan stopped."""
+    """The reason why a plan stopped."""
 
     message: str
     step: str | None

@@ -254,7 +254,7 @@ class SqliteSandboxes(Private):
         return DatabaseFiles(plan / folder, tuple(inside))
 
     def _unsuitable(self, resource: Resource, real: Path) -> str:
-        """Why a plan cannot work on this; empty when it can."""
+        """Return why a plan cannot work on this; empty when it can."""
         project = self._place.project_home.resolve()
         if real.is_relative_to(project):
             return "it is inside the project home"

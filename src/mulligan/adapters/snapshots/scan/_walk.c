@@ -1,12 +1,12 @@
-/* Walking a tree: what stands in every folder below an open one, by names and stat alone.
+/* A walk over a tree: lists every folder below an open one, by names and stat alone.
 
    This is the quick half of scan.py, and knows only the good case: a folder in which anything is odd (it cannot
    be entered, something in it went away, a time does not fit into 64 bits, too many folders are open) is given
    back as not listed, and scan.py lists it by hand. So every rule about failures is in one place, in Python.
 
    Where the tree was known before (archive.py has the format), folders that are still as they were, with all
-   below, are told by their rows alone, and the names in a folder that was not touched are taken from its row. That an entry is younger than the grain of timestamps, or has several
-   links, or cannot be held, is for scan.py to judge: a folder with such an entry is never told by its row.
+   below, are described by their rows alone, and the names in a folder that was not touched are taken from its row. That an entry is younger than the grain of timestamps, or has several
+   links, or cannot be held, is for scan.py to judge: a folder with such an entry is never described by its row.
 
    Folders are opened by name from their open parents and never through a symlink. The lists are made by several
    threads without the GIL; Python objects are made at the end, by the caller's thread, with the GIL. */
@@ -62,7 +62,7 @@ typedef struct {
 
 typedef struct Node {
     struct Node *parent;
-    size_t number; /* among those that are told */
+    size_t number; /* among those that are returned */
     int told;
     char *name;
     DIR *dir;        /* open until all folders in it are */
@@ -78,7 +78,7 @@ typedef struct Node {
     long long known; /* row in the archive; -1: none */
     int as_known;    /* it holds what its row says; its own entries are given up then */
     int whole;       /* with all below */
-    int same_names;  /* its own times tell that it holds the names that are known */
+    int same_names;  /* its own times show that it holds the names that are known */
 } Node;
 
 /* One folder of the archive. */
@@ -165,7 +165,7 @@ static uint64_t get(const unsigned char *from, int bytes)
     return value;
 }
 
-/* Read a row; 0 where it does not stand in the archive, whole. */
+/* Read a row; 0 where the archive does not hold it, whole. */
 static int read_row(const Walk *walk, long long number, Row *row)
 {
     size_t rows = (size_t)walk->rows.len / ROW, heap = (size_t)walk->heap.len;
@@ -187,7 +187,7 @@ static int read_row(const Walk *walk, long long number, Row *row)
     return 1;
 }
 
-/* Tell whether a listed folder is what its row says. */
+/* Return whether a listed folder is what its row says. */
 static int is_as_known(const Walk *walk, const Node *node)
 {
     Row row;
@@ -241,7 +241,7 @@ static int nanoseconds(struct timespec time, long long *found)
     return 1;
 }
 
-/* Note what stat tells of an entry; 0 where that is not what scan.py's quick case is. */
+/* Note what stat returns for an entry; 0 where that is not what scan.py's quick case is. */
 static int look_at(const Walk *walk, Node *node, Entry *entry, int fd)
 {
     struct stat st;
@@ -291,7 +291,7 @@ static int add_entry(Node *node, const char *name, size_t length)
     return 1;
 }
 
-/* Let entries know their names, which do not move any more. */
+/* Let entries know their names, which no longer move. */
 static void settle_names(Node *node)
 {
     for (size_t at = 0; at < node->count; at++)
@@ -312,7 +312,7 @@ static int recall_names(Node *node, const Row *row)
     return 1;
 }
 
-/* Take in the names of an open folder; 0 where they cannot be read, or there is no memory (errno tells). */
+/* Take in the names of an open folder; 0 where they cannot be read, or there is no memory (see errno). */
 static int read_names(const Walk *walk, Node *node)
 {
     struct dirent *found;
@@ -349,7 +349,7 @@ static void set_watch(const Walk *walk, Node *node)
 #endif
 }
 
-/* List an open folder; its watch is set before that. Gives 0 or an errno. */
+/* List an open folder; its watch is set before that. Returns 0 or an errno. */
 static int list(const Walk *walk, Node *node)
 {
     if (walk->queue >= 0)
@@ -539,7 +539,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Walk with several threads, this one included. Where the system gives fewer, fewer do it. */
+/* Walk with several threads, this one included. Where the system allows fewer, fewer do it. */
 static void work_together(Walk *walk, int threads)
 {
     pthread_t others[MOST_THREADS];
@@ -613,7 +613,7 @@ static PyObject *list_marked(const Node *node)
     return marked;
 }
 
-/* What a folder holds that is as its row says: the same as `describe_content` tells. */
+/* Return the content of a folder that is as its row says, in the form of `describe_content`. */
 static PyObject *describe_known(const Walk *walk, const Node *node)
 {
     Row row;
@@ -656,7 +656,7 @@ static PyObject *describe_content(const Walk *walk, const Node *node)
 }
 
 /* (number of the parent, name, watch, row, content): no content where the folder was not listed, or where the
-   row tells all of it; the row is -1 where it does not. */
+   row describes all of it; the row is -1 where it does not. */
 static PyObject *describe(const Walk *walk, const Node *node)
 {
     Py_ssize_t parent = node->parent ? (Py_ssize_t)node->parent->number : -1;
@@ -670,7 +670,7 @@ static PyObject *describe(const Walk *walk, const Node *node)
     return Py_BuildValue("(nNiLN)", parent, name, node->watch, node->whole ? node->known : -1LL, content);
 }
 
-/* Find what is whole with all below, and number what is to be told; gives how much that is. */
+/* Find what is whole with all below, and number what is to be returned; returns how much that is. */
 static size_t number_nodes(const Walk *walk)
 {
     for (size_t at = walk->count; at-- > 1;) {

@@ -1,8 +1,8 @@
 from typing import TypeAlias
 
-# names, signatures, those of which more is to be noted, bytes, whether something was left out
+# names, signatures, entries with more to note, bytes, whether something was left out
 Content: TypeAlias = tuple[bytes, bytes, list[tuple[str, bytes]], int, bool]
-# number of the parent, name, watch, row in the archive (-1: none tells all), content
+# number of the parent, name, watch, row in the archive (-1: none describes it all), content
 Found: TypeAlias = tuple[int, str, int, int, Content | None]
 
 def walk(

@@ -171,7 +171,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def _readable(data: bytes) -> str:
-    """Text as it is, or nearly: bytes that are no UTF-8 must not stop a SELECT."""
+    """Decode text; bytes that are not UTF-8 must not stop a SELECT."""
     return data.decode("utf-8", "replace")
 
 

@@ -41,7 +41,7 @@ class Statement(Struct, frozen=True):
 
     @property
     def refusal(self) -> str | None:
-        """Why it cannot be run here; None: it can be tried."""
+        """Return why it cannot be run here; None: it can be tried."""
         words = (token.group().upper() for token in _TOKEN.finditer(self.text) if token.lastgroup == "other")
         beginning = list(islice(words, 3))
         if beginning[:1] == ["ROLLBACK"] and "TO" in beginning:

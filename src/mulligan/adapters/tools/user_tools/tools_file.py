@@ -88,7 +88,7 @@ class TrustRecord(Struct, frozen=True, eq=False):
         return self.home / RECORD
 
     def reason_against(self, file: ToolsFile) -> str | None:
-        """Why the content may not run; None: it may."""
+        """Return why the content may not run; None: it may."""
         record = self._read()
         if record is None:
             return NOT_YET

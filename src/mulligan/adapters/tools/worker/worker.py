@@ -87,7 +87,7 @@ class Worker:
         try:
             self._prepare(call)
             result = self._call(call, context)
-            reply: dict[str, Any] = {"done": _checked("the function returned", result)}
+            reply: dict[str, Any] = {"done": _checked("the result of the function", result)}
         except BaseException as exc:  # noqa: BLE001 - SystemExit too: the worker is not the function's to end
             reply = {
                 "failed": "".join(traceback.format_exception_only(exc)).strip(),
@@ -96,7 +96,7 @@ class Worker:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         try:
-            reply["state"] = _checked("StepContext.state is", context.state)
+            reply["state"] = _checked("StepContext.state", context.state)
         except TypeError as exc:
             reply = {"failed": str(exc), "traceback": [], "state": None}
         others = [thread for thread in threading.enumerate() if thread is not threading.current_thread()]
@@ -122,7 +122,7 @@ class Worker:
             stream.flush()
         request = {"ask": what, **facts, "state": context.state}
         with self._lock:
-            self._send(_checked("StepContext.state or what was given is", request))
+            self._send(_checked("StepContext.state or an argument", request))
             line = self._requests.readline()
         if not line:
             raise SystemExit("the runner is gone")
@@ -144,11 +144,11 @@ def imported(name: str) -> Any:
 
 
 def _checked(what: str, value: Any) -> Any:
-    """The value, if JSON can hold it and it is sure to arrive."""
+    """Return the value if JSON can hold it."""
     try:
         json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as exc:
-        raise TypeError(f"{what} no JSON: {exc}") from exc
+        raise TypeError(f"{what} cannot be converted to JSON: {exc}") from exc
     return value
 
 

@@ -16,7 +16,7 @@ _TRUE = frozenset({"", "true", "yes", "on", "1"})
 
 
 def missing_filter(git: Git, repository: Repository) -> Unsuited | None:
-    """Why files cannot be committed: a required filter, such as LFS, whose program is not installed.
+    """Return a required filter, such as LFS, whose program is not installed, so that files cannot be committed.
 
     Git refuses to take such files without it, and so every checkpoint that holds one of them would fail.
     """

@@ -21,7 +21,7 @@ _AS_FOLDER = "to work on it as a plain folder use `type: fs-directory, strategy:
 
 
 class Unsuited(Struct, frozen=True):
-    """Why no sandbox can be made of something, and what to do."""
+    """The reason why no sandbox can be made of something, and what to do."""
 
     reason: str
     hint: str
