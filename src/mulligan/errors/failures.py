@@ -33,7 +33,7 @@ class StepFailed(Failed):
     message: ClassVar[str] = "step {step!r} failed: {reason}"
     hint: ClassVar[str] = Advice(
         NextStep("resume", plan="{plan_id}"),
-        " tries it again from the checkpoint it went back to (with a mended plan file: ",
+        " tries it again from the checkpoint it went back to (with a corrected plan file: ",
         NextStep("again", mended=...),
         ")",
     )

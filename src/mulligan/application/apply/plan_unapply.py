@@ -1,4 +1,4 @@
-"""Takes an apply back: the same merge the other way round, so that work of others since then stays."""
+"""Takes an apply back: the same merge in the other direction, which keeps later work of others."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ _SIDES = Labels(ours="others since", theirs="taking it back")
 
 
 class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
-    """Takes the result of a plan out of the real resources again."""
+    """Takes the result of a plan out of the real resources."""
 
     database: Database
     store: SnapshotStore
@@ -47,17 +47,17 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def preview(self, plan_id: PlanId, observer: Observer) -> Application:
-        """What taking it back would do; nothing real and no row is changed."""
+        """Return what unapplying would do, without changing a resource or a row."""
         with self.claims.look(plan_id, observer) as run:
             applied, cut_off = self._applied(run)
             if cut_off:
-                run.inform("an unapply that was cut off would be taken back first")
+                run.inform("an interrupted unapply would be taken back first")
             with self.store.hold():
                 prepared = self._prepare(run, applied, cut_off)
             return _answer(run, prepared, dry_run=True)
 
     def unapply(self, plan_id: PlanId, observer: Observer) -> Application:
-        """Take it out of all real resources, or of none. A conflict is an answer, not an exception."""
+        """Take it out of all real resources, or of none. Conflicts are part of the answer, not an error."""
         with self.claims.open(plan_id, observer) as run:
             applied, _ = self._applied(run)
             locations = tuple(change.real.path for change in applied)
@@ -77,7 +77,7 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
             return _answer(run, prepared, dry_run=False)
 
     def _applied(self, run: Run) -> tuple[list[RealChange], list[RealChange]]:
-        """What was applied; and what of taking it back was cut off."""
+        """Return what was applied, and the changes of an interrupted unapply."""
         plan = run.plan
         _refuse_unapplied(plan)
         with self.database.reading() as db:
@@ -95,7 +95,7 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
         for change in applied:
             if not self.kinds.of(change.real).exists(change.real):
                 raise LocationChanged(
-                    resource=change.real.resource, path=change.real.path, reason="it is not there any more"
+                    resource=change.real.resource, path=change.real.path, reason="it no longer exists"
                 )
         return applied, [change for change in changes if change.act is IntentKind.UNAPPLY]
 
@@ -126,7 +126,7 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
         return self.preparing.prepare(run, wanted, None)
 
     def _let_go(self, run: Run, applied: Sequence[RealChange]) -> None:
-        """Remove what looking at a real resource keeps beside it, unless a sandbox of it uses that too."""
+        """Remove what a capture keeps beside a real resource, unless a sandbox uses it too."""
         with_sandbox = {sandbox.resource for sandbox in run.sandboxes}
         for change in applied:
             if change.real.resource not in with_sandbox:
@@ -150,7 +150,7 @@ def _refuse_unapplied(plan: Plan) -> None:
     if plan.phase is Phase.APPLY and plan.state is State.CANCELLED:
         raise NothingApplied(
             plan_id=plan.plan_id,
-            reason="it is apply/cancelled, and nothing of it is in the real resources any more",
+            reason="it is apply/cancelled, and the real resources no longer contain its result",
             hint=PlanCancelled.usual_advice(),
         )
     if plan.state is State.CANCELLED:
@@ -158,7 +158,7 @@ def _refuse_unapplied(plan: Plan) -> None:
     if (plan.phase, plan.state) != (Phase.APPLY, State.APPLIED):
         raise NothingApplied(
             plan_id=plan.plan_id,
-            reason=f"it is {plan.phase}/{plan.state}, and nothing of it is in the real resources",
+            reason=f"it is {plan.phase}/{plan.state}, and the real resources do not contain its result",
             hint=Advice(
                 NextStep("rollback", plan=plan.plan_id, checkpoint=...),
                 " takes back what is in its sandboxes",

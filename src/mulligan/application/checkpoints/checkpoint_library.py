@@ -1,4 +1,4 @@
-"""What users do with checkpoints by hand: take one, check them, get their files."""
+"""Checkpoints used by hand: take one, verify them, export their files."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ from mulligan.rows.database import Database
 
 
 class DamagedCheckpoint(Struct, frozen=True, kw_only=True):
-    """A checkpoint that cannot be restored, and why."""
+    """A checkpoint that cannot be restored, and the reasons."""
 
     checkpoint_id: CheckpointId
     plan_id: PlanId
@@ -35,7 +35,7 @@ class DamagedCheckpoint(Struct, frozen=True, kw_only=True):
 
 
 class Verification(Struct, frozen=True, kw_only=True):
-    """What a look at the stored bytes found."""
+    """The result of a verification."""
 
     checked: int
     quick: bool
@@ -51,14 +51,14 @@ class ExportedFolder(Struct, frozen=True, kw_only=True):
 
 
 class Taken(Struct, frozen=True, kw_only=True):
-    """A group that was taken by hand, and what the user must know."""
+    """A group that was taken by hand, with messages for the user."""
 
     group: CheckpointGroup
     messages: tuple[str, ...]
 
 
 class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
-    """Checkpoints in the hands of a user."""
+    """The operations of a user on checkpoints."""
 
     database: Database
     claims: PlanClaims
@@ -68,7 +68,7 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
     discard: Callable[[Path], None]
 
     def create(self, plan_id: PlanId, label: str, observer: Observer) -> Taken:
-        """Take a labelled group of a plan that nobody works on."""
+        """Take a labelled group of a plan that no process works on."""
         problem = label_problem(label)
         if problem:
             raise UsageWrong(reason=f"the label {label!r} {problem}", hint="choose another label")
@@ -81,12 +81,12 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
             with self.database.reading() as db:
                 alone = db.checkpoints.count_labelled(plan_id, label) == 1
             if not alone:
-                run.inform(f"{label!r} is the label of another checkpoint too: name each by its id")
+                run.inform(f"{label!r} is the label of another checkpoint too: refer to each by its id")
             return Taken(group=group, messages=tuple(run.messages))
 
     def verify(self, found: FoundCheckpoint | None, *, quick: bool, observer: Observer) -> Verification:
-        """Read and hash the stored bytes of one checkpoint or of all; `quick`: presence and structure only."""
-        with self.store.hold():  # what is pruned meanwhile is not swept before it was looked at
+        """Read and hash the stored bytes of one checkpoint or of all; `quick` checks presence and structure only."""
+        with self.store.hold():  # what is pruned meanwhile is not swept before it is verified
             groups = [self._still_there(found)] if found else self._all_groups()
             wanted = [
                 (group, checkpoint)
@@ -111,7 +111,7 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
         return Verification(checked=len(wanted), quick=quick, damaged=damaged)
 
     def export(self, found: FoundCheckpoint, target: Path, observer: Observer) -> Sequence[ExportedFolder]:
-        """Write a checkpoint's files into a new folder; of a group, one folder per resource; all or none."""
+        """Write a checkpoint's files into a new folder, for a group one folder per resource, all or none."""
         if target.exists() or target.is_symlink():
             raise TargetExists(path=str(target))
         with self.database.reading() as db:
@@ -132,20 +132,20 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
 
     @contextmanager
     def _none_if_cut_off(self, target: Path) -> Generator[None]:
-        """Leave no half of what is written into a folder that was not there; the same command can be run again."""
+        """Remove an incomplete new folder, so that the same command can be run again."""
         try:
             yield
         except TargetExists:
-            raise  # someone else's, made in this moment
+            raise  # another process created it just now
         except BaseException as exc:
             self.discard(target)
             if isinstance(exc, RestoreFailed):
-                hint = f"nothing was left at {target}; mend the cause, then try again"
+                hint = f"nothing was left at {target}; fix the cause, then try again"
                 raise RestoreFailed(hint=hint, **exc.facts) from exc
             raise
 
     def _interrupted(self, run: Run) -> bool:
-        """Whether the sandboxes may hold what a step that never came to its end left behind."""
+        """Return whether the sandboxes may contain the remains of an interrupted step."""
         plan_id = run.plan.plan_id
         with self.database.reading() as db:
             resting_place = db.checkpoints.newest_between_steps(plan_id)
@@ -158,7 +158,7 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
     def _lacking(
         self, wanted: Sequence[tuple[CheckpointGroup, Checkpoint]]
     ) -> dict[Snapshot, tuple[Damage, ...]]:
-        """What snapshots need besides the store, as long as their plans have sandboxes that can go back."""
+        """Find what snapshots need outside the store, for plans that still have sandboxes."""
         found: dict[Snapshot, tuple[Damage, ...]] = {}
         with self.database.reading() as db:
             sandboxes = [s for p in {group.plan_id for group, _ in wanted} for s in db.sandboxes.list(p)]
@@ -172,7 +172,7 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
         return found
 
     def _still_there(self, found: FoundCheckpoint) -> CheckpointGroup:
-        """The group as it is recorded now; it may have been pruned since it was found."""
+        """Read the group again: it may have been pruned since it was found."""
         with self.database.reading() as db:
             return db.checkpoints.get(found.group.group_id)
 

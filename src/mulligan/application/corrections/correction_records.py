@@ -1,4 +1,4 @@
-"""Records what a correction adds to the return before it, in the return's own transaction."""
+"""Records a correction, in the transaction of the return or append that it belongs to."""
 
 from collections.abc import Sequence
 
@@ -28,12 +28,12 @@ class CorrectionRecords(Struct, kw_only=True, frozen=True, eq=False):
         decision: Decision,
         checkpoints: Sequence[Checkpoint],
     ) -> None:
-        """Begin the next attempt on what `checkpoints` hold, with the guidance as `decision`.
+        """Begin the next attempt from `checkpoints`, with the guidance as `decision`.
 
-        As every decision the guidance has a group of its own: the plan goes on from there with it, and a return
-        to what lies before leaves it behind.
+        Like every decision the guidance has its own group: the plan continues from there with it, and a return to an
+        earlier group supersedes it.
         """
-        told = Entry(
+        entry = Entry(
             type=EventType.DECISION,
             data={
                 "decision_id": decision.decision_id,
@@ -42,7 +42,7 @@ class CorrectionRecords(Struct, kw_only=True, frozen=True, eq=False):
             },
             at=decision.created_at,
         )
-        commit.record(decision, told)
+        commit.record(decision, entry)
         commit.db.corrections.add(correction)
         progress = commit.plan.progress
         progress = replace(progress, decisions=(*progress.decisions, decision.content()))

@@ -1,4 +1,4 @@
-"""Brings a plan that was just claimed back to a known state: ends, renews and finishes what others left."""
+"""Brings a plan that was just claimed into a known state, after a process that died or lost it."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from mulligan.rows.database import Database
 
 
 class Recovery:
-    """What a new claim does about processes that died with the plan in their hands, or lost it."""
+    """Ends, renews and finishes what an earlier process left behind."""
 
     def __init__(
         self,
@@ -28,7 +28,6 @@ class Recovery:
         renewal: SandboxRenewal,
         clock: Clock,
     ) -> None:
-        """Finish each kind of intent as this table says."""
         self._database = database
         self._toolbox = toolbox
         self._renewal = renewal
@@ -37,28 +36,28 @@ class Recovery:
             IntentKind.SANDBOX: sandboxes.undo,  # the next start makes them again
             IntentKind.APPLY: real_changes.finish,  # puts the real resources back
             IntentKind.UNAPPLY: real_changes.finish,
-            IntentKind.ROLLBACK: returns.finish,  # completes it, or takes it back where that cannot be
+            IntentKind.ROLLBACK: returns.finish,  # completes it, or else takes it back
             IntentKind.RETURN: returns.finish,
             IntentKind.CORRECTION: returns.finish,
         }
 
     def finish(self, run: Run, intent: Intent) -> None:
-        """Finish or undo what a process that died had begun."""
+        """Finish or undo the work of a process that died."""
         self._finish[intent.kind](run, intent)
 
     def end_survivors(self, run: Run, plan_ids: Sequence[PlanId]) -> None:
-        """End the processes that killed runs of these plans left behind, before anything is restored."""
+        """End the processes that killed runs of these plans left running, before anything is restored."""
         for plan_id in plan_ids:
             with self._database.reading() as db:
                 sandboxes = db.sandboxes.list(plan_id)
             with act("survivors.end"):
                 ended = self._toolbox.end_survivors(plan_id, sandboxes)
             for process in ended:
-                text = f"ended a process that a killed run had left behind: {process}"
+                text = f"ended a process that a killed run had left running: {process}"
                 run.announce(text, self._clock.now())
 
     def renew(self, run: Run, children: Sequence[PlanId]) -> None:
-        """Give the plan, and the children that were taken with it, folders that no other process has open."""
+        """Move the sandboxes of the plan, and of the children taken with it, to folders that no process has open."""
         with self._database.reading() as db:
             of_children = [s for child in children for s in db.sandboxes.list(child)]
         self._renewal.renew([*run.sandboxes, *of_children], run.observer)

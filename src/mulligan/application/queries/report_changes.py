@@ -1,4 +1,4 @@
-"""What differs between two groups, as far as a page can show it: no more is read than is shown."""
+"""The differences between two groups, as far as a page can show them: no more is read than is shown."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -21,23 +21,23 @@ _FILE_LINES = 400  # of the patch of one file
 
 
 class PageRoom(Struct, kw_only=True):
-    """How many lines a page still takes."""
+    """The number of lines that still fit on a page."""
 
     patches: int
     outputs: int
 
 
 class Compared(Protocol):
-    """A group, as far as it is compared."""
+    """The part of a group that is compared."""
 
     @property
     def group_id(self) -> GroupId:
-        """Which it is."""
+        """Return its id."""
         ...
 
     @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
-        """What it holds of each resource."""
+        """Return its checkpoints, one for each resource."""
         ...
 
 
@@ -49,7 +49,7 @@ class ReportChanges(Struct, frozen=True, eq=False):
     words: Callable[[str], str]
 
     def between(self, old: Compared, new: Compared) -> Changes:
-        """What differs; what the store cannot give is told, and keeps nobody from seeing the rest."""
+        """Compare two groups; a damaged store is reported as a problem beside the rest."""
         files, diffs, left_out = list[ShownFile](), list[TreeDiff](), 0
         olds = {checkpoint.resource: checkpoint.snapshot for checkpoint in old.checkpoints}
         pairs = [(c.resource, olds[c.resource], c.snapshot) for c in new.checkpoints if c.resource in olds]
@@ -76,7 +76,7 @@ class ReportChanges(Struct, frozen=True, eq=False):
         )
 
     def _within_room(self, differences: Sequence[TreeDifference]) -> Sequence[TreeDifference]:
-        """The first of them, as many as can be looked at."""
+        """Return the first of them, as many as fit."""
         size = count = 0
         for difference in differences[: _PATHS if self.room.patches else 0]:
             size += sum(_to_read(difference))
@@ -97,6 +97,6 @@ class ReportChanges(Struct, frozen=True, eq=False):
 
 
 def _to_read(difference: TreeDifference) -> list[int]:
-    """The sizes of the contents that a comparison of this path reads."""
+    """Return the sizes of the contents that a comparison of this path reads."""
     sides = (side.content for side in (difference.old, difference.new) if side is not None)
     return [content.size for content in sides if content is not None and content.size <= _LARGEST_TEXT]

@@ -1,4 +1,4 @@
-"""Takes back what tool calls did outside the sandboxes, before the sandboxes themselves go back."""
+"""Undoes effects of tool calls outside the sandboxes, before the sandboxes are restored."""
 
 from typing import cast
 
@@ -23,7 +23,7 @@ from mulligan.rows.database import Database
 
 
 class UndoService:
-    """Calls the `undo` of every call that a return leaves behind, newest first."""
+    """Calls the `undo` of every call that a return supersedes, newest first."""
 
     def __init__(
         self,
@@ -39,26 +39,26 @@ class UndoService:
         self._clock = clock
 
     def plan(self, run: Run, target: CheckpointGroup) -> Undoing:
-        """What a return to the group does to effects outside; no tool is loaded for that."""
+        """Return what a return to the group does to effects outside, without loading a tool."""
         plan_id = run.plan.plan_id
         with self._database.reading() as db:
             segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
             return plan_undoing(db.tool_calls.list_external(plan_id), segments)
 
     def refuse_where_impossible(self, undoing: Undoing) -> None:
-        """Refuse, before anything is changed, a return whose tools may not be loaded."""
+        """Refuse a return whose tools may not be loaded."""
         for call in undoing.undone:
             self._toolbox.require(call.tool)
 
     def carry_out(self, run: Run, undoing: Undoing) -> tuple[str, ...]:
-        """Call every `undo`, each recorded at once; gives the calls of which it failed."""
+        """Call every `undo` and record it at once; return the calls whose `undo` failed."""
         self.refuse_where_impossible(undoing)
         try:
             failed = [described(call) for call in undoing.undone if not self._undo(run, call)]
         finally:
             self._toolbox.forget_processes()
         for call in undoing.irreversible:
-            run.announce(f"what it did outside the sandboxes stands: {described(call)}", self._clock.now())
+            run.announce(f"effects outside the sandboxes remain: {described(call)}", self._clock.now())
         for call in undoing.not_redone:
             run.announce(
                 f"was undone by an earlier return and is not done again: {described(call)}", self._clock.now()
@@ -66,7 +66,7 @@ class UndoService:
         return tuple(failed)
 
     def _undo(self, run: Run, call: ToolCall) -> bool:
-        """Take one call back; that it fails is told, and does not keep the others from being taken back."""
+        """Undo one call; a failure is announced, and does not prevent the undo of other calls."""
         error: MulliganError | None = None
         host = _Undoing(self, run, call)
         try:
@@ -94,28 +94,28 @@ class UndoService:
         return error is None
 
     def log(self, run: Run, call: ToolCall, message: str) -> None:
-        """Write an undo's own words into the log."""
+        """Write a message of an undo into the plan's log."""
         data: JsonObject = {"step": call.step_name, "message": message}
         run.note(Entry(type=EventType.LOG, data=data, at=self._clock.now()))
 
 
 class _Undoing(Struct, frozen=True, eq=False):
-    """What a tool can ask of the plan while it undoes a call: the plan is on its way back, so next to nothing."""
+    """The host of a tool that undoes a call: the plan is going back, so it refuses almost everything."""
 
     undos: UndoService
     run: Run
     call: ToolCall
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:  # noqa: ARG002 - of the port
-        """Refuse: it would be left behind at once."""
+        """Refuse: the decision would be superseded at once."""
         raise self._refusal("record a decision")
 
     def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:  # noqa: ARG002 - of the port
-        """Refuse: the sandboxes are about to go back."""
+        """Refuse: the sandboxes are about to be restored."""
         raise self._refusal("take a checkpoint")
 
     def spawn(self, document: JsonObject) -> Json:  # noqa: ARG002 - of the port
-        """Refuse: nothing new begins."""
+        """Refuse: a return starts nothing new."""
         raise self._refusal("run child plans")
 
     def log(self, message: str) -> None:
@@ -123,11 +123,11 @@ class _Undoing(Struct, frozen=True, eq=False):
         self.undos.log(self.run, self.call, message)
 
     def output(self, data: bytes) -> None:
-        """Show what the tool printed, live."""
+        """Show output of the tool, live."""
         self.run.observer.output(self.run.plan.plan_id, data)
 
     def save_memory(self, memory: JsonObject) -> None:
-        """Leave the plan's memory as it is: it comes back with the group."""
+        """Ignore it: the plan's memory comes back with the group."""
 
     def _refusal(self, what: str) -> ToolFailed:
         return ToolFailed(

@@ -25,7 +25,7 @@ from mulligan.rows.database import Database
 
 
 class RollbackSummary(Struct, frozen=True, kw_only=True):
-    """What a rollback is about."""
+    """The target and extent of a rollback."""
 
     plan: str
     checkpoint: CheckpointId
@@ -35,7 +35,7 @@ class RollbackSummary(Struct, frozen=True, kw_only=True):
 
 
 class PostRollbackState(Struct, frozen=True, kw_only=True):
-    """Where the plan stands afterwards."""
+    """The plan after a rollback."""
 
     phase: Phase
     state: State
@@ -45,7 +45,7 @@ class PostRollbackState(Struct, frozen=True, kw_only=True):
 
 
 class Rollback(Struct, frozen=True, kw_only=True):
-    """A rollback, done or as it would be done."""
+    """A rollback, done or previewed."""
 
     plan_id: PlanId
     dry_run: bool
@@ -53,7 +53,7 @@ class Rollback(Struct, frozen=True, kw_only=True):
     changes_reverted: tuple[RevertedChange, ...]
     impact: Impact
     post_rollback_state: PostRollbackState
-    messages: tuple[str, ...]  # what the user must know: what was not undone, processes that were ended
+    messages: tuple[str, ...]  # for the user: what was not undone, processes that were ended
 
 
 class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
@@ -67,7 +67,7 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
     children: ChildPlans
 
     def preview(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
-        """What a rollback would do, to the path; guards and damage are found here too, nothing is touched."""
+        """Return what a rollback would do, path by path; report guards and damage too, and change nothing."""
         with self.claims.look(plan_id, observer) as run:
             target = self._target(run, word)
             changes = self.manager.compare(run, target)
@@ -76,19 +76,19 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
             with self.database.reading() as db:
                 unfinished = any(intent.target for intent in db.intents.list(plan_id))
             if unfinished:
-                run.inform("a return that was cut off would be finished first")
+                run.inform("an interrupted return would be finished first")
             return _answer(run, target, _direction(run, target), changes, impact, remaining, None)
 
     def rollback(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
-        """Go back to the group, all resources or none; what is there now is kept in a `pre_rollback` group."""
-        # Watched, because it looks three times: to compare, to keep what is there, to restore.
+        """Go back to the group, all resources or none; a `pre_rollback` group holds the present contents."""
+        # Watched because the sandboxes are read three times: to compare, to capture, to restore.
         with self.claims.open(plan_id, observer) as run, self.manager.watch(run):
             return self.go_back(run, word)
 
     def go_back(self, run: Run, word: str) -> Rollback:
-        """The same for a plan that is claimed and watched."""
+        """Do the same for a plan that is claimed and watched."""
         target = self._target(run, word)
-        self.manager.compare(run, target)  # finds damage in any resource before the first is touched
+        self.manager.compare(run, target)  # finds damage in any resource before the first one changes
         undoing = self.undos.plan(run, target)
         self.undos.refuse_where_impossible(undoing)
         impact, _ = self._impact(run, target, undoing)
@@ -119,7 +119,7 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
         return group
 
     def _impact(self, run: Run, target: CheckpointGroup, undoing: Undoing) -> tuple[Impact, int]:
-        """What becomes superseded, and how many groups stay live once the `pre_rollback` group is taken."""
+        """Return what is superseded, and how many groups stay live once the `pre_rollback` group is taken."""
         plan_id = run.plan.plan_id
         with self.database.reading() as db:
             segments = live_segments(db.history.lines(plan_id), target.line, target.seq)

@@ -1,4 +1,4 @@
-"""Finds where `undo` goes: the state before the last step that a plan completed."""
+"""Finds the target of `undo`: the state before the last step that a plan completed."""
 
 from msgspec import Struct
 
@@ -11,12 +11,12 @@ from mulligan.rows.database import Database
 
 
 class StepBackService(Struct, kw_only=True, frozen=True, eq=False):
-    """Says which checkpoint one step back is."""
+    """Finds the checkpoint that is one step back."""
 
     database: Database
 
     def target(self, plan_id: PlanId) -> CheckpointId:
-        """The checkpoint that holds the state before the plan's last completed step, or a refusal."""
+        """Return the checkpoint of the state before the plan's last completed step; refuse if there is none."""
         with self.database.reading() as db:
             plan = db.plans.get(plan_id)
             refuse_ended(plan)
@@ -34,11 +34,11 @@ def _refusal(plan: Plan, back: StepBack) -> NothingToUndo:
     if back.nearest is None and kept is not None:
         return NothingToUndo(
             plan_id=plan.plan_id,
-            reason="no step is complete, and what the failed one did was taken back when it failed",
+            reason="no step is complete, and the changes of the failed one were taken back when it failed",
             hint=Advice(NextStep("diff", plan=plan.plan_id, new=kept), " shows what it left"),
         )
     if back.nearest is None:
-        return NothingToUndo(plan_id=plan.plan_id, reason="it stands before its first step")
+        return NothingToUndo(plan_id=plan.plan_id, reason="it is before its first step")
     step, earlier = map(plan.step_name, (back.step_index, back.nearest.step_index))
     return NothingToUndo(
         plan_id=plan.plan_id,

@@ -1,4 +1,4 @@
-"""Executes a plan: claims it, makes or finds its sandboxes, walks its steps, ends in a state."""
+"""Executes a plan: claims it, makes or restores its sandboxes, runs its steps, records how it ended."""
 
 from typing import cast
 
@@ -36,17 +36,17 @@ from mulligan.ports import Clock, Observer, StopRequest, Toolbox
 
 
 class Execution(Struct, frozen=True, kw_only=True):
-    """How an execution ended."""
+    """The end of an execution."""
 
     plan_id: PlanId
     resumed_from: ResumedFrom | None
-    error: MulliganError | None  # what stopped it, if something did
-    messages: tuple[str, ...]  # what the caller must know of this run
-    only_restored: bool  # a session's plan: no step was run, for only its own program has them
+    error: MulliganError | None  # None: it ran to its end
+    messages: tuple[str, ...]  # for the user
+    only_restored: bool  # no step was run: those of a session are in its program
 
 
 class PlanExecutor:
-    """Runs a plan from where it stands to its end."""
+    """Runs a plan from its present step to its end."""
 
     def __init__(
         self,
@@ -77,9 +77,9 @@ class PlanExecutor:
         self._clock = clock
 
     def execute(self, plan_id: PlanId, mended: PlanDefinition | None, observer: Observer) -> Execution:
-        """Run the plan's steps from the one that comes next. A step that fails is an answer, not an exception.
+        """Run the plan from its next step on. A failed step is part of the answer, not an exception.
 
-        `mended` replaces what the plan file said of the steps that are not completed.
+        `mended` replaces the plan file for steps that are not completed.
         """
         with self._claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
@@ -99,7 +99,7 @@ class PlanExecutor:
             return self.run_on(run)
 
     def check(self, run: Run, definition: PlanDefinition, settings: Settings) -> None:
-        """Refuse, before anything is changed, to run the claimed plan as these say."""
+        """Refuse to run the claimed plan with this definition and these settings, if it could not run."""
         self._sandboxes.refuse_taken(run)
         if definition.session:
             return
@@ -107,7 +107,7 @@ class PlanExecutor:
         self._sandboxes.check_confinement(definition, settings)
 
     def run_on(self, run: Run) -> Execution:
-        """Run the steps of a claimed plan that passed its checks, from the one that comes next."""
+        """Run a claimed plan that passed its checks from its next step on."""
         if run.plan.definition.session:
             return self._restore(run)
         plan_id = run.plan.plan_id
@@ -126,7 +126,7 @@ class PlanExecutor:
         except StepFailed as exc:
             return _ended(run, resumed, exc)
         except PlanTakenOver:
-            raise  # this process may write nothing any more
+            raise  # this process may no longer write
         except MulliganError as exc:
             failure = PlanFailure(message=exc.text, step=None, tool=None, checkpoint=None)
             self._stages.stop(run, State.ERRORED, failure)
@@ -144,24 +144,24 @@ class PlanExecutor:
         self._stages.complete(run)
 
     def _restore(self, run: Run) -> Execution:
-        """Bring a session's plan back to its last good group; only its own program has the steps that come next."""
+        """Bring a session's plan back to its last good group: its next steps are in its own program."""
         with self._manager.watch(run):
             resumed = self._stages.restore(run)
         if run.plan.state is State.PROCESSING:
             run.record(run.plan.moved_to(Phase.EXECUTE, State.QUEUED, self._clock.now()))
-        told = Advice(
+        message = Advice(
             "nothing was run: this plan is a session, its steps are those of a program; ", run.plan.way_on
         )
         return Execution(
             plan_id=run.plan.plan_id,
             resumed_from=resumed,
             error=None,
-            messages=(*run.messages, told),
+            messages=(*run.messages, message),
             only_restored=True,
         )
 
     def _constrain(self, run: Run, conflict: SubplanConflicts) -> None:
-        """Record that the plan waits for someone to mend what could not be merged, on the state it stands in."""
+        """Record that the plan waits for its conflicts to be resolved, in its present state."""
         now = self._clock.now()
         step = run.plan.definition.steps[run.step_index]
         failure = PlanFailure(message=conflict.text, step=step.name, tool=None, checkpoint=None)
@@ -183,7 +183,6 @@ class PlanExecutor:
 
 
 def _ended(run: Run, resumed: ResumedFrom | None, error: MulliganError | None) -> Execution:
-    """How a run of steps ended."""
     return Execution(
         plan_id=run.plan.plan_id,
         resumed_from=resumed,

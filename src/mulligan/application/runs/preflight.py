@@ -1,4 +1,4 @@
-"""What is refused before anything runs, tool and step named."""
+"""Checks before anything runs, which name the tool and the step."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from mulligan.errors import ToolArgumentsUnfit, ToolMissing, ToolNotCheckpointab
 
 
 def check_before_running(definition: PlanDefinition, tools: Mapping[str, ToolDeclaration]) -> None:
-    """Refuse tools that are missing, calls that they do not take, and tools the rollback policy does not allow."""
+    """Refuse missing tools, arguments they do not take, and tools that the rollback policy does not allow."""
     for step in definition.steps:
         match step.action:
             case Subplans(plans=children):
@@ -34,7 +34,7 @@ def _check_policy(definition: PlanDefinition, step: str, tool: ToolDeclaration) 
 
 
 def _check_arguments(step: str, args: Mapping[str, Json], tool: ToolDeclaration) -> None:
-    """Look again at the arguments of a recorded step: a tool of the user's own may have changed since."""
+    """Check the arguments of a recorded step again: a tool of the user may have changed since."""
     missing = [a.name for a in tool.arguments if a.required and a.name not in args]
     unknown = [name for name in args if tool.argument(name) is None]
     if missing:

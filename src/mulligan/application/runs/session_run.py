@@ -1,4 +1,4 @@
-"""A session in the hands of its program: the verbs that a step, a decision and a checkpoint are made of."""
+"""The run of a session: what its program can do with steps, decisions and checkpoints."""
 
 import json
 from collections.abc import Generator, Mapping
@@ -35,12 +35,12 @@ from mulligan.errors import (
 )
 from mulligan.ports import Clock
 
-# After these nobody knows what is recorded, or nothing may be any more: a plan never goes on without a checkpoint.
+# After these it is uncertain what is recorded, or nothing may be: a plan never continues without a checkpoint.
 _FATAL = (CheckpointFailed, DatabaseUnusable, PlanTakenOver, RestoreIncomplete)
 
 
 class SessionRun:
-    """The run of a session: its program calls these one at a time."""
+    """The run of a session. Its program calls one method at a time."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class SessionRun:
         sweeps: SweepService,
         clock: Clock,
     ) -> None:
-        """Speak for this run."""
+
         self.resumed_from = resumed_from
         self.state: JsonObject = {}
         self.failed_with: BaseException | None = None  # the exception of the step that failed last
@@ -67,32 +67,32 @@ class SessionRun:
         self._clock = clock
         self._step: Step | None = None
         self._begun = clock.now()
-        self._over: str | None = None  # why nothing more can be done
+        self._over: str | None = None  # the reason why the session has ended
         self._recall()
 
     @property
     def plan_id(self) -> PlanId:
-        """The session's plan."""
+        """Return the id of the session's plan."""
         return self._run.plan.plan_id
 
     @property
     def paths(self) -> Mapping[str, Path]:
-        """The sandboxes, by resource, in the plan's order."""
+        """Return the sandboxes, by resource, in the plan's order."""
         return {sandbox.resource: Path(sandbox.path) for sandbox in self._run.sandboxes}
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The steps that are done, in order."""
+        """Return the completed steps, in order."""
         return tuple(self._run.steps)
 
     @property
     def guidance(self) -> str:
-        """What corrections gave the program to go by."""
+        """Return the guidance of corrections."""
         return values_of(self._run).guidance
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What the user should know."""
+        """Return messages for the user."""
         return (*self._run.plan.messages, *self._run.messages)
 
     def begin(self, name: str) -> None:
@@ -108,7 +108,7 @@ class SessionRun:
             self._step = self._phase.begin_own(self._run, name)
 
     def end(self) -> None:
-        """Count the step that is under way, with the group that follows it."""
+        """Complete the present step, with the group that follows it."""
         step = self._under_way("the end of a step")
         with self._acting():
             self._phase.end_own(self._run, step, self._begun)
@@ -116,20 +116,20 @@ class SessionRun:
             self._sweeps.while_running(self._run)
 
     def fail(self, exc: BaseException) -> None:
-        """End the step that is under way by an exception: kept, and gone back from as the plan says.
+        """End the present step with an exception: capture what it left, and go back as the plan's policy says.
 
-        What is no `Exception` (Ctrl-C, a cancelled task) stops the program from outside: its step is cut off, as by
-        a crash, and gone back from when the session is opened again.
+        Anything but an `Exception` (Ctrl-C, a cancelled task) stops the program from outside: its step is interrupted,
+        as by a crash, and the next opening of the session goes back.
         """
         if self._over is not None:
-            return  # it fails because of that
+            return  # the session ended before, which is why the step fails
         step = self._under_way("the end of a step")
         if not isinstance(exc, Exception):
             self._over = f"step {step.name!r} was interrupted"
             return
         try:
             self._failures.fail(self._run, step, self._error(exc))
-        except BaseException as worse:  # a return that was begun is finished when the session is opened again
+        except BaseException as worse:  # the next opening of the session finishes a return
             self._over = in_words(worse)
             raise
         self._step, self.failed_with = None, exc
@@ -156,7 +156,7 @@ class SessionRun:
             return group.group_id
 
     def log(self, message: str) -> None:
-        """Write into the plan's log, with the next group."""
+        """Write into the plan's log, with the next commit."""
         self._refuse_over()
         self._phase.log(self._run, self._step, message)
 
@@ -177,18 +177,18 @@ class SessionRun:
             self._stages.complete(self._run)
 
     def close(self, reason: str) -> None:
-        """Let nothing more be done."""
+        """Refuse everything from here on."""
         self._over = self._over or reason
 
     def _go_on(self) -> None:
-        """Bring the plan back into `processing` after a failed step that its program has dealt with, or a rollback."""
+        """Bring the plan back into `processing`, after a failed step that its program handled or a rollback."""
         if self._run.plan.state is not State.PROCESSING:
             self._stages.go_on(self._run)
             self.failed_with = None
 
     @contextmanager
     def _acting(self) -> Generator[None]:
-        """Record something, and with it the state as it is now. Where that was cut off nothing more can be done."""
+        """Record the present state with the work of the block; close the session if that is interrupted."""
         self._run.memory = kept(self.state, "session.state")
         try:
             yield
@@ -198,7 +198,7 @@ class SessionRun:
             raise
 
     def _recall(self) -> None:
-        """Give the program the state of where the plan stands, in the dict that it has."""
+        """Refresh the program's `state` dict, in place, from the plan."""
         self.state.clear()
         self.state.update(kept(self._run.memory, "session.state"))
 
@@ -219,14 +219,14 @@ class SessionRun:
 
 
 def in_words(exc: BaseException) -> str:
-    """An exception as a line for people."""
+    """Describe an exception in one line."""
     if isinstance(exc, MulliganError):
         return exc.text
     return f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
 
 
 def kept(values: JsonObject, what: str) -> JsonObject:
-    """Values as they will come back; what JSON cannot hold is refused."""
+    """Return values as they will be read back; refuse what JSON cannot hold."""
     try:
         return cast("JsonObject", json.loads(json.dumps(values, allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as exc:

@@ -1,4 +1,4 @@
-"""Runs the tool of a step and keeps the record of the call."""
+"""Runs the tool of a step and records the call."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,13 +27,13 @@ from mulligan.errors import (
 )
 from mulligan.ports import Clock, Ids, StepHost, Toolbox
 
-# What a call may end in. Anything else (a checkpoint that failed, a plan taken over) stops the whole plan.
+# Errors that fail a step. Any other (a checkpoint that failed, a plan taken over) stops the whole plan.
 CALL_FAILURES = (ToolFailed, SubplansFailed, PathEscapes, SystemFailed, NotBuiltYet, RollbackDisabled)
-NAMED_PATHS = 5  # of those that a tool changed and should not have
+_NAMED_PATHS = 5  # of those that a tool changed and should not have
 
 
 class ToolCallService:
-    """One call of one tool."""
+    """Calls tools."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class ToolCallService:
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Take the tools from this box; see through the manager what they changed."""
+
         self._toolbox = toolbox
         self._manager = manager
         self._confinement = rules
@@ -52,19 +52,19 @@ class ToolCallService:
         self._clock = clock
 
     def declaration(self, use: ToolUse) -> ToolDeclaration:
-        """What the step's tool declares."""
+        """Return the declaration of the step's tool."""
         return self._toolbox.tool(use.tool).declaration
 
     def declarations(self) -> Mapping[str, ToolDeclaration]:
-        """What all tools declare."""
+        """Return the declarations of all tools."""
         return self._toolbox.declarations()
 
     def announce(self, run: Run, step: Step, use: ToolUse) -> ToolCall:
-        """The record of a call that is about to run."""
+        """Return the record of a call that is about to run."""
         return ToolCall(
             call_id=CallId(self._ids.new()),
             plan_id=run.plan.plan_id,
-            seq=0,  # given when it is written
+            seq=0,  # assigned when it is written
             line=run.plan.line,
             done_seq=None,
             step_index=run.step_index,
@@ -83,7 +83,7 @@ class ToolCallService:
         )
 
     def call(self, run: Run, step: Step, use: ToolUse, call: ToolCall, host: StepHost) -> Json:
-        """Run the tool and give its output; how it ended is recorded with the next group."""
+        """Run the tool and return its output; its end is recorded with the next commit."""
         tool = self._toolbox.tool(use.tool)
         declared = tool.declaration
         args = replace_references(use.args, declared, values_of(run))
@@ -101,22 +101,22 @@ class ToolCallService:
             failed = replace(call, status=CallStatus.FAILED, detail=detail, error=error.text)
             self._ended(run, failed, ())
             raise error from exc.__cause__
-        # An `undo` gets the arguments as they were then: what they refer to may be gone by that time.
+        # An `undo` gets the arguments of the call: what they refer to may have changed by then.
         detail = {**result.detail, "arguments": args} if call.undo is Undo.POSSIBLE else result.detail
         done = replace(call, status=CallStatus.DONE, output=result.output, detail=detail)
         self._ended(run, done, result.messages)
         return result.output
 
     def _refuse_changes(self, run: Run, declared: ToolDeclaration, before: tuple[Capture, ...]) -> None:
-        """Fail a call that changed sandboxes although its tool declares that it does not write."""
+        """Fail a call that changed sandboxes although its tool declares not to write."""
         if run.in_place:
-            return  # anyone may have changed the real thing meanwhile
+            return  # others may have changed the real resource in the meantime
         paths = self._manager.changed_since(run, before)
         if paths:
-            more = f" and {len(paths) - NAMED_PATHS} more" if len(paths) > NAMED_PATHS else ""
+            more = f" and {len(paths) - _NAMED_PATHS} more" if len(paths) > _NAMED_PATHS else ""
             raise ToolFailed(
                 tool=declared.name,
-                reason=f"declares that it does not write, but changed {', '.join(paths[:NAMED_PATHS])}{more}",
+                reason=f"declares that it does not write, but changed {', '.join(paths[:_NAMED_PATHS])}{more}",
                 paths=list(paths),
                 hint="declare the tool with writes=True, or let it leave the sandboxes alone",
             )
@@ -134,6 +134,5 @@ class ToolCallService:
         }
         run.note(replace(call, duration_ms=duration), Entry(type=EventType.TOOL_CALLED, data=data, at=now))
         for text in messages:
-            told: JsonObject = {"step": call.step_name, "message": text}
-            run.note(Entry(type=EventType.MESSAGE, data=told, at=now))
+            run.note(Entry(type=EventType.MESSAGE, data={"step": call.step_name, "message": text}, at=now))
             run.inform(f"step {call.step_name!r}: {text}")

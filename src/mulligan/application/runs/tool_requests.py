@@ -1,4 +1,4 @@
-"""Calls of tools as tools get them, for a step that runs and for one that is undone."""
+"""The requests that tools get, for a step and for its undo."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from mulligan.ports import ToolRequest
 
 
 def values_of(run: Run) -> RunValues:
-    """What references of this run stand for."""
+    """Return the values that references of this run have."""
     return RunValues(
         variables=run.plan.definition.variables,
         outputs=dict(run.outputs),
@@ -24,7 +24,7 @@ def values_of(run: Run) -> RunValues:
 def tool_request(
     run: Run, call: ToolCall, args: Mapping[str, Json], timeout: float | None, bounds: Bounds | None
 ) -> ToolRequest:
-    """The call, with arguments in which references are replaced, over the run's sandboxes."""
+    """Return the request of a call over the run's sandboxes, with arguments whose references are replaced."""
     paths = {s.resource: Path(s.path) for s in run.sandboxes}
     scripts = next((s.path for s in run.sandboxes if s.type.traits.is_folder), None)
     values = values_of(run)

@@ -1,4 +1,4 @@
-"""Lets go of sandboxes of plans that are over: of those that were kept, and of those that someone removed by hand."""
+"""Forgets sandboxes of ended plans: those that are no longer to be kept, and those removed by hand."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -16,7 +16,7 @@ from mulligan.rows.database import Database
 
 
 class EndedSandboxes:
-    """The sandboxes of plans that were applied or cancelled, and of the plans below those."""
+    """The sandboxes of plans that were applied or cancelled, and of their child plans."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class EndedSandboxes:
         locks: Locks,
         settings: SettingsSource,
     ) -> None:
-        """`home` is the folder for sandboxes."""
+
         self._home = sandbox_home
         self._database = database
         self._kinds = kinds
@@ -39,7 +39,7 @@ class EndedSandboxes:
         self._settings = settings
 
     def forget_unwanted(self, *, dry_run: bool) -> tuple[Sandbox, ...]:
-        """Forget those that `sandbox.cleanup`, as it is now, does not keep; whoever asked removes their folders."""
+        """Forget those that `sandbox.cleanup` does not keep; the caller removes their folders."""
         return tuple(
             sandbox
             for plan in self._over()
@@ -48,13 +48,13 @@ class EndedSandboxes:
         )
 
     def forget_removed(self) -> list[Sandbox]:
-        """Forget those that someone removed by hand, and remove what they left elsewhere; gives them."""
+        """Forget those that were removed by hand, remove what they left elsewhere, and return them."""
         found = [s for plan in self._over() for s in self._forget(plan, self._is_removed, dry_run=False)]
         self.remove(found)
         return found
 
     def remove(self, sandboxes: Sequence[Sandbox]) -> None:
-        """Remove what is left of sandboxes that no row names any more; what a copied project names is another's."""
+        """Remove what is left of forgotten sandboxes, except paths that a copied project took over from another."""
         for sandbox in sandboxes:
             if self._is_here(sandbox):
                 self._kinds.of(sandbox).remove(sandbox)
@@ -65,7 +65,7 @@ class EndedSandboxes:
         yield from (plan for plan in plans if plan.is_final and plan.parent_plan_id is None)
 
     def _forget(self, plan: Plan, unwanted: Callable[[Sandbox], bool], *, dry_run: bool) -> list[Sandbox]:
-        """Remove rows of a plan and of those below it, while nobody works on any of them."""
+        """Remove rows of a plan and of its child plans, unless a process works on one of them."""
         with self._database.reading() as db:
             plan_ids = list(family(db, plan.plan_id))
             if not any(db.sandboxes.list(plan_id) for plan_id in plan_ids):
@@ -85,7 +85,7 @@ class EndedSandboxes:
             return []
 
     def _is_removed(self, sandbox: Sandbox) -> bool:
-        """Whether what this project had made for it is gone: its folder, or of a checkout in place its commits."""
+        """Return whether its folder is gone; for a checkout in place, the repository of its checkpoints."""
         if sandbox.strategy is Strategy.IN_PLACE:
             return sandbox.git_dir is not None and self._repositories.is_free(Path(sandbox.git_dir))
         if not self._is_here(sandbox):

@@ -48,7 +48,7 @@ _Make: TypeAlias = Callable[[SandboxKind, SandboxOrder], tuple[Sandbox, Capture]
 
 
 class SandboxService:
-    """The working copies of a plan, from making to removal."""
+    """Makes and removes sandboxes, and refuses resources that cannot have one."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class SandboxService:
         ids: Ids,
         clock: Clock,
     ) -> None:
-        """Locations are relative to the project folder; `sandbox_home` is the folder for sandboxes."""
+
         self._project = project
         self._home = sandbox_home
         self._database = database
@@ -75,7 +75,7 @@ class SandboxService:
         self._clock = clock
 
     def check(self, definition: PlanDefinition, settings: Settings) -> None:
-        """Refuse, before anything runs, what no sandbox can be made of."""
+        """Refuse resources that no sandbox can be made of."""
         has_children = any(isinstance(step.action, Subplans) for step in definition.steps)
         for resource in definition.resources:
             kind = self._kind(resource, definition, settings)
@@ -88,28 +88,28 @@ class SandboxService:
             if problem := next(filter(None, problems), None):
                 path = str(self._location(resource))
                 raise ResourceUnsuitable(
-                    resource=resource.name, path=path, reason=f"behind a symlink, it {problem}"
+                    resource=resource.name, path=path, reason=f"through a symlink, it {problem}"
                 )
             found.append(resource)
 
     def refuse_unforked(self, sandboxes: Sequence[Sandbox]) -> None:
-        """Refuse, before anything runs, child plans of a plan that has a sandbox no other is forked from."""
+        """Refuse child plans of a plan with a sandbox that cannot be forked."""
         for sandbox in sandboxes:
             _refuse_unforked(sandbox.type, sandbox.strategy)
 
     def check_confinement(self, definition: PlanDefinition, settings: Settings) -> None:
-        """Refuse, before anything runs, to confine tools where that was asked for and cannot be."""
+        """Refuse settings of confinement that the system cannot carry out."""
         self._confinement.check(settings, self._worked_on_in_place(definition, settings))
 
     def refuse_taken(self, run: Run) -> None:
-        """Refuse to work in place where another plan does, from its start to its end, or is being applied."""
+        """Refuse to work in place where another plan does, or is being applied."""
         started = run.plan.plan_id if run.sandboxes else None
         self.refuse_taken_locations(run.plan.definition, run.settings, started)
 
     def refuse_taken_locations(
         self, definition: PlanDefinition, settings: Settings, started: PlanId | None
     ) -> None:
-        """The same for a plan that may not be recorded yet; one that was started has had its places since."""
+        """Refuse the same for a plan that may not be recorded yet; `started` has its locations already."""
         for location in self._worked_on_in_place(definition, settings):
             with self._database.reading() as db:
                 refuse_taken(db, started, str(location))
@@ -118,7 +118,7 @@ class SandboxService:
                 self.refuse_neighbours(location)
 
     def make(self, run: Run) -> None:
-        """Copy every resource into its sandbox and start the plan: intent first, rows last."""
+        """Copy every resource into its sandbox, and start the plan: intent first, rows last."""
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
         for order in orders:
             kind = self._kind(order.resource, run.plan.definition, run.settings)
@@ -126,7 +126,7 @@ class SandboxService:
         self._carry_out(run, orders, lambda kind, order: kind.create(order, run.observer))
 
     def fork(self, run: Run, parent_plan_id: PlanId) -> None:
-        """Fork the sandboxes of a child plan from what its parent's held when it was spawned, and start it."""
+        """Fork the sandboxes of a child plan from its parent's at the time of the spawn, and start it."""
         with self._database.reading() as db:
             bases = db.children.bases_of(run.plan.plan_id)
             parents = {sandbox.resource: sandbox for sandbox in db.sandboxes.list(parent_plan_id)}
@@ -153,7 +153,7 @@ class SandboxService:
             self._record(run, intent, made)
 
     def forget(self, commit: Commit, run: Run) -> Sequence[Sandbox]:
-        """Remove the rows of the working copies; return them, with those of children."""
+        """Remove the rows of the sandboxes of the plan and its children; return the sandboxes."""
         db = commit.db
         plan_ids = family(db, run.plan.plan_id)
         sandboxes = [s for plan_id in plan_ids for s in db.sandboxes.list(plan_id)]
@@ -163,12 +163,12 @@ class SandboxService:
         return sandboxes
 
     def remove(self, sandboxes: Sequence[Sandbox], observer: Observer) -> None:
-        """Remove working copies that no row names: a crash leaves a folder, never a row without one."""
+        """Remove sandboxes that no row refers to: a crash leaves a folder, never a row without one."""
         for sandbox in one_by_one(sandboxes, "sandboxes removed", observer):
             self._kinds.of(sandbox).remove(sandbox)
 
     def undo(self, run: Run, intent: Intent) -> None:
-        """Take back the making of sandboxes that was cut off; the next start makes them anew."""
+        """Drop an interrupted making of sandboxes; the next start makes them again."""
         with run.commit("sandbox.undo") as commit:
             commit.db.intents.close(intent.intent_id)
 
@@ -182,8 +182,10 @@ class SandboxService:
             kind = self._kind(order.resource, run.plan.definition, run.settings)
             try:
                 made[order.resource.name] = make(kind, order)
-            except RestoreFailed as exc:  # nothing is to be completed: the next start makes it anew
-                hint = Advice("mend the cause, then run on with ", NextStep("execute", plan=run.plan.plan_id))
+            except RestoreFailed as exc:  # there is nothing to complete: the next start makes it again
+                hint = Advice(
+                    "fix the cause, then continue with ", NextStep("execute", plan=run.plan.plan_id)
+                )
                 raise RestoreFailed(hint=hint, **exc.facts) from exc
         return [made[order.resource.name] for order in orders]
 
@@ -222,18 +224,18 @@ class SandboxService:
             with run.commit("sandbox.record") as commit:
                 db = commit.db
                 for sandbox, _ in made:
-                    if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
+                    if sandbox.strategy is Strategy.IN_PLACE:  # another plan may have started just now
                         refuse_taken(db, sandbox.plan_id, sandbox.path)
                         refuse_under_way(db, sandbox.plan_id, sandbox.path)
                     db.sandboxes.add(sandbox)
-                db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes name them now
+                db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes refer to them now
                 db.intents.close(intent.intent_id)
                 commit.plan = plan
                 commit.record(at_work(plan, now), *messages)
                 commit.afterwards(lambda: run.work_on(made))
 
     def refuse_neighbours(self, location: Path) -> None:
-        """Refuse to change a real thing where a plan of another project works in place."""
+        """Refuse to change a real resource where a plan of another project works in place."""
         if (other := self._neighbours.at_work(location)) is not None:
             raise LocationTaken(
                 path=other.path,
@@ -262,7 +264,7 @@ class SandboxService:
         return [self._location(r).resolve() for r, kind in kinds if kind.strategy is Strategy.IN_PLACE]
 
     def _as_it_lies(self, resource: Resource) -> Resource:
-        """The resource at the place that its location, followed through symlinks, leads to."""
+        """Return the resource with its location resolved through symlinks."""
         real = self._location(resource).resolve()
         return replace(resource, location=posixpath.relpath(real, self._project.resolve()))
 

@@ -1,4 +1,4 @@
-"""Runs one child plan to its end, with its retries: what each of several that run at once does."""
+"""Runs one child plan to its end, with its retries."""
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ class ChildRuns(Struct, kw_only=True, frozen=True, eq=False):
     rollbacks: RollbackService
 
     def run(self, plan_id: PlanId, retries: int, observer: Observer) -> Ended:
-        """Run the plan from where it stands; only a step that failed is tried again."""
+        """Run the plan from its present step on; try again only after a failed step."""
         messages: list[str] = []
         while True:
             execution = self.executor.execute(plan_id, None, observer)

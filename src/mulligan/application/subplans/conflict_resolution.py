@@ -1,4 +1,4 @@
-"""Takes over what someone mended: conflicts that a merge of child plans left."""
+"""Accepts the user's resolution of conflicts that a merge of child plans left."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from mulligan.ports import Clock, Observer, SnapshotStore
 
 
 class ResolveService(Struct, kw_only=True, frozen=True, eq=False):
-    """Marks conflicts as solved; with the last of them the plan can go on."""
+    """Marks conflicts as resolved; after the last one the plan can continue."""
 
     claims: PlanClaims
     manager: CheckpointManager
@@ -32,10 +32,7 @@ class ResolveService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def resolve(self, plan_id: PlanId, paths: Sequence[str], observer: Observer) -> None:
-        """Mark these paths, or all, as solved. When none is left the sandboxes are kept as they are in a group.
-
-        From that group the plan goes on: what was merged before the conflict is in it.
-        """
+        """Mark these paths, or all, as resolved. After the last one, take a group from which the plan continues."""
         with self.claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
             refuse_without_checkpoints(run.plan)
@@ -55,7 +52,7 @@ class ResolveService(Struct, kw_only=True, frozen=True, eq=False):
             self.checkpoints.create_checkpoint(run, reason, becomes=plan)
 
     def _refuse_marked(self, run: Run, conflicts: Sequence[Conflict]) -> None:
-        """Refuse while markers of the merge stand in what is to be solved."""
+        """Refuse files that still contain conflict markers."""
         marked: list[str] = []
         with self.store.hold():
             captures = zip(run.sandboxes, self.manager.capture(run), strict=True)
@@ -82,7 +79,7 @@ def _refuse_without_conflicts(run: Run) -> None:
 
 
 def _named(run: Run, paths: Sequence[str]) -> tuple[Conflict, ...]:
-    """The conflicts that are meant: all, or those of these paths in whichever resource."""
+    """Return all conflicts, or those with these paths in any resource."""
     conflicts = run.plan.conflicts
     for path in paths:
         if not any(c.path == path for c in conflicts):
