@@ -232,7 +232,7 @@ def test_a_failed_child_is_gone_on_with_by_the_same_command(done: Family) -> Non
 
     assert (status.state, status.attempt) == (State.COMPLETE, 2)
     assert correction_id(again) == correction_id(corrected)
-    assert any("would be continued" in text for text in again.messages)
+    assert any("is continued" in text for text in again.messages)
     assert done.noted("ran") == ["one", "first"]
     assert done.files()["first"] == "1\n"
     status, anew = append(done, steps)

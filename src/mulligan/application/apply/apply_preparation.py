@@ -213,7 +213,6 @@ def _applied(wanted: Wanted, composed: Composed, files: Sequence[FileDiff]) -> A
 
 
 def _outermost(paths: Sequence[str]) -> list[str]:
-    """Drop paths that are inside another of them."""
     found: list[str] = []
     for path in sorted(paths):
         if not any(path.startswith(f"{each}/") for each in found):

@@ -16,13 +16,12 @@ from mulligan.application.apply.apply_preparation import (
 from mulligan.application.apply.real_change_service import RealChangeService
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
-from mulligan.application.plans.guards import refuse_ended
+from mulligan.application.plans.guards import not_ready, refuse_ended
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.config import Cleanup
-from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import ApplyWork, Intent, IntentKind
@@ -38,7 +37,6 @@ from mulligan.errors import (
     LocationChanged,
     MulliganError,
     NextStep,
-    PlanNotReady,
     ResourceUnsuitable,
     UsageWrong,
 )
@@ -91,27 +89,23 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
             _refuse_unready(run.plan)
             reals = self._reals(run, wishes)
             intent = self.real_changes.begin(run, ApplyWork(locations=tuple(real.path for real in reals)))
+            again = Advice("nothing is applied; try again with ", NextStep("apply", plan=plan_id))
+            ended: Sequence[Sandbox] = ()
             # Watched because the resources are read three times: for the checkpoint, before the write, in the restore.
-            with self.manager.watch(run.over(reals)):
-                prepared, ended = self._carry_out(run, intent, reals, wishes)
+            with self.manager.watch(run.over(reals)), self.real_changes.all_or_none(run, intent, again):
+                with self.store.hold():
+                    prepared = self._prepare(run, reals, wishes)
+                    if not prepared.conflicts:
+                        self.real_changes.ready(run, prepared.changes)
+                if prepared.conflicts:
+                    self._constrain(run, intent, prepared.conflicts)
+                else:
+                    self.real_changes.carry_out(run, intent, prepared.changes)
+                    ended = self._settle(run, intent, prepared)
             removed = _cleans_up(run) and not prepared.conflicts
             if removed:
                 self._clean_up(run, ended)
             return _answer(run, prepared, dry_run=False, removed=removed)
-
-    def _carry_out(
-        self, run: Run, intent: Intent, reals: Sequence[Sandbox], wishes: ApplyWishes
-    ) -> tuple[Prepared, Sequence[Sandbox]]:
-        """Merge, then write, and put everything back on any failure. Return the sandboxes to remove."""
-        with self.real_changes.all_or_none(run, intent, _again(run.plan.plan_id)):
-            with self.store.hold():
-                prepared = self._prepare(run, reals, wishes)
-                if prepared.conflicts:
-                    self._constrain(run, intent, prepared.conflicts)
-                    return prepared, ()
-                self.real_changes.ready(run, prepared.changes)
-            self.real_changes.carry_out(run, intent, prepared.changes)
-            return prepared, self._settle(run, intent, prepared)
 
     def _reals(self, run: Run, wishes: ApplyWishes) -> list[Sandbox]:
         """Return the real resources behind the plan's copies; each must still suit its sandbox."""
@@ -149,25 +143,17 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
         return self.kinds.of(real).capture(real, run.observer).snapshot
 
     def _prepare(self, run: Run, reals: Sequence[Sandbox], wishes: ApplyWishes) -> Prepared:
-        """Capture the real resources, then compute what they become."""
-        group = self._keep(run, reals)
-        if group is None:
-            ours = {real.resource: self._present(run, real, ()) for real in reals}
-        else:
-            ours = {real.resource: group.snapshot_of(real.resource) for real in reals}
-        wanted = self._wanted(run, reals, ours, wishes)
-        return self.preparing.prepare(run, wanted, group.group_id if group else None)
-
-    def _keep(self, run: Run, reals: Sequence[Sandbox]) -> CheckpointGroup | None:
-        """Take the `pre_apply` group, unless checkpoints are off."""
+        """Capture the real resources, in a `pre_apply` group unless checkpoints are off, and merge."""
         if not run.plan.definition.rollback_policy.enabled:
-            return None
+            ours = {real.resource: self._present(run, real, ()) for real in reals}
+            return self.preparing.prepare(run, self._wanted(run, reals, ours, wishes), None)
         by_name = {real.resource: real for real in reals}
         real = run.over(by_name.get(sandbox.resource, sandbox) for sandbox in run.sandboxes)
         reason = reason_for(CheckpointType.PRE_APPLY, {"phase": "apply"}, between_steps=False)
         group = self.checkpoints.create_checkpoint(real, reason)
         run.follow(real)
-        return group
+        ours = {name: group.snapshot_of(name) for name in by_name}
+        return self.preparing.prepare(run, self._wanted(run, reals, ours, wishes), group.group_id)
 
     def _wanted(
         self, run: Run, reals: Sequence[Sandbox], ours: dict[str, Snapshot], wishes: ApplyWishes
@@ -198,7 +184,6 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
             commit.record(Entry(type=EventType.PLAN_STATE, data=data, at=now))
 
     def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> Sequence[Sandbox]:
-        """Record that the plan is applied; return the sandboxes to remove."""
         now = self.clock.now()
         with run.commit("apply.settle") as commit:
             sandboxes = self.sandboxes.forget(commit, run) if _cleans_up(run) else ()
@@ -235,35 +220,18 @@ def _cleans_up(run: Run) -> bool:
 
 
 def _message(plan: Plan, wishes: ApplyWishes) -> str | None:
-    if not wishes.commit:
-        return None
-    if wishes.message is not None:
-        return wishes.message
-    return f"{plan.name}\n\n{plan.definition.description}".strip()
-
-
-def _again(plan_id: PlanId) -> str:
-    return Advice("nothing is applied; try again with ", NextStep("apply", plan=plan_id))
+    usual = f"{plan.name}\n\n{plan.definition.description}".strip()
+    return (usual if wishes.message is None else wishes.message) if wishes.commit else None
 
 
 def _refuse_unready(plan: Plan) -> None:
     refuse_ended(plan)
     if plan.parent_plan_id is not None:
-        raise PlanNotReady(
-            plan_id=plan.plan_id,
-            phase=plan.phase,
-            state=plan.state,
-            reason="it is a child plan, whose result goes into its parent",
-            hint=Advice("apply the parent: ", NextStep("apply", plan=plan.parent_plan_id)),
-        )
+        hint = Advice("apply the parent: ", NextStep("apply", plan=plan.parent_plan_id))
+        raise not_ready(plan, "it is a child plan, whose result goes into its parent", hint)
     if (plan.phase, plan.state) not in _READY:
-        raise PlanNotReady(
-            plan_id=plan.plan_id,
-            phase=plan.phase,
-            state=plan.state,
-            reason="only a plan that is complete can be applied",
-            hint=Advice("run it to its end with ", NextStep("execute", plan=plan.plan_id)),
-        )
+        hint = Advice("run it to its end with ", NextStep("execute", plan=plan.plan_id))
+        raise not_ready(plan, "only a plan that is complete can be applied", hint)
 
 
 def _answer(run: Run, prepared: Prepared, *, dry_run: bool, removed: bool) -> Application:

@@ -22,13 +22,7 @@ from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.trees.real_change import RealChange
 from mulligan.domain.trees.text_merge import Labels
-from mulligan.errors import (
-    Advice,
-    LocationChanged,
-    NextStep,
-    NothingApplied,
-    PlanCancelled,
-)
+from mulligan.errors import Advice, LocationChanged, NextStep, NothingApplied, PlanCancelled
 from mulligan.ports import Clock, Observer, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
 

@@ -128,7 +128,6 @@ class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
         return self.ways.target(run, _way(change))[0]
 
     def _changed(self, run: Run, change: RealChange) -> list[str]:
-        """Return the paths in which a real resource differs from its capture."""
         kind = self.kinds.of(change.real)
         present = kind.capture(change.real, run.observer).snapshot
         path = change.real.path

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
-from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.guards import not_ready, refuse_ended, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, FoundCheckpoint
@@ -20,7 +20,7 @@ from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.domain.text.names import label_problem
-from mulligan.errors import Advice, NextStep, PlanNotReady, RestoreFailed, TargetExists, UsageWrong
+from mulligan.errors import Advice, NextStep, RestoreFailed, TargetExists, UsageWrong
 from mulligan.ports import Observer, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
 
@@ -75,7 +75,9 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
         with self.claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
             refuse_without_checkpoints(run.plan)
-            _refuse_without_sandboxes(run)
+            if not run.sandboxes:
+                hint = Advice("execute it first: ", NextStep("execute", plan=plan_id))
+                raise not_ready(run.plan, "it has no sandboxes", hint)
             reason = reason_for(CheckpointType.MANUAL, {}, between_steps=not self._interrupted(run))
             group = self.checkpoints.create_checkpoint(run, replace(reason, label=label))
             with self.database.reading() as db:
@@ -179,14 +181,3 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
     def _all_groups(self) -> list[CheckpointGroup]:
         with self.database.reading() as db:
             return [g for p in db.plans.list(None) for g in db.checkpoints.list(p.plan_id, superseded=True)]
-
-
-def _refuse_without_sandboxes(run: Run) -> None:
-    if not run.sandboxes:
-        raise PlanNotReady(
-            plan_id=run.plan.plan_id,
-            phase=run.plan.phase.value,
-            state=run.plan.state.value,
-            reason="it has no sandboxes",
-            hint=Advice("execute it first: ", NextStep("execute", plan=run.plan.plan_id)),
-        )

@@ -11,6 +11,8 @@ from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, Reason, state_hash
 from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention
 from mulligan.domain.checkpoints.store_report import Capture
+from mulligan.domain.history.correction import Correction
+from mulligan.domain.plans.decision import Decision
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.plans.trigger import CheckpointType
@@ -63,12 +65,7 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         return group
 
     def auto_create_if_configured(
-        self,
-        run: Run,
-        trigger: CheckpointType,
-        metadata: JsonObject,
-        *,
-        between_steps: bool,
+        self, run: Run, trigger: CheckpointType, metadata: JsonObject, *, between_steps: bool
     ) -> CheckpointGroup | None:
         """Take the trigger's group if the plan's settings ask for it; None if they do not."""
         if not run.plan.definition.rollback_policy.enabled or trigger not in run.settings.triggers:
@@ -103,23 +100,42 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         commit.afterwards(lambda: run.kept(group, len(pruned)))
         return group
 
+    def add_guidance(
+        self,
+        commit: Commit,
+        run: Run,
+        correction: Correction,
+        decision: Decision,
+        checkpoints: Sequence[Checkpoint],
+    ) -> None:
+        """Record a correction: begin the next attempt from `checkpoints`, with the guidance as `decision`.
+
+        Like every decision the guidance has its own group: the plan continues from there with it, and a return to an
+        earlier group supersedes it.
+        """
+        commit.record(decision, decided(decision))
+        commit.db.corrections.add(correction)
+        progress = commit.plan.progress
+        progress = replace(progress, decisions=(*progress.decisions, decision.content()))
+        commit.plan = replace(commit.plan, attempt=correction.attempt, progress=progress)
+        reason = reason_for(CheckpointType.DECISION, {"step": decision.step_name}, between_steps=True)
+        reason = replace(reason, decision_id=decision.decision_id)
+        group = self.add_group(commit, run, reason, checkpoints)
+        commit.afterwards(lambda: run.reset_to(group))
+
     def present(self, run: Run) -> list[Checkpoint]:
         """Capture the sandboxes as checkpoints. The caller holds the store until rows refer to them."""
         return self._checkpoints(run, self.manager.capture(run))
 
     def checkpoints_again(self, run: Run, group: CheckpointGroup) -> list[Checkpoint]:
         """Return new checkpoints of a group that was just restored, without a capture."""
-        return [self._again(sandbox, group.checkpoint_of(sandbox.resource)) for sandbox in run.sandboxes]
-
-    def _again(self, sandbox: Sandbox, checkpoint: Checkpoint) -> Checkpoint:
-        new = replace(
-            checkpoint,
-            checkpoint_id=CheckpointId(self.ids.new()),
-            sandbox_ref="",
-            size_bytes=0,
-            modified=False,
-        )
-        return self._published(sandbox, new, checkpoint)
+        found: list[Checkpoint] = []
+        for sandbox in run.sandboxes:
+            old = group.checkpoint_of(sandbox.resource)
+            new_id = CheckpointId(self.ids.new())
+            new = replace(old, checkpoint_id=new_id, sandbox_ref="", size_bytes=0, modified=False)
+            found.append(self._published(sandbox, new, old))
+        return found
 
     def _checkpoints(self, run: Run, captures: Sequence[Capture]) -> list[Checkpoint]:
         pairs = list(zip(run.sandboxes, captures, strict=True))
@@ -140,11 +156,9 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         return self._published(sandbox, new, before)
 
     def _published(self, sandbox: Sandbox, new: Checkpoint, after: Checkpoint | None) -> Checkpoint:
-        publication = Publication(checkpoint=new, after=after, at=self.clock.now())
-        return self.manager.publish(sandbox, publication)
+        return self.manager.publish(sandbox, Publication(checkpoint=new, after=after, at=self.clock.now()))
 
     def _retain(self, db: Transaction, run: Run) -> Sequence[GroupId]:
-        """Remove the groups above the limit; return them."""
         plan_id = run.plan.plan_id
         excess = db.checkpoints.count(plan_id, superseded=True) - run.settings.max_checkpoints
         if excess <= 0:
@@ -183,11 +197,7 @@ def groups_needed(db: Transaction, plan_id: PlanId) -> frozenset[GroupId]:
 def pruned_by_another(db: Transaction, run: Run, *, needed: GroupId) -> frozenset[GroupId]:
     """Return the groups that retention would remove if an unlabelled one were taken, while `needed` must stay."""
     another = GroupSummary(
-        group_id=GroupId(""),
-        attempt=run.plan.attempt,
-        superseded=False,
-        labelled=False,
-        between_steps=False,
+        group_id=GroupId(""), attempt=run.plan.attempt, superseded=False, labelled=False, between_steps=False
     )
     verdict = plan_retention(
         [*db.checkpoints.summaries(run.plan.plan_id), another],
@@ -206,6 +216,16 @@ def _new_messages(run: Run, captures: Sequence[Capture]) -> list[str]:
     pairs = zip(run.sandboxes, captures, strict=True)
     found = [text for sandbox, capture in pairs for text in what_is_not_held(sandbox.resource, capture)]
     return [text for text in found if text not in run.plan.messages]
+
+
+def decided(decision: Decision) -> Entry:
+    """Return the log entry of a decision."""
+    data: JsonObject = {
+        "decision_id": decision.decision_id,
+        "question": decision.choice.question,
+        "chosen": decision.choice.chosen,
+    }
+    return Entry(type=EventType.DECISION, data=data, at=decision.created_at)
 
 
 def reason_for(type: CheckpointType, metadata: JsonObject, *, between_steps: bool) -> Reason:

@@ -141,7 +141,6 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
             run.inform(text)
 
     def _retire_idle(self, sandboxes: Sequence[Sandbox]) -> None:
-        """Unpublish pruned checkpoints of plans that no process works on."""
         for sandbox in sandboxes:
             with suppress(PlanBusy), self.locks.hold(sandbox.plan_id):
                 self._retire([sandbox])
@@ -163,7 +162,6 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         return self._live(())
 
     def _live(self, over: Collection[PlanId]) -> set[Snapshot]:
-        """Return all snapshots that a row refers to, except those of the sandboxes of these plans."""
         with self.database.reading() as db:
             bases = [sandbox.base for sandbox in db.sandboxes.all() if sandbox.plan_id not in over]
             bases += db.children.bases()

@@ -21,21 +21,18 @@ from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
 
 
-class KeptGroup(Struct, frozen=True, kw_only=True):
-    """A group that stays, with the reason."""
-
-    group_id: GroupId
-    checkpoint_id: CheckpointId
-    label: str | None
-    reason: str
-
-
 class PrunedGroup(Struct, frozen=True, kw_only=True):
     """A group that is removed."""
 
     group_id: GroupId
     checkpoint_id: CheckpointId
     label: str | None
+
+
+class KeptGroup(PrunedGroup, frozen=True, kw_only=True):
+    """A group that stays."""
+
+    reason: str
 
 
 class Pruning(Struct, frozen=True, kw_only=True):

@@ -8,9 +8,13 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService
-from mulligan.application.corrections.correction_records import CorrectionRecords
 from mulligan.application.corrections.correction_result import Appended, Corrected, log_of, refuse_text
-from mulligan.application.plans.guards import refuse_conflicts, refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.guards import (
+    not_ready,
+    refuse_conflicts,
+    refuse_ended,
+    refuse_without_checkpoints,
+)
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.plans.plan_edits import steps_at
 from mulligan.application.plans.plan_resume import PlanResumeService
@@ -38,7 +42,7 @@ from mulligan.domain.plans.step import ChildPlan, Step
 from mulligan.domain.text.ids import CorrectionId, DecisionId, PlanId
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.domain.text.plural import counted
-from mulligan.errors import Advice, DecisionSuperseded, NextStep, NothingToAppend, PlanNotReady
+from mulligan.errors import Advice, DecisionSuperseded, NextStep, NothingToAppend
 from mulligan.ports import Clock, Ids, Observer, SnapshotStore
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
@@ -82,7 +86,7 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
     claims: PlanClaims
     manager: CheckpointManager
     checkpoints: CheckpointService
-    records: CorrectionRecords
+
     resumes: PlanResumeService
     executor: PlanExecutor
     sandboxes: SandboxService
@@ -238,16 +242,14 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
             entry = Entry(type=EventType.CORRECTION, data=data, at=now)
             with run.commit("append.record") as commit:
                 db, (event,) = commit.db, commit.record(entry)
-                commit.plan = plan = replace(
-                    run.plan.moved_to(Phase.EXECUTE, State.QUEUED, now),
-                    failure=None,
-                    definition=definition,
-                    line=_begin_line(db, run.plan, event.seq),
-                )
+                number = max(line.line for line in db.history.lines(plan_id)) + 1
+                db.history.start(plan_id, Line(line=number, parent_line=run.plan.line, fork_seq=event.seq))
+                queued = run.plan.moved_to(Phase.EXECUTE, State.QUEUED, now)
+                commit.plan = plan = replace(queued, failure=None, definition=definition, line=number)
                 db.plans.redefine(plan)
                 db.steps.replace(plan_id, 0, steps_at(definition, db.steps.list(plan_id), adding.index))
                 guidance = addition(correction, decision, plan.line, adding.index, adding.step)
-                self.records.write(commit, run, correction, guidance, checkpoints)
+                self.checkpoints.add_guidance(commit, run, correction, guidance, checkpoints)
         return replace(adding, correction=correction)
 
     def _answer(self, run: Run, adding: _Adding, execution: Execution | None, *, dry_run: bool) -> Corrected:
@@ -297,15 +299,9 @@ def _place(db: Transaction, plan: Plan, decision: Decision) -> int:
     if start is None:
         return len(plan.definition.steps)
     if decision in decisions_left_behind(db, plan.plan_id, start):
-        raise PlanNotReady(
-            plan_id=plan.plan_id,
-            phase=plan.phase,
-            state=plan.state,
-            reason=f"the step {decision.step_name!r} that decided did not complete, and runs again",
-            hint=Advice(
-                plan.way_on, " first, or take the decision back with ", NextStep("again", mode="revert")
-            ),
-        )
+        reason = f"the step {decision.step_name!r} that decided did not complete, and runs again"
+        revert = NextStep("again", mode="revert")
+        raise not_ready(plan, reason, Advice(plan.way_on, " first, or take the decision back with ", revert))
     return start.step_index
 
 
@@ -314,28 +310,13 @@ def _refuse_children_under_way(db: Transaction, plan: Plan, index: int) -> None:
     under_way = [c for c in db.children.list(plan.plan_id) if c.spawn.step_index >= index]
     names = ", ".join(c.name for c in under_way if c.plan.state is not State.CANCELLED)
     if names:
-        raise PlanNotReady(
-            plan_id=plan.plan_id,
-            phase=plan.phase,
-            state=plan.state,
-            reason=f"nothing can be appended while child plans are under way: {names}",
-            hint=Advice(
-                plan.way_on,
-                " first, or go back to before they were spawned with ",
-                NextStep("rollback", plan=plan.plan_id, checkpoint=...),
-            ),
-        )
+        rollback = NextStep("rollback", plan=plan.plan_id, checkpoint=...)
+        hint = Advice(plan.way_on, " first, or go back to before they were spawned with ", rollback)
+        raise not_ready(plan, f"nothing can be appended while child plans are under way: {names}", hint)
 
 
 def _idle(child: ChildPlan) -> list[str]:
-    """Report work that can change nothing."""
     if any(not isinstance(step.action, Choice) for step in child.steps):
         return []
     text = "the step that runs again only decides, and changes nothing: "
     return [Advice(text, NextStep("again", mended=...), " adds work")]
-
-
-def _begin_line(db: Transaction, plan: Plan, seq: int) -> int:
-    number = max(line.line for line in db.history.lines(plan.plan_id)) + 1
-    db.history.start(plan.plan_id, Line(line=number, parent_line=plan.line, fork_seq=seq))
-    return number

@@ -38,19 +38,13 @@ class Corrected(Struct, frozen=True, kw_only=True):
 
 def refuse_text(name: str, text: str | None) -> None:
     """Refuse a text that is empty or not UTF-8."""
-    problem = None if text is None else _problem(text)
+    problem = "is empty" if text is not None and not text.strip() else None
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError:
+        problem = "holds bytes that are not UTF-8"
     if problem:
         raise UsageWrong(reason=f"the {name} {problem}", hint="give it as text, in one argument")
-
-
-def _problem(text: str) -> str | None:
-    if not text.strip():
-        return "is empty"
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return "holds bytes that are not UTF-8"
-    return None
 
 
 def log_of(correction: Correction) -> JsonObject:

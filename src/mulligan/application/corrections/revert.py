@@ -134,7 +134,6 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
             return replace(answer, impact=replace(answer.impact, undo_failed=not_undone))
 
     def _lineage(self, wish: Wish) -> list[PlanId]:
-        """Return the plan of the decision with those above it, the topmost first."""
         refuse_text("guidance", wish.guidance)
         refuse_text("choice", wish.chosen)
         with self.database.reading() as db:
@@ -215,7 +214,6 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
         return _Plan(correction=correction, above=tuple(above), own=own)
 
     def _own(self, run: Run, wish: Wish, decision: Decision, correction_id: CorrectionId) -> _Back:
-        """Plan the return of the decision's own plan to before it."""
         plan_id = run.plan.plan_id
         if decision.superseded:
             raise DecisionSuperseded(decision_id=decision.decision_id, plan_id=plan_id)
@@ -276,13 +274,11 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
 
 @contextmanager
 def _claimed(claim: Claiming, plans: Sequence[PlanId], observer: Observer) -> Generator[list[Run]]:
-    """Hold several plans, the topmost first."""
     with ExitStack() as held:
         yield [held.enter_context(claim(plan_id, observer)) for plan_id in plans]
 
 
 def _merged_at(db: Transaction, child: Child) -> int:
-    """Return the sequence number of the first merge of a child."""
     events = db.events.list(child.spawn.parent_plan_id)
     merged = (e for e in events if e.type is EventType.SUBPLAN_MERGED and e.data["plan_id"] == child.plan_id)
     return next((e.seq for e in merged), NEVER)

@@ -12,11 +12,17 @@ from mulligan.errors import (
     PlanAlreadyApplied,
     PlanCancelled,
     PlanIsChild,
+    PlanNotReady,
     RollbackDisabled,
 )
 from mulligan.rows.transaction import Transaction
 
 _KINDS = (IntentKind.APPLY, IntentKind.UNAPPLY)
+
+
+def not_ready(plan: Plan, reason: str, hint: str) -> PlanNotReady:
+    """Return the refusal of a plan in the wrong state."""
+    return PlanNotReady(plan_id=plan.plan_id, phase=plan.phase, state=plan.state, reason=reason, hint=hint)
 
 
 def refuse_ended(plan: Plan) -> None:

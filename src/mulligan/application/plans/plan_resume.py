@@ -59,9 +59,8 @@ class PlanResumeService(Struct, kw_only=True, frozen=True, eq=False):
         plan_id = run.plan.plan_id
         with self.database.reading() as db:
             returns = [intent.target for intent in db.intents.list(plan_id) if intent.target]
-            target = (
-                db.checkpoints.get(returns[-1]) if returns else db.checkpoints.newest_between_steps(plan_id)
-            )
+            newest = db.checkpoints.newest_between_steps(plan_id)
+            target = db.checkpoints.get(returns[-1]) if returns else newest
             steps = db.steps.list(plan_id)
         if target is None or not run.sandboxes:
             return ResumePreview(resumed_from=None, messages=("it would start with its first step",))
@@ -73,12 +72,8 @@ class PlanResumeService(Struct, kw_only=True, frozen=True, eq=False):
             messages.append(
                 f"later changes, {counted(paths, 'path')}, would be kept in a checkpoint and discarded"
             )
-        return ResumePreview(
-            resumed_from=ResumedFrom(
-                checkpoint_id=target.first_checkpoint_id, step_index=target.step_index, discarded=None
-            ),
-            messages=(*messages, *_running_again(steps, target)),
-        )
+        messages += _running_again(steps, target)
+        return ResumePreview(resumed_from=_resumed(target, None), messages=tuple(messages))
 
     def restore(self, run: Run) -> ResumedFrom:
         """Restore the newest live group between two steps; capture any other contents first."""
@@ -94,29 +89,24 @@ class PlanResumeService(Struct, kw_only=True, frozen=True, eq=False):
             c.status is CallStatus.INTERRUPTED and not c.superseded and c.seq > target.seq for c in calls
         )
         ahead = run.plan.current_group_id != target.group_id or self.returns.undoing(run, target).is_needed
-        if not (running or ahead or self._differs(run, target)):
+        if not (running or ahead or any(self.manager.compare(run, target).values())):
             run.reset_to(target)
-            return ResumedFrom(
-                checkpoint_id=target.first_checkpoint_id, step_index=target.step_index, discarded=None
-            )
-        return self._go_back(run, target)
-
-    def _differs(self, run: Run, target: CheckpointGroup) -> bool:
-        return any(self.manager.compare(run, target).values())
-
-    def _go_back(self, run: Run, target: CheckpointGroup) -> ResumedFrom:
+            return _resumed(target, None)
         wanted = RollbackWork(
             target=target.group_id,
             state=State.QUEUED,
             log={"reason": "what was in no checkpoint between two steps was discarded"},
         )
         reason = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "resume"}, between_steps=False)
-        before = self.returns.go(run, wanted, reason).before
-        return ResumedFrom(
-            checkpoint_id=target.first_checkpoint_id,
-            step_index=target.step_index,
-            discarded=before.first_checkpoint_id if before else None,
-        )
+        return _resumed(target, self.returns.go(run, wanted, reason).before)
+
+
+def _resumed(target: CheckpointGroup, discarded: CheckpointGroup | None) -> ResumedFrom:
+    return ResumedFrom(
+        checkpoint_id=target.first_checkpoint_id,
+        step_index=target.step_index,
+        discarded=discarded.first_checkpoint_id if discarded else None,
+    )
 
 
 def _step_at(run: Run, target: CheckpointGroup) -> str:

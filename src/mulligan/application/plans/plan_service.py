@@ -68,7 +68,6 @@ class PlanService(Struct, kw_only=True, frozen=True, eq=False):
             self._end(run, State.CANCELLED, entry, clean_up=run.settings.cleanup is Cleanup.ON_TERMINAL)
 
     def _end(self, run: Run, state: State, entry: Entry, *, clean_up: bool) -> None:
-        """End the plan and forget its sandboxes in one transaction; then remove their folders."""
         plan = run.plan.moved_to(Phase.EXECUTE, state, entry.at)
         with self.database.reading() as db:
             children = below(db, plan.plan_id)

@@ -120,7 +120,6 @@ def _find_in_plan(db: Transaction, word: str, plan_id: PlanId) -> FoundCheckpoin
 
 
 def _end_of(db: Transaction, plan: Plan, attempt: int) -> FoundCheckpoint:
-    """Return the last group of an attempt, or its present one."""
     current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
     if current is None or current.attempt != attempt:
         current = db.checkpoints.last_of_attempt(plan.plan_id, attempt)

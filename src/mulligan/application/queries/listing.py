@@ -10,7 +10,6 @@ class Listing(Sequence[_Item]):
     """The newest items, oldest first; `older` ones were omitted."""
 
     def __init__(self, items: Iterable[_Item], *, older: int) -> None:
-
         self._items = tuple(items)
         self.older = older
 
@@ -19,7 +18,6 @@ class Listing(Sequence[_Item]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[_Item]: ...
     def __getitem__(self, index: int | slice) -> _Item | Sequence[_Item]:
-
         return self._items[index]
 
     def __len__(self) -> int:

@@ -251,7 +251,6 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         )
 
     def _mended(self, plan: Plan) -> Sequence[str | NextStep]:
-
         if plan.state is not State.ERRORED or plan.definition.session:
             return ()
         return (" (with a corrected plan file: ", NextStep("again", mended=...), ")")

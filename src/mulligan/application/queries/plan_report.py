@@ -96,7 +96,6 @@ class ReportService(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def _family(db: Transaction, found: _Found) -> Iterator[_Found]:
-    """Yield a plan and its child plans in order, each before its own children."""
     yield found
     for child in db.children.list(found.plan.plan_id):
         yield from _family(db, _Found(plan=child.plan, parent_name=found.plan.name))
@@ -117,7 +116,6 @@ def _printed(text: str, room: PageRoom) -> Excerpt:
 
 
 def _text(value: Json) -> str:
-    """Return text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 

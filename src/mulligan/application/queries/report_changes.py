@@ -76,7 +76,6 @@ class ReportChanges(Struct, frozen=True, eq=False):
         )
 
     def _within_room(self, differences: Sequence[TreeDifference]) -> Sequence[TreeDifference]:
-        """Return the first of them, as many as fit."""
         size = count = 0
         for difference in differences[: _PATHS if self.room.patches else 0]:
             size += sum(_to_read(difference))
@@ -90,13 +89,10 @@ class ReportChanges(Struct, frozen=True, eq=False):
         shown = lines[: min(_FILE_LINES, self.room.patches)]
         self.room.patches -= len(shown)
         return ShownFile(
-            file=file,
-            patch=b"".join(line + b"\n" for line in shown),
-            lines_left_out=len(lines) - len(shown),
+            file=file, patch=b"".join(line + b"\n" for line in shown), lines_left_out=len(lines) - len(shown)
         )
 
 
 def _to_read(difference: TreeDifference) -> list[int]:
-    """Return the sizes of the contents that a comparison of this path reads."""
     sides = (side.content for side in (difference.old, difference.new) if side is not None)
     return [content.size for content in sides if content is not None and content.size <= _LARGEST_TEXT]

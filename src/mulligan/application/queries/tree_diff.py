@@ -8,12 +8,7 @@ from msgspec.structs import replace
 from mulligan.domain.trees.diff import FileDiff, FileStatus, FolderDiff, TreeDiff
 from mulligan.domain.trees.git_patch import FilePatch, Version, patch_of
 from mulligan.domain.trees.renames import find_renames
-from mulligan.domain.trees.tree_difference import (
-    StoredContent,
-    TreeDifference,
-    TreeEntry,
-    beyond_patch,
-)
+from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference, TreeEntry, beyond_patch
 
 _Read = Callable[[StoredContent], bytes]
 _Leaves = dict[str, TreeEntry]
@@ -140,10 +135,7 @@ def _is_about_folder(difference: TreeDifference) -> bool:
 def _folder_diff(difference: TreeDifference, resource: str) -> FolderDiff:
     old, new = _folders(difference)
     return FolderDiff(
-        resource=resource,
-        path=difference.path,
-        status=_status(old, new),
-        not_in_patch=beyond_patch(old, new),
+        resource=resource, path=difference.path, status=_status(old, new), not_in_patch=beyond_patch(old, new)
     )
 
 

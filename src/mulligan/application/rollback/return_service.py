@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService
-from mulligan.application.corrections.correction_records import CorrectionRecords
 from mulligan.application.plans.plan_edits import steps_at
 from mulligan.application.plans.settings_source import SettingsSource
 from mulligan.application.rollback.outside_effects import UndoService
@@ -69,7 +68,7 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
     checkpoints: CheckpointService
     undos: UndoService
     children: ChildPlans
-    records: CorrectionRecords
+
     settings: SettingsSource
     toolbox: Toolbox
     ids: Ids
@@ -174,7 +173,6 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         way_back: Reason | CheckpointGroup | None,
         definition: PlanDefinition | None,
     ) -> Intent:
-        """Record the intent, with all pending records, before anything changes."""
         before = way_back.group_id if isinstance(way_back, CheckpointGroup) else None
         intent = Intent(
             intent_id=IntentId(self.ids.new()),
@@ -250,13 +248,8 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
     def _end_children(
         self, db: Transaction, run: Run, work: ReturnWork, target: CheckpointGroup
     ) -> tuple[Sandbox, ...]:
-        """Cancel the children that were spawned after the target; return their sandboxes."""
         gone = children_left_behind(
-            db,
-            run.plan.plan_id,
-            target,
-            unfinished_too=work.ends_children,
-            spared=work.spared_children,
+            db, run.plan.plan_id, target, unfinished_too=work.ends_children, spared=work.spared_children
         )
         self.children.cancel(db, gone, "its parent went back to before it was spawned", self.clock.now())
         return self.children.forget_sandboxes(db, gone)
@@ -264,10 +257,9 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
     def _correct(self, commit: Commit, run: Run, work: CorrectionWork, again: Sequence[Checkpoint]) -> None:
         corrected = commit.db.decisions.resolve(work.correction.decision_id)
         decision = intervention(work.correction, corrected, commit.plan.line)
-        self.records.write(commit, run, work.correction, decision, again)
+        self.checkpoints.add_guidance(commit, run, work.correction, decision, again)
 
     def _plan_at(self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup) -> Plan:
-        """Return the plan as it was at the target, on a new line of history."""
         work, plan_id = _work(intent), run.plan.plan_id
         definition = intent.definition or self._definition_at(db, run, target)  # before lines are superseded
         plan = replace(
@@ -326,7 +318,6 @@ def _work(intent: Intent) -> Wanted:
 
 
 def _entry(intent: Intent, target: CheckpointGroup, changes: Changes, at: datetime) -> Entry:
-    """Return the log entry of a return."""
     types: dict[type[ReturnWork], EventType] = {
         RollbackWork: EventType.ROLLBACK,
         CorrectionWork: EventType.CORRECTION,

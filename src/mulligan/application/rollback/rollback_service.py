@@ -13,13 +13,14 @@ from mulligan.application.rollback.return_service import ReturnService
 from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_plans import ChildPlans, children_left_behind
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
+from mulligan.domain.history.last_step import StepBack, step_back
 from mulligan.domain.history.lines import Direction, direction_to, is_live, live_segments
 from mulligan.domain.history.undo import Undoing
 from mulligan.domain.plans.intent import RollbackWork
-from mulligan.domain.plans.plan import Phase, State
+from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, PlanId
-from mulligan.errors import CheckpointForeign, CheckpointNotATarget
+from mulligan.errors import Advice, CheckpointForeign, CheckpointNotATarget, NextStep, NothingToUndo
 from mulligan.ports import Observer
 from mulligan.rows.database import Database
 
@@ -104,6 +105,19 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
         impact = replace(impact, undo_failed=returned.not_undone)
         return _answer(run, target, direction, returned.changes, impact, remaining, returned.before)
 
+    def step_back(self, plan_id: PlanId) -> CheckpointId:
+        """Return the checkpoint of the state before the plan's last completed step; refuse if there is none."""
+        with self.database.reading() as db:
+            plan = db.plans.get(plan_id)
+            refuse_ended(plan)
+            refuse_without_checkpoints(plan)
+            groups = db.checkpoints.list(plan_id, superseded=False)
+            calls = [call for call in db.tool_calls.list(plan_id) if not call.superseded]
+        back = step_back(plan, groups, calls)
+        if back.target is None:
+            raise _nothing_to_undo(plan, back)
+        return back.target.first_checkpoint_id
+
     def _target(self, run: Run, word: str) -> CheckpointGroup:
         refuse_ended(run.plan)
         refuse_without_checkpoints(run.plan)
@@ -130,6 +144,25 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
         self.children.refuse_busy(children)
         live = (g for g in groups if is_live(segments, g.line, g.seq))
         return impact, sum(g.group_id not in pruned for g in live)
+
+
+def _nothing_to_undo(plan: Plan, back: StepBack) -> NothingToUndo:
+    kept = plan.failure.checkpoint if plan.failure else None
+    if back.nearest is None and kept is not None:
+        return NothingToUndo(
+            plan_id=plan.plan_id,
+            reason="no step is complete, and the changes of the failed one were taken back when it failed",
+            hint=Advice(NextStep("diff", plan=plan.plan_id, new=kept), " shows what it left"),
+        )
+    if back.nearest is None:
+        return NothingToUndo(plan_id=plan.plan_id, reason="it is before its first step")
+    step, earlier = map(plan.step_name, (back.step_index, back.nearest.step_index))
+    further = NextStep("rollback", plan=plan.plan_id, checkpoint=back.nearest.first_checkpoint_id)
+    return NothingToUndo(
+        plan_id=plan.plan_id,
+        reason=f"no checkpoint holds the state right before the step {step!r}",
+        hint=Advice(further, f" goes further back, to before the step {earlier!r}"),
+    )
 
 
 def _direction(run: Run, target: CheckpointGroup) -> Direction:

@@ -4,8 +4,7 @@ A plan's own copy is simply restored. In a real resource, later changes by other
 paths that cannot be merged stay as they are and are reported.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -24,10 +23,7 @@ from mulligan.errors import (
     RestoreIncomplete,
     SandboxMissing,
 )
-from mulligan.ports import SandboxKinds, SnapshotStore
-
-if TYPE_CHECKING:
-    from mulligan.application.apply.snapshot_merge import MergeService
+from mulligan.ports import Clock, SandboxKinds, SnapshotStore
 
 _SIDES = Labels(ours="others", theirs="taking it back")
 _TRIES = 5  # others may be saving repeatedly
@@ -53,7 +49,7 @@ class WayBackService(Struct, kw_only=True, frozen=True, eq=False):
     store: SnapshotStore
     kinds: SandboxKinds
     manager: CheckpointManager
-    find_merges: Callable[[], "MergeService"]
+    clock: Clock
 
     def restore_or_undo(self, run: Run, group: Stored, before: Stored) -> Changes:
         """Restore the group; on any failure bring every sandbox back to `before`."""
@@ -148,15 +144,13 @@ class WayBackService(Struct, kw_only=True, frozen=True, eq=False):
 
     def _files_back(self, way: Way, present: Snapshot) -> tuple[Root, list[str]]:
         """Return the files without the change, merged with later changes by others, and the conflicting paths."""
-        from mulligan.application.apply.snapshot_merge import (  # here: seldom needed, large
-            MergeRules,
-            OnOverlap,
-        )
+        # Here, because it is seldom needed and large.
+        from mulligan.application.apply.snapshot_merge import MergeRules, MergeService, OnOverlap
 
         before, written, here = (s.roots[0] for s in (way.before, way.written, present))
         edits = left_halfway(self.store.difference(before, here), self.store.difference(written, here))
         if edits:
             here = self.store.graft(here, edits, 0)
         rules = MergeRules(names=_SIDES, on_overlap=OnOverlap.STOP, included=None)
-        merged = self.find_merges().merge(written, here, before, rules)
+        merged = MergeService(store=self.store, clock=self.clock).merge(written, here, before, rules)
         return merged.files, [conflict.path for conflict in merged.conflicts]

@@ -35,7 +35,6 @@ class Commit:
     """
 
     def __init__(self, db: Transaction, plan: Plan) -> None:
-
         self.db = db
         self.plan = plan
         self.events: list[Event] = []  # shown once they are committed

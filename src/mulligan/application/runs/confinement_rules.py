@@ -16,7 +16,6 @@ class ConfinementService:
     """Applies the settings of confinement, as far as the system can."""
 
     def __init__(self, *, confinement: Confinement) -> None:
-
         self._confinement = confinement
         self._drawn: dict[Claim, Bounds | None] = {}
 

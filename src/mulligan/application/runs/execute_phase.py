@@ -7,7 +7,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService, decided, reason_for
 from mulligan.application.runs.commit import Entry, Record
 from mulligan.application.runs.preflight import check_before_running
 from mulligan.application.runs.run import Run
@@ -187,12 +187,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
             superseded=False,
             created_at=self.clock.now(),
         )
-        data: JsonObject = {
-            "decision_id": decision.decision_id,
-            "question": choice.question,
-            "chosen": choice.chosen,
-        }
-        run.note(decision, Entry(type=EventType.DECISION, data=data, at=decision.created_at))
+        run.note(decision, decided(decision))
         run.decisions.append(decision.content())
         return decision.decision_id
 
@@ -248,38 +243,36 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         run.note(Entry(type=EventType.LOG, data=data, at=self.clock.now()))
 
 
-class StepInProgress:
+class StepInProgress(Struct, eq=False):
     """The host of a running tool: its requests to the plan."""
 
-    def __init__(self, phase: ExecutePhase, run: Run, step: Step) -> None:
-
-        self._phase = phase
-        self._run = run
-        self._step = step
-        self._spawned = 0
+    phase: ExecutePhase
+    run: Run
+    step: Step
+    spawned: int = 0
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
         """Record a choice, with the checkpoint group that belongs to it."""
-        return self._phase.record_decision(self._run, self._step, choice, metadata)
+        return self.phase.record_decision(self.run, self.step, choice, metadata)
 
     def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
         """Take a labelled group now."""
-        group = self._phase.take_labelled(self._run, self._step, label, metadata, between_steps=False)
+        group = self.phase.take_labelled(self.run, self.step, label, metadata, between_steps=False)
         return group.group_id
 
     def spawn(self, document: JsonObject) -> Json:
         """Run child plans on the present contents of the sandboxes, and merge them."""
-        number, self._spawned = self._spawned, self._spawned + 1
-        return self._phase.spawn(self._run, self._step, document, number)
+        number, self.spawned = self.spawned, self.spawned + 1
+        return self.phase.spawn(self.run, self.step, document, number)
 
     def log(self, message: str) -> None:
         """Write a line into the plan's log."""
-        self._phase.log(self._run, self._step, message)
+        self.phase.log(self.run, self.step, message)
 
     def output(self, data: bytes) -> None:
         """Show output of the tool, live."""
-        self._run.observer.output(self._run.plan.plan_id, data)
+        self.run.observer.output(self.run.plan.plan_id, data)
 
     def save_memory(self, memory: JsonObject) -> None:
         """Keep the tool's `StepContext.state`."""
-        self._run.memory = memory
+        self.run.memory = memory

@@ -12,7 +12,7 @@ from mulligan.application.runs.execute_phase import ExecutePhase
 from mulligan.application.runs.run import Run
 from mulligan.application.runs.run_stages import RunStages
 from mulligan.application.runs.step_failure import FailureService
-from mulligan.application.runs.tool_requests import values_of
+from mulligan.application.runs.tool_calls import values_of
 from mulligan.domain.plans.decision import Choice
 from mulligan.domain.plans.plan import ResumedFrom, State
 from mulligan.domain.plans.step import Step
@@ -54,7 +54,6 @@ class SessionRun:
         sweeps: SweepService,
         clock: Clock,
     ) -> None:
-
         self.resumed_from = resumed_from
         self.state: JsonObject = {}
         self.failed_with: BaseException | None = None  # the exception of the step that failed last
@@ -127,18 +126,16 @@ class SessionRun:
         if not isinstance(exc, Exception):
             self._over = f"step {step.name!r} was interrupted"
             return
+        error = exc
+        if not isinstance(error, MulliganError):
+            error = ProgramFailed(plan_id=self.plan_id, error=type(exc).__name__, reason=str(exc))
         try:
-            self._failures.fail(self._run, step, self._error(exc))
+            self._failures.fail(self._run, step, error)
         except BaseException as worse:  # the next opening of the session finishes a return
             self._over = in_words(worse)
             raise
         self._step, self.failed_with = None, exc
         self._recall()
-
-    def _error(self, exc: Exception) -> MulliganError:
-        if isinstance(exc, MulliganError):
-            return exc
-        return ProgramFailed(plan_id=self.plan_id, error=type(exc).__name__, reason=str(exc))
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
         """Record a choice with its group."""

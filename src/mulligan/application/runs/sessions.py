@@ -87,7 +87,6 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
                 raise
 
     def _refuse(self, run: Run) -> None:
-        """Refuse a plan that cannot be opened as a session."""
         plan = run.plan
         if not plan.definition.session:
             raise NotASession(plan_id=plan.plan_id)
@@ -100,7 +99,6 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
         self.sandboxes.refuse_taken(run)
 
     def _stop(self, run: Run, exc: BaseException) -> None:
-        """Record that the program stopped: by an exception, or from outside as by Ctrl-C."""
         if not isinstance(exc, Exception):
             self.stages.interrupt(run)
             return

@@ -95,20 +95,15 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
             wanted: set[Snapshot] = {c.snapshot for g in groups for c in g.checkpoints}
             wanted |= {s.base for s in sandboxes} | {s for c in applied for s in (c.before, c.written)}
             hurt = self.store.verify(wanted, quick=True, observer=observer)
-        for group in groups:
-            for checkpoint in group.checkpoints:
-                if checkpoint.snapshot in hurt:
-                    damage = hurt[checkpoint.snapshot][0]
-                    yield _wrong(
-                        "store",
-                        f"checkpoint {checkpoint.checkpoint_id} of plan {group.plan_id} cannot be restored: "
-                        f"{damage.object} {damage.reason}",
-                        Advice(
-                            "go to another checkpoint; ",
-                            NextStep("checkpoints.delete", checkpoint=checkpoint.checkpoint_id),
-                            " removes this one",
-                        ),
-                    )
+        for group, checkpoint in ((g, c) for g in groups for c in g.checkpoints if c.snapshot in hurt):
+            damage = hurt[checkpoint.snapshot][0]
+            remove = NextStep("checkpoints.delete", checkpoint=checkpoint.checkpoint_id)
+            yield _wrong(
+                "store",
+                f"checkpoint {checkpoint.checkpoint_id} of plan {group.plan_id} cannot be restored: "
+                f"{damage.object} {damage.reason}",
+                Advice("go to another checkpoint; ", remove, " removes this one"),
+            )
         for sandbox in sandboxes:
             if sandbox.base in hurt:
                 yield _wrong(
@@ -116,7 +111,6 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
                     f"the initial contents of the sandbox of {sandbox.resource} (plan {sandbox.plan_id}) are damaged",
                     "its checkpoints can be restored; it cannot be compared with its initial contents",
                 )
-
         for change in applied:
             if change.before in hurt or change.written in hurt:
                 yield _wrong(
@@ -134,7 +128,7 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
                 what = f"the sandbox of {sandbox.resource} of plan {plan.plan_id} is missing: {sandbox.path}"
                 if sandbox.resource in made:
                     again = f"; it was made again from {made[sandbox.resource]}, later changes are lost"
-                    yield Finding(area="sandboxes", what=what + again, repaired=True, remedy="")
+                    yield _repaired("sandboxes", what + again)
                     continue
                 yield _wrong(
                     "sandboxes",
@@ -167,7 +161,7 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
                 what = (
                     f"checkpoints of plan {plan.plan_id} whose commits were lost got new commits: {published}"
                 )
-                yield Finding(area="sandboxes", what=what, repaired=True, remedy="")
+                yield _repaired("sandboxes", what)
 
     def _process_findings(self, plans: Iterable[Plan]) -> Iterator[Finding]:
         """End processes that killed runs left running, unless another process works on their plan."""
@@ -175,12 +169,8 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
             if plan.state is not State.PROCESSING:
                 continue
             for described in self._end_survivors(plan.plan_id):
-                yield Finding(
-                    area="processes",
-                    what=f"a killed run of plan {plan.plan_id} had left a process running: {described}",
-                    repaired=True,
-                    remedy="",
-                )
+                what = f"a killed run of plan {plan.plan_id} had left a process running: {described}"
+                yield _repaired("processes", what)
 
     def _end_survivors(self, plan_id: PlanId) -> Sequence[str]:
         try:
@@ -198,7 +188,7 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
         for sandbox in self.ended.forget_removed():
             of = f"the missing sandbox of {sandbox.resource} of plan {sandbox.plan_id}"
             yield _removed(f"leftovers of {of}, which has ended")
-        for lock in self.pins.locks():
+        for lock in self.pins.clear_locks():
             yield _wrong("leftovers", lock.what, lock.remedy) if lock.remedy else _removed(lock.what)
         found = self.pins.clear()
         left_alone += found.left
@@ -221,8 +211,12 @@ def _only(findings: Sequence[Finding]) -> Diagnosis:
     return Diagnosis(findings=tuple(findings), waiting=(), left_alone=())
 
 
+def _repaired(area: str, what: str) -> Finding:
+    return Finding(area=area, what=what, repaired=True, remedy="")
+
+
 def _removed(described: str) -> Finding:
-    return Finding(area="leftovers", what=f"removed {described}", repaired=True, remedy="")
+    return _repaired("leftovers", f"removed {described}")
 
 
 def _wrong(area: str, what: str, remedy: str) -> Finding:

@@ -26,35 +26,24 @@ class PinsFound(Struct, frozen=True, kw_only=True):
     left: tuple[str, ...]  # they may belong to another project
 
 
-class PinService:
+class PinService(Struct, kw_only=True, frozen=True, eq=False):
     """The pins that sandboxes left behind."""
 
-    def __init__(
-        self,
-        *,
-        project: Path,
-        database: Database,
-        repositories: PlanFolders,
-        locks: Locks,
-        user_pins: Pins,
-        clock: Clock,
-    ) -> None:
-        """`project` is the project's folder."""
-        self._project = project
-        self._database = database
-        self._repositories = repositories
-        self._locks = locks
-        self._pins = user_pins
-        self._clock = clock
+    project: Path
+    database: Database
+    repositories: PlanFolders
+    locks: Locks
+    user_pins: Pins
+    clock: Clock
 
     def clear(self) -> PinsFound:
         """Drop the pins of ended plans without sandboxes; report those that may belong to another project."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             plans = db.plans.list(None)
         known = {plan.plan_id for plan in plans}
         dropped: list[str] = []
         left: list[str] = []
-        for pinned in self._pins.pinned(self._checkouts(plans)):
+        for pinned in self.user_pins.pinned(self._checkouts(plans)):
             refs = f"refs/mulligan/{pinned.plan_id}/{pinned.folder}/ in {pinned.git_dir}"
             if pinned.plan_id not in known:
                 left.append(
@@ -68,42 +57,42 @@ class PinService:
                 dropped.append(f"{refs}, of an ended plan without a sandbox")
         return PinsFound(dropped=tuple(dropped), left=tuple(left))
 
-    def locks(self) -> Sequence[LeftLock]:
+    def clear_locks(self) -> Sequence[LeftLock]:
         """Remove locks that killed processes left in the user's repositories; report those that are not ours."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             plans = db.plans.list(None)
-        return self._pins.locks(self._checkouts(plans), self._clock.now())
+        return self.user_pins.locks(self._checkouts(plans), self.clock.now())
 
     def _drop(self, pinned: Pinned) -> bool:
         """Drop pins that no sandbox needs, unless a process works on their plan or on one above it."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             plan_ids = [plan.plan_id for plan in lineage(db, pinned.plan_id)]
         try:
             with ExitStack() as held:
                 for plan_id in plan_ids:
-                    held.enter_context(self._locks.hold(plan_id))
-                self._database.settle()
+                    held.enter_context(self.locks.hold(plan_id))
+                self.database.settle()
                 unneeded = not self._is_needed(pinned)
                 if unneeded:
-                    self._pins.drop(pinned)
+                    self.user_pins.drop(pinned)
                 return unneeded
         except PlanBusy:
             return False
 
     def _is_needed(self, pinned: Pinned) -> bool:
         """Return whether the plan can continue, or has the sandbox or a repository of checkpoints, which gc removes."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             can_go_on = not lineage(db, pinned.plan_id)[0].is_final
             named = {folder_name(sandbox.resource) for sandbox in db.sandboxes.list(pinned.plan_id)}
-        kept = {folder.name for folder in self._repositories.list(pinned.plan_id)}
+        kept = {folder.name for folder in self.repositories.list(pinned.plan_id)}
         return can_go_on or pinned.folder in named or f"{pinned.folder}.git" in kept
 
     def _is_outside(self, pinned: Pinned) -> bool:
-        return not pinned.git_dir.is_relative_to(self._project.resolve())
+        return not pinned.git_dir.is_relative_to(self.project.resolve())
 
     def _checkouts(self, plans: Iterable[Plan]) -> set[Path]:
         resources = {resource for plan in plans for resource in plan.definition.resources}
-        return {self._project / r.location for r in resources if r.type.traits.has_commits}
+        return {self.project / r.location for r in resources if r.type.traits.has_commits}
 
 
 def _by_hand(pinned: Pinned) -> str:

@@ -82,7 +82,6 @@ class SandboxRepairs(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def _publications(sandbox: Sandbox, groups: Sequence[CheckpointGroup]) -> list[Publication]:
-    """Return the sandbox's checkpoints, oldest first, each with its predecessor."""
     found = {group.group_id: group.checkpoint_of(sandbox.resource) for group in groups}
     return [
         Publication(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import what_is_not_held
@@ -47,32 +48,18 @@ from mulligan.rows.database import Database
 _Make: TypeAlias = Callable[[SandboxKind, SandboxOrder], tuple[Sandbox, Capture]]
 
 
-class SandboxService:
+class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
     """Makes and removes sandboxes, and refuses resources that cannot have one."""
 
-    def __init__(
-        self,
-        *,
-        project: Path,
-        sandbox_home: Path,
-        database: Database,
-        store: SnapshotStore,
-        kinds: SandboxKinds,
-        neighbours: Neighbours,
-        rules: ConfinementService,
-        ids: Ids,
-        clock: Clock,
-    ) -> None:
-
-        self._project = project
-        self._home = sandbox_home
-        self._database = database
-        self._store = store
-        self._kinds = kinds
-        self._neighbours = neighbours
-        self._confinement = rules
-        self._ids = ids
-        self._clock = clock
+    project: Path
+    sandbox_home: Path
+    database: Database
+    store: SnapshotStore
+    kinds: SandboxKinds
+    neighbours: Neighbours
+    rules: ConfinementService
+    ids: Ids
+    clock: Clock
 
     def check(self, definition: PlanDefinition, settings: Settings) -> None:
         """Refuse resources that no sandbox can be made of."""
@@ -99,7 +86,7 @@ class SandboxService:
 
     def check_confinement(self, definition: PlanDefinition, settings: Settings) -> None:
         """Refuse settings of confinement that the system cannot carry out."""
-        self._confinement.check(settings, self._worked_on_in_place(definition, settings))
+        self.rules.check(settings, self._worked_on_in_place(definition, settings))
 
     def refuse_taken(self, run: Run) -> None:
         """Refuse to work in place where another plan does, or is being applied."""
@@ -111,7 +98,7 @@ class SandboxService:
     ) -> None:
         """Refuse the same for a plan that may not be recorded yet; `started` has its locations already."""
         for location in self._worked_on_in_place(definition, settings):
-            with self._database.reading() as db:
+            with self.database.reading() as db:
                 refuse_taken(db, started, str(location))
                 refuse_under_way(db, started, str(location))
             if started is None:
@@ -127,13 +114,13 @@ class SandboxService:
 
     def fork(self, run: Run, parent_plan_id: PlanId) -> None:
         """Fork the sandboxes of a child plan from its parent's at the time of the spawn, and start it."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             bases = db.children.bases_of(run.plan.plan_id)
             parents = {sandbox.resource: sandbox for sandbox in db.sandboxes.list(parent_plan_id)}
 
         def fork(_kind: SandboxKind, order: SandboxOrder) -> tuple[Sandbox, Capture]:
             name = order.resource.name
-            made = self._kinds.of(parents[name]).fork(order, parents[name], bases[name], run.observer)
+            made = self.kinds.of(parents[name]).fork(order, parents[name], bases[name], run.observer)
             return made, Capture(snapshot=bases[name], size_bytes=0, files=0, unheld=())
 
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
@@ -141,14 +128,14 @@ class SandboxService:
 
     def _carry_out(self, run: Run, orders: Sequence[SandboxOrder], make: _Make) -> None:
         intent = Intent(
-            intent_id=IntentId(self._ids.new()),
+            intent_id=IntentId(self.ids.new()),
             plan_id=run.plan.plan_id,
             work=SandboxWork(resources=tuple(order.resource.name for order in orders)),
-            created_at=self._clock.now(),
+            created_at=self.clock.now(),
         )
         with run.commit("sandbox.intend") as commit:
             commit.db.intents.add(intent)
-        with self._store.hold():
+        with self.store.hold():
             made = self._make_all(run, orders, make)
             self._record(run, intent, made)
 
@@ -165,7 +152,7 @@ class SandboxService:
     def remove(self, sandboxes: Sequence[Sandbox], observer: Observer) -> None:
         """Remove sandboxes that no row refers to: a crash leaves a folder, never a row without one."""
         for sandbox in one_by_one(sandboxes, "sandboxes removed", observer):
-            self._kinds.of(sandbox).remove(sandbox)
+            self.kinds.of(sandbox).remove(sandbox)
 
     def undo(self, run: Run, intent: Intent) -> None:
         """Drop an interrupted making of sandboxes; the next start makes them again."""
@@ -197,7 +184,7 @@ class SandboxService:
         elif self._kind(resource, run.plan.definition, run.settings).strategy is Strategy.IN_PLACE:
             path = self._location(resource).resolve()
         else:
-            path = self._home / run.plan.plan_id / folder_name(resource.name)
+            path = self.sandbox_home / run.plan.plan_id / folder_name(resource.name)
             if resource.type.traits.is_file:  # the folder is for it and its sidecars
                 path /= posixpath.basename(resource.location)
         return SandboxOrder(
@@ -210,15 +197,15 @@ class SandboxService:
         )
 
     def _record(self, run: Run, intent: Intent, made: Sequence[tuple[Sandbox, Capture]]) -> None:
-        now = self._clock.now()
+        now = self.clock.now()
         unheld = tuple(text for s, capture in made for text in what_is_not_held(s.resource, capture))
         real = self._worked_on_in_place(run.plan.definition, run.settings)
         plan = replace(
             run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now),
-            messages=(*self._confinement.cautions(run.settings, real), *unheld),
+            messages=(*self.rules.cautions(run.settings, real), *unheld),
         )
         messages = (Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld)
-        with self._neighbours.hold(real):
+        with self.neighbours.hold(real):
             for location in real:
                 self.refuse_neighbours(location)
             with run.commit("sandbox.record") as commit:
@@ -236,7 +223,7 @@ class SandboxService:
 
     def refuse_neighbours(self, location: Path) -> None:
         """Refuse to change a real resource where a plan of another project works in place."""
-        if (other := self._neighbours.at_work(location)) is not None:
+        if (other := self.neighbours.at_work(location)) is not None:
             raise LocationTaken(
                 path=other.path,
                 plan_id=other.plan_id,
@@ -251,25 +238,24 @@ class SandboxService:
         size = f"{counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')}"
         done = "to read, and to work on in place" if kind.strategy is Strategy.IN_PLACE else "to copy"
         text = f"{resource.name}: {size} {done}"
-        return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
+        return Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now())
 
     def _kind(self, resource: Resource, definition: PlanDefinition, settings: Settings) -> SandboxKind:
         outer = outer_of(resource, definition.resources)
         if outer is not None and self._kind(outer, definition, settings).strategy is Strategy.IN_PLACE:
-            return self._kinds.choose(replace(resource, strategy=Strategy.IN_PLACE), settings.strategy)
-        return self._kinds.choose(resource, settings.strategy)
+            return self.kinds.choose(replace(resource, strategy=Strategy.IN_PLACE), settings.strategy)
+        return self.kinds.choose(resource, settings.strategy)
 
     def _worked_on_in_place(self, definition: PlanDefinition, settings: Settings) -> list[Path]:
         kinds = [(resource, self._kind(resource, definition, settings)) for resource in definition.resources]
         return [self._location(r).resolve() for r, kind in kinds if kind.strategy is Strategy.IN_PLACE]
 
     def _as_it_lies(self, resource: Resource) -> Resource:
-        """Return the resource with its location resolved through symlinks."""
         real = self._location(resource).resolve()
-        return replace(resource, location=posixpath.relpath(real, self._project.resolve()))
+        return replace(resource, location=posixpath.relpath(real, self.project.resolve()))
 
     def _location(self, resource: Resource) -> Path:
-        return self._project / resource.location
+        return self.project / resource.location
 
 
 def _refuse_unforked(type: ResourceType, strategy: Strategy) -> None:

@@ -136,7 +136,6 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
         )
 
     def _merged_whole(self, sides: _Sides, rules: MergeRules) -> _Result:
-        """Take a whole resource from the side that changed it."""
         sandbox = sides.sandbox
         side = side_to_take(self.kinds.of(sandbox), sandbox, sides)
         if side is Whole.NEITHER and rules.on_overlap is OnOverlap.TAKE_THEIRS:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
-from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.guards import not_ready, refuse_ended, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
@@ -18,7 +18,7 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.trees.line_diff import LARGEST_TEXT
 from mulligan.domain.trees.text_merge import has_markers
-from mulligan.errors import Advice, ConflictUnknown, MarkersLeft, NextStep, PlanNotReady
+from mulligan.errors import Advice, ConflictUnknown, MarkersLeft, NextStep
 from mulligan.ports import Clock, Observer, SnapshotStore
 
 
@@ -36,7 +36,10 @@ class ResolveService(Struct, kw_only=True, frozen=True, eq=False):
         with self.claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
             refuse_without_checkpoints(run.plan)
-            _refuse_without_conflicts(run)
+            plan = run.plan
+            if plan.state is not State.CONSTRAINED or plan.phase is not Phase.EXECUTE or not plan.conflicts:
+                hint = Advice(NextStep("status", plan=plan_id), " says what it waits for")
+                raise not_ready(plan, "no conflicts of its own wait to be resolved", hint)
             solved = _named(run, paths)
             self._refuse_marked(run, solved)
             left = tuple(c for c in run.plan.conflicts if c not in solved)
@@ -66,20 +69,7 @@ class ResolveService(Struct, kw_only=True, frozen=True, eq=False):
             raise MarkersLeft(plan_id=run.plan.plan_id, paths=", ".join(marked))
 
 
-def _refuse_without_conflicts(run: Run) -> None:
-    plan = run.plan
-    if plan.state is not State.CONSTRAINED or plan.phase is not Phase.EXECUTE or not plan.conflicts:
-        raise PlanNotReady(
-            plan_id=plan.plan_id,
-            phase=plan.phase.value,
-            state=plan.state.value,
-            reason="no conflicts of its own wait to be resolved",
-            hint=Advice(NextStep("status", plan=plan.plan_id), " says what it waits for"),
-        )
-
-
 def _named(run: Run, paths: Sequence[str]) -> tuple[Conflict, ...]:
-    """Return all conflicts, or those with these paths in any resource."""
     conflicts = run.plan.conflicts
     for path in paths:
         if not any(c.path == path for c in conflicts):

@@ -16,7 +16,7 @@ from mulligan.domain.checkpoints.checkpoint import PlanState
 from mulligan.domain.history.lines import NEVER, is_live, live_segments
 from mulligan.domain.plans.decision import DecisionType
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.plan import Conflict, State
+from mulligan.domain.plans.plan import State
 from mulligan.domain.plans.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
 from mulligan.domain.plans.subplan import (
     Child,
@@ -107,7 +107,10 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         if going.conflict is not None:
             raise going.conflict
         if going.failed:
-            raise _failure(going)
+            raise SubplansFailed(
+                reason="; ".join(f"{name}: {reason}" for name, reason in going.failed.items()),
+                children={name: going.there[name].plan_id for name in going.failed},
+            )
         return tuple(going.there[child.name] for child in subplans.plans if child.name in going.there)
 
     # --- which children there are --------------------------------------------------------------------------
@@ -201,7 +204,6 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
     # --- how they go ---------------------------------------------------------------------------------------
 
     def _start_ready(self, run: Run, going: _Going, crew: Crew) -> None:
-        """Start children that may run now, up to the limit."""
         limit = going.subplans.max_parallel or run.settings.max_parallel
         for child in going.waiting():
             if going.is_halted or len(going.running) >= limit:
@@ -213,7 +215,6 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
                 crew.start(plan_id, retries=going.subplans.max_retries)
 
     def _note_end(self, run: Run, going: _Going, ended: Ended, crew: Crew) -> None:
-        """Take note of the end of a child."""
         name = going.running.pop(ended.plan_id)
         run.inform(*(f"{name}: {text}" for text in ended.messages))
         with self.database.reading() as db:
@@ -225,14 +226,19 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             case Interrupted() if going.is_halted:
                 return  # it was stopped on purpose
             case Conflicted() as error:
-                going.conflict = going.conflict or _blocked(run, going.there[name], error)
+                going.conflict = going.conflict or ChildConstrained(
+                    plan_id=run.plan.plan_id,
+                    child=name,
+                    child_plan_id=plan.plan_id,
+                    count=error.facts["count"],
+                    conflicts=[],  # they are the child's
+                )
             case error:
                 going.failed[name] = error.text
                 if going.subplans.fail_fast:
                     crew.stop()
 
     def _merge_ready(self, run: Run, going: _Going) -> None:
-        """Merge the children that are done, in their order."""
         while not (going.conflict or going.failed):
             child = next_to_merge(going.order, going.merged)
             if child is None or not going.is_done(child.name):
@@ -243,7 +249,8 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         strategy = going.subplans.merge_strategy
         merged = self.merging.merge(run, child, strategy)
         if merged.conflicts and strategy is MergeStrategy.FAIL_ON_CONFLICT:
-            going.failed[child.name] = _in_conflict(merged.conflicts)
+            paths = ", ".join(f"{conflict.path} ({conflict.reason})" for conflict in merged.conflicts)
+            going.failed[child.name] = f"it is in conflict with what was merged before: {paths}"
             return
         going.merged.add(child.name)
         run.merged.append(merged_name(going.number, child.name))
@@ -286,27 +293,3 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
 
 def _named(plan_id: PlanId, name: str) -> JsonObject:
     return {"plan_id": plan_id, "name": name}
-
-
-def _failure(going: _Going) -> SubplansFailed:
-    reasons = [f"{name}: {reason}" for name, reason in going.failed.items()]
-    return SubplansFailed(
-        reason="; ".join(reasons),
-        children={name: going.there[name].plan_id for name in going.failed},
-    )
-
-
-def _in_conflict(conflicts: Sequence[Conflict]) -> str:
-    paths = [f"{conflict.path} ({conflict.reason})" for conflict in conflicts]
-    return f"it is in conflict with what was merged before: {', '.join(paths)}"
-
-
-def _blocked(run: Run, child: Child, error: Conflicted) -> ChildConstrained:
-    """Return the error that stops a plan whose child has conflicts of its own."""
-    return ChildConstrained(
-        plan_id=run.plan.plan_id,
-        child=child.name,
-        child_plan_id=child.plan_id,
-        count=error.facts["count"],
-        conflicts=[],  # they are the child's
-    )
