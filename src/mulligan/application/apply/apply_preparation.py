@@ -85,9 +85,10 @@ class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
         """Compute everything. The caller holds the store until rows refer to what was stored."""
         merged = [self._merge(each) for each in one_by_one(wanted, "resources merged", run.observer)]
         _refuse_unmatched(wanted, merged)
+        pairs = list(zip(wanted, merged, strict=True))
         conflicts = [
             Conflict(resource=each.real.resource, path=conflict.path, reason=conflict.reason)
-            for each, result in zip(wanted, merged, strict=True)
+            for each, result in pairs
             for conflict in result.conflicts
         ]
         changes: list[RealChange] = []
@@ -95,7 +96,6 @@ class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
         files: list[FileDiff] = []
         folders: list[FolderDiff] = []
         notes: list[str] = []
-        pairs = list(zip(wanted, merged, strict=True))
         for each, result in one_by_one(pairs, "resources prepared", run.observer):
             notes += [
                 Advice(

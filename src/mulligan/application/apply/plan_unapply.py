@@ -95,6 +95,7 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
 
     def _prepare(self, run: Run, applied: Sequence[RealChange], cut_off: Sequence[RealChange]) -> Prepared:
         halfway = {change.real.resource: change for change in cut_off}
+        message = f'Revert "{run.plan.name}"\n\nThis takes back what plan {run.plan.plan_id} did.'
         wanted: list[Wanted] = []
         for change in applied:
             real = change.real
@@ -113,7 +114,7 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
                     theirs=change.before,
                     ours=ours,
                     names=_SIDES,
-                    message=_message(run.plan) if change.commit is not None else None,
+                    message=message if change.commit is not None else None,
                     included=None,
                 )
             )
@@ -134,10 +135,6 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
             commit.db.intents.close(intent.intent_id)
             commit.plan = run.plan.moved_to(Phase.APPLY, State.CANCELLED, now)
             commit.record(Entry(type=EventType.UNAPPLIED, data=logged(prepared), at=now))
-
-
-def _message(plan: Plan) -> str:
-    return f'Revert "{plan.name}"\n\nThis takes back what plan {plan.plan_id} did.'
 
 
 def _refuse_unapplied(plan: Plan) -> None:

@@ -89,7 +89,10 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
             edits |= {conflict.path: conflict.theirs for conflict in conflicts}
             conflicts = []
         at_ns = self._now_ns()
-        stamped = {path: entry and _stamped(entry, at_ns) for path, entry in edits.items()}
+        stamped = {
+            path: entry and replace(entry, beside=replace(entry.beside, mtime_ns=at_ns))
+            for path, entry in edits.items()
+        }
         return Merged(
             files=self.store.graft(ours, stamped, at_ns) if stamped else ours,
             changed=by_theirs,
@@ -199,7 +202,3 @@ def side_to_take(kind: SandboxKind, sandbox: Sandbox, sides: Sides) -> Whole:
     if kind.same(sandbox, sides.base, sides.ours):
         return Whole.THEIRS
     return Whole.OURS if kind.same(sandbox, sides.ours, sides.theirs) else Whole.NEITHER
-
-
-def _stamped(entry: TreeEntry, at_ns: int) -> TreeEntry:
-    return replace(entry, beside=replace(entry.beside, mtime_ns=at_ns))

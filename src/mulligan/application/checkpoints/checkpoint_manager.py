@@ -2,31 +2,24 @@
 
 import posixpath
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Protocol
+from contextlib import ExitStack, contextmanager
+from typing import TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
 
 from msgspec.structs import replace
 
 from mulligan.application.runs.run import Run
-from mulligan.domain.checkpoints.checkpoint import Checkpoint
-from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange
 from mulligan.domain.resources.placement import lie_together
 from mulligan.domain.resources.resource import Sandbox, Strategy
+from mulligan.domain.trees.real_change import Snapshots
 from mulligan.errors import SandboxMissing
 from mulligan.ports import Publication, SandboxKinds, SnapshotStore
 from mulligan.ports.world import one_by_one
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
-
-
-class Stored(Protocol):
-    """A stored state of all resources: a group, or a state to restore them to."""
-
-    def snapshot_of(self, resource: str) -> Snapshot:
-        """Return the snapshot of that resource."""
-        ...
+Stored: TypeAlias = CheckpointGroup | Snapshots
 
 
 class CheckpointManager:
@@ -45,11 +38,9 @@ class CheckpointManager:
         """Watch the run's sandboxes: meanwhile a capture, comparison or restore costs only what changed."""
         with ExitStack() as watches:
             for sandbox in run.sandboxes:
-                watches.enter_context(self._watched(run, sandbox))
+                kind = self._kinds.of(sandbox)
+                watches.enter_context(kind.watch(sandbox, others_at_work=run.others_at_work))
             yield
-
-    def _watched(self, run: Run, sandbox: Sandbox) -> AbstractContextManager[None]:
-        return self._kinds.of(sandbox).watch(sandbox, others_at_work=run.others_at_work)
 
     def capture(self, run: Run) -> tuple[Capture, ...]:
         """Store every sandbox durably, in the plan's order; read only those that may have changed."""
@@ -120,11 +111,10 @@ class CheckpointManager:
         files = [s for s in sandboxes if s.type.traits.is_file]
         others = [s for s in sandboxes if not s.type.traits.is_file]
         nested = any(s.excluded for s in others)
-        going = [s for s in files if nested and self._goes(s, group)]
+        going = [
+            s for s in files if nested and _goes(self._kinds.of(s).compare(s, group.snapshot_of(s.resource)))
+        ]
         return [*going, *others, *(s for s in files if s not in going)]
-
-    def _goes(self, file: Sandbox, group: Stored) -> bool:
-        return _goes(self._kinds.of(file).compare(file, group.snapshot_of(file.resource)))
 
     def changed_since(self, run: Run, before: tuple[Capture, ...]) -> tuple[str, ...]:
         """Return the paths in which the sandboxes differ from an earlier capture."""

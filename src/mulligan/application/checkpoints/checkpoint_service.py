@@ -51,7 +51,9 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
                     commit.plan = becomes or run.progressed()
                     group = self.add_group(commit, run, reason, checkpoints)
                     commit.plan = replace(commit.plan, messages=(*run.plan.messages, *unheld))
-                    commit.record(*(self._message(text) for text in unheld), *then)
+                    at = self.clock.now()
+                    texts = (Entry(type=EventType.MESSAGE, data={"message": text}, at=at) for text in unheld)
+                    commit.record(*texts, *then)
         except PlanTakenOver:
             raise
         except MulliganError as exc:
@@ -169,9 +171,6 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         if verdict.prune:
             db.checkpoints.remove(verdict.prune)
         return verdict.prune
-
-    def _message(self, text: str) -> Entry:
-        return Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now())
 
     def _entry(self, group: CheckpointGroup) -> Entry:
         return Entry(

@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
@@ -76,16 +77,10 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
             self.ended.remove(over)  # also what has no folder of its own: notes, lost pins
         live = (lambda: self._live(plans)) if dry_run else self._settled_live
         swept = self.store.sweep(live, dry_run=dry_run, observer=observer)
+        freed = swept.bytes_freed + left.size_bytes + sum(orphans.values()) + sum(scratch.values())
         return SweepReport(
+            **asdict(replace(swept, bytes_freed=freed)),
             dry_run=dry_run,
-            objects_removed=swept.objects_removed,
-            objects_kept=swept.objects_kept,
-            packs_removed=swept.packs_removed,
-            packs_rewritten=swept.packs_rewritten,
-            packs_kept=swept.packs_kept,
-            packs_unreadable=swept.packs_unreadable,
-            bytes_freed=swept.bytes_freed + left.size_bytes + sum(orphans.values()) + sum(scratch.values()),
-            bytes_kept=swept.bytes_kept,
             sandboxes_removed=tuple(map(str, orphans)),
             work_folders_removed=left.work_folders,
             stat_caches_removed=left.stat_caches,
@@ -186,7 +181,9 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         """Remove trash and unused folders of idle plans; return the folders with their sizes."""
         with self.database.reading() as db:
             known = {plan.plan_id for plan in db.plans.list(None)}
-        removed = self._clear_trash(folders, dry_run=dry_run)
+        removed = {folder: folders.size_of(folder) for folder in folders.trash()}
+        if removed and not dry_run:
+            folders.clear_trash()
         for plan_id in [each for each in folders.plans() if each in known and unused(each)]:
             try:
                 with self.locks.hold(plan_id):
@@ -199,14 +196,6 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
             except PlanBusy:
                 continue  # its process may be about to record or use them
         return removed
-
-    @staticmethod
-    def _clear_trash(folders: PlanFolders, *, dry_run: bool) -> dict[Path, int]:
-        """Finish interrupted removals; return the folders with their sizes."""
-        trash = {folder: folders.size_of(folder) for folder in folders.trash()}
-        if trash and not dry_run:
-            folders.clear_trash()
-        return trash
 
     def _remove_unnamed(self, over: Collection[PlanId], *, dry_run: bool) -> dict[Path, int]:
         """Remove sandboxes and repositories of checkpoints that no row refers to, and all of the plans in `over`."""

@@ -8,6 +8,7 @@ from mulligan.application.checkpoints.checkpoint_manager import CheckpointManage
 from mulligan.application.checkpoints.checkpoint_service import reason_for
 from mulligan.application.plans.guards import refuse_conflicts, refuse_ended, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.rollback.outside_effects import UndoService
 from mulligan.application.rollback.return_service import ReturnService
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
@@ -37,6 +38,7 @@ class PlanResumeService(Struct, kw_only=True, frozen=True, eq=False):
     claims: PlanClaims
     manager: CheckpointManager
     returns: ReturnService
+    undos: UndoService
 
     def refuse_where_impossible(self, run: Run) -> None:
         """Refuse to continue a plan that was started and has no checkpoints or sandboxes."""
@@ -67,7 +69,7 @@ class PlanResumeService(Struct, kw_only=True, frozen=True, eq=False):
         paths = sum(len(changes) for changes in self.manager.compare(run, target).values())
         messages = [f"it would continue from {target.first_checkpoint_id} at {_step_at(run, target)}"]
         messages += ["an interrupted return would be finished first"] if returns else []
-        messages += self.returns.undoing(run, target).announced
+        messages += self.undos.plan(run, target).announced
         if paths:
             messages.append(
                 f"later changes, {counted(paths, 'path')}, would be kept in a checkpoint and discarded"
@@ -88,7 +90,7 @@ class PlanResumeService(Struct, kw_only=True, frozen=True, eq=False):
         running = any(step.status is StepStatus.RUNNING for step in steps) or any(
             c.status is CallStatus.INTERRUPTED and not c.superseded and c.seq > target.seq for c in calls
         )
-        ahead = run.plan.current_group_id != target.group_id or self.returns.undoing(run, target).is_needed
+        ahead = run.plan.current_group_id != target.group_id or self.undos.plan(run, target).is_needed
         if not (running or ahead or any(self.manager.compare(run, target).values())):
             run.reset_to(target)
             return _resumed(target, None)

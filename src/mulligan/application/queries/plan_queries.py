@@ -139,7 +139,12 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
             parent_plan_id=plan.parent_plan_id,
             steps=steps,
             last_checkpoint_id=plan.last_checkpoint_id,
-            sandboxes=tuple(_sandbox_view(s) for s in sandboxes),
+            sandboxes=tuple(
+                SandboxView(
+                    resource=s.resource, strategy=s.strategy, path=s.path, branch=s.branch, git_dir=s.git_dir
+                )
+                for s in sandboxes
+            ),
             resumed_from=resumed_from,
             corrections=tuple(correction_view(c, dry_run=False) for c in corrections),
             execution=ExecutionCounts(
@@ -247,13 +252,10 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
             tool=plan.failure.tool,
             checkpoint=plan.failure.checkpoint,
             recoverable=plan.definition.rollback_policy.enabled,
-            hint=Advice(resume, *self._mended(plan)),
+            hint=Advice(resume, " (with a corrected plan file: ", NextStep("again", mended=...), ")")
+            if plan.state is State.ERRORED and not plan.definition.session
+            else resume,
         )
-
-    def _mended(self, plan: Plan) -> Sequence[str | NextStep]:
-        if plan.state is not State.ERRORED or plan.definition.session:
-            return ()
-        return (" (with a corrected plan file: ", NextStep("again", mended=...), ")")
 
 
 def _timeline(db: Transaction, plan: Plan, limit: int | None) -> Timeline:
@@ -295,14 +297,4 @@ def correction_view(correction: Correction, *, dry_run: bool) -> CorrectionView:
         superseded_decisions=correction.superseded_decisions,
         cancelled_child_plans=correction.cancelled_child_plans,
         restored_checkpoint=correction.restored_checkpoint,
-    )
-
-
-def _sandbox_view(sandbox: Sandbox) -> SandboxView:
-    return SandboxView(
-        resource=sandbox.resource,
-        strategy=sandbox.strategy,
-        path=sandbox.path,
-        branch=sandbox.branch,
-        git_dir=sandbox.git_dir,
     )

@@ -32,13 +32,6 @@ _ARGUMENT = (30, 10)
 _NO_TARGETS = (CheckpointType.PRE_APPLY, CheckpointType.ON_ERROR)
 
 
-class _Found(Struct, frozen=True, kw_only=True):
-    """A plan of the report, and the name of its parent."""
-
-    plan: Plan
-    parent_name: str | None
-
-
 class ReportService(Struct, kw_only=True, frozen=True, eq=False):
     """Reports the whole story of a plan, without reading sandboxes or waiting for a running plan."""
 
@@ -53,16 +46,21 @@ class ReportService(Struct, kw_only=True, frozen=True, eq=False):
         `words` words next steps for a front door.
         """
         with self.trees.hold(), self.database.reading() as db:  # snapshots stay until they are read
-            found = [*_family(db, _Found(plan=db.plans.get(plan_id), parent_name=None))]
+            found = [*_family(db, db.plans.get(plan_id), None)]
             room = PageRoom(patches=_LINES, outputs=_LINES)
-            parts = tuple(self._part(db, each, room, words) for each in found[:_PLANS])
+            parts = tuple(self._part(db, *each, room, words) for each in found[:_PLANS])
             left_out = max(0, len(found) - _PLANS)
             return Report(plans=parts, plans_left_out=left_out, made_at=self.clock.now())
 
     def _part(
-        self, db: Transaction, found: _Found, room: PageRoom, words: Callable[[str], str]
+        self,
+        db: Transaction,
+        plan: Plan,
+        parent_name: str | None,
+        room: PageRoom,
+        words: Callable[[str], str],
     ) -> PlanReport:
-        plan, plan_id = found.plan, found.plan.plan_id
+        plan_id = plan.plan_id
         status = self.queries.status_in(db, plan_id, None)
         events = db.events.list(plan_id, limit=_EVENTS)
         older = db.events.count(plan_id) - len(events)
@@ -80,7 +78,7 @@ class ReportService(Struct, kw_only=True, frozen=True, eq=False):
         changes = ReportChanges(self.trees, room, words)
         return PlanReport(
             plan=plan,
-            parent_name=found.parent_name,
+            parent_name=parent_name,
             steps=status.steps,
             counts=status.execution,
             error=replace(status.error, hint=words(status.error.hint)) if status.error else None,
@@ -95,10 +93,10 @@ class ReportService(Struct, kw_only=True, frozen=True, eq=False):
         )
 
 
-def _family(db: Transaction, found: _Found) -> Iterator[_Found]:
-    yield found
-    for child in db.children.list(found.plan.plan_id):
-        yield from _family(db, _Found(plan=child.plan, parent_name=found.plan.name))
+def _family(db: Transaction, plan: Plan, parent_name: str | None) -> Iterator[tuple[Plan, str | None]]:
+    yield plan, parent_name
+    for child in db.children.list(plan.plan_id):
+        yield from _family(db, child.plan, plan.name)
 
 
 def _shown(call: ToolCall, room: PageRoom) -> ShownCall:

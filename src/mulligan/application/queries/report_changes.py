@@ -1,13 +1,12 @@
 """The differences between two groups, as far as a page can show them: no more is read than is shown."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
-from mulligan.domain.checkpoints.checkpoint import Checkpoint
-from mulligan.domain.text.ids import GroupId
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, GroupOutline
 from mulligan.domain.trees.diff import FileDiff, TreeDiff
 from mulligan.domain.trees.tree_difference import TreeDifference
 from mulligan.domain.views.report import Changes, ShownFile
@@ -19,26 +18,14 @@ _LARGEST_TEXT = 256 * 1024  # bytes of a file that is compared line by line
 _READ = 4 * 1024 * 1024  # bytes of both sides of one comparison
 _FILE_LINES = 400  # of the patch of one file
 
+_Group: TypeAlias = CheckpointGroup | GroupOutline
+
 
 class PageRoom(Struct, kw_only=True):
     """The number of lines that still fit on a page."""
 
     patches: int
     outputs: int
-
-
-class Compared(Protocol):
-    """The part of a group that is compared."""
-
-    @property
-    def group_id(self) -> GroupId:
-        """Return its id."""
-        ...
-
-    @property
-    def checkpoints(self) -> tuple[Checkpoint, ...]:
-        """Return its checkpoints, one for each resource."""
-        ...
 
 
 class ReportChanges(Struct, frozen=True, eq=False):
@@ -48,7 +35,7 @@ class ReportChanges(Struct, frozen=True, eq=False):
     room: PageRoom
     words: Callable[[str], str]
 
-    def between(self, old: Compared, new: Compared) -> Changes:
+    def between(self, old: _Group, new: _Group) -> Changes:
         """Compare two groups; a damaged store is reported as a problem beside the rest."""
         files, diffs, left_out = list[ShownFile](), list[TreeDiff](), 0
         olds = {checkpoint.resource: checkpoint.snapshot for checkpoint in old.checkpoints}

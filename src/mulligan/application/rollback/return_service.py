@@ -5,7 +5,6 @@ An intent is recorded before the first byte changes; every action can be repeate
 finishes an interrupted return.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TypeAlias
@@ -22,16 +21,16 @@ from mulligan.application.rollback.way_back import WayBackService
 from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_plans import ChildPlans, children_left_behind
-from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, Reason
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, Reason
 from mulligan.domain.history.correction import intervention, line_that_tells
 from mulligan.domain.history.lines import Line, live_segments
-from mulligan.domain.history.undo import Undoing
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import CorrectionWork, Intent, ReturnWork, RollbackWork, StepReturnWork
 from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition
 from mulligan.domain.plans.step import reset_steps, steps_of_session
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import GroupId, IntentId
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import (
     ChangedMeanwhile,
     DatabaseUnusable,
@@ -96,10 +95,8 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
             else:
                 before = way_back
             return self._carry_out(run, intent, before)
-        except PlanTakenOver:
-            raise
-        except RestoreIncomplete:
-            raise  # partly restored: the intent stays open
+        except (PlanTakenOver, RestoreIncomplete):
+            raise  # no longer ours, or partly restored: the intent stays open
         except Exception:
             self._give_up(run, intent)
             raise
@@ -108,10 +105,6 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         """Return the plan's definition after a return to the group."""
         with self.database.reading() as db:
             return self._definition_at(db, run, target)
-
-    def undoing(self, run: Run, target: CheckpointGroup) -> Undoing:
-        """Return what a return to the group does to effects outside the sandboxes."""
-        return self.undos.plan(run, target)
 
     def finish(self, run: Run, intent: Intent) -> None:
         """Finish the return of a process that died, or take it back if it cannot be finished.
@@ -142,10 +135,8 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
                 raise
             if before is not None:
                 self._take_back(run, intent, before)
-            text = f"an interrupted return could not be finished: {exc.text}"
-            self._give_up(
-                run, intent, Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now())
-            )
+            data: JsonObject = {"message": f"an interrupted return could not be finished: {exc.text}"}
+            self._give_up(run, intent, Entry(type=EventType.MESSAGE, data=data, at=self.clock.now()))
 
     def _take_back(self, run: Run, intent: Intent, before: CheckpointGroup) -> None:
         """Restore the contents before the return; a failure leaves the intent open."""
@@ -225,7 +216,10 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
                 again = self.checkpoints.checkpoints_again(run, target)
                 with run.commit("correction.settle") as commit:
                     sandboxes = self._write(commit, run, intent, target, changes)
-                    self._correct(commit, run, intent.work, again)
+                    correction = intent.work.correction
+                    corrected = commit.db.decisions.resolve(correction.decision_id)
+                    decision = intervention(correction, corrected, commit.plan.line)
+                    self.checkpoints.add_guidance(commit, run, correction, decision, again)
         else:
             with run.commit("return.settle") as commit:
                 sandboxes = self._write(commit, run, intent, target, changes)
@@ -253,11 +247,6 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         )
         self.children.cancel(db, gone, "its parent went back to before it was spawned", self.clock.now())
         return self.children.forget_sandboxes(db, gone)
-
-    def _correct(self, commit: Commit, run: Run, work: CorrectionWork, again: Sequence[Checkpoint]) -> None:
-        corrected = commit.db.decisions.resolve(work.correction.decision_id)
-        decision = intervention(work.correction, corrected, commit.plan.line)
-        self.checkpoints.add_guidance(commit, run, work.correction, decision, again)
 
     def _plan_at(self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup) -> Plan:
         work, plan_id = _work(intent), run.plan.plan_id

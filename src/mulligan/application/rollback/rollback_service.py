@@ -97,9 +97,8 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
         wanted = RollbackWork(
             target=target.group_id, ends_children=True, state=State.QUEUED, log={"reason": "rollback"}
         )
-        returned = self.returns.go(
-            run, wanted, reason_for(CheckpointType.PRE_ROLLBACK, {}, between_steps=False)
-        )
+        kept = reason_for(CheckpointType.PRE_ROLLBACK, {}, between_steps=False)
+        returned = self.returns.go(run, wanted, kept)
         with self.database.reading() as db:
             remaining = db.checkpoints.count(run.plan.plan_id, superseded=False)
         impact = replace(impact, undo_failed=returned.not_undone)

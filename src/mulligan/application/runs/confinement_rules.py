@@ -23,7 +23,14 @@ class ConfinementService:
         """Refuse settings that the system cannot carry out; `real` are folders that are worked on in place."""
         if settings.isolate is Isolation.OFF:
             return
-        self._refuse_opening(settings)
+        for path in settings.writable:
+            if self._confinement.opens_home(path):
+                raise SettingInvalid(
+                    key=_KEY,
+                    reason=f"{path} holds the project home or lies in it, and tools must not write that",
+                    origin=settings.entry(_KEY).origin,
+                    hint="name folders beside the project home",
+                )
         if settings.isolate is Isolation.REQUIRED:
             if lacking := self._confinement.lacking():
                 raise ConfinementImpossible(reason=lacking)
@@ -50,13 +57,11 @@ class ConfinementService:
         Determined once per run: a symlink that a tool puts in place of a folder opens nothing to the next tool.
         """
         if run.claim not in self._drawn:
-            self._drawn[run.claim] = self._draw(run)
+            bounds = None
+            if run.settings.isolate is not Isolation.OFF and not self._confinement.lacking():
+                bounds = self._confinement.bounds(run.plan.plan_id, run.sandboxes, run.settings.writable)
+            self._drawn[run.claim] = bounds
         return self._drawn[run.claim]
-
-    def _draw(self, run: Run) -> Bounds | None:
-        if run.settings.isolate is Isolation.OFF or self._confinement.lacking():
-            return None
-        return self._confinement.bounds(run.plan.plan_id, run.sandboxes, run.settings.writable)
 
     def explain(self, error: MulliganError, folder: Path, bounds: Bounds | None) -> MulliganError:
         """Return the error of a tool call, with the path if it was caused by a write out of bounds."""
@@ -79,16 +84,6 @@ class ConfinementService:
         reason = f"{error.facts['reason']}\n{stopped}; {remedy}"
         facts = {**error.facts, "reason": reason, "stopped_write": path}
         return ToolFailed(hint=hint, **facts)
-
-    def _refuse_opening(self, settings: Settings) -> None:
-        for path in settings.writable:
-            if self._confinement.opens_home(path):
-                raise SettingInvalid(
-                    key=_KEY,
-                    reason=f"{path} holds the project home or lies in it, and tools must not write that",
-                    origin=settings.entry(_KEY).origin,
-                    hint="name folders beside the project home",
-                )
 
     def _opened(self, real: Sequence[Path]) -> str | None:
         found = next((folder for folder in real if self._confinement.opens_home(str(folder))), None)

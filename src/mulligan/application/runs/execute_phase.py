@@ -53,8 +53,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
     def run_step(self, run: Run) -> None:
         """Run the next step, with its retries; raise StepFailed if the last try fails."""
         step = run.plan.definition.steps[run.step_index]
-        before = [reason_for(CheckpointType.BEFORE_STEP, {"step": step.name}, between_steps=True)]
-        due = before if self._before_step_is_due(run, step) else []
+        due = self._due_before(run, step)
         for tries_left in range(step.retries, -1, -1):
             try:
                 self._try(run, step, due)
@@ -95,11 +94,9 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         writes = self.calls.declaration(use).writes
         metadata: JsonObject = {"step": step.name, "tool": use.tool}
         on_write = writes and self._fires(run, CheckpointType.ON_TOOL_WRITE)
-        before_call = (
-            [reason_for(CheckpointType.ON_TOOL_WRITE, metadata, between_steps=False)] if on_write else []
-        )
+        before_call = reason_for(CheckpointType.ON_TOOL_WRITE, metadata, between_steps=False)
         call = self.calls.announce(run, step, use)
-        self._start(run, step, [*due, *before_call], [call])
+        self._start(run, step, [*due, before_call] if on_write else due, [call])
         output = self.calls.call(run, step, use, call, StepInProgress(self, run, step))
         if call.undo is not Undo.NOT_NEEDED:
             run.record(run.plan)  # at once: no later restore undoes its effects outside
@@ -138,9 +135,11 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         run.merged = []
         run.step_index += 1
 
-    def _before_step_is_due(self, run: Run, step: Step) -> bool:
+    def _due_before(self, run: Run, step: Step) -> list[Reason]:
         enabled = run.plan.definition.rollback_policy.enabled
-        return enabled and (step.retries > 0 or CheckpointType.BEFORE_STEP in run.settings.triggers)
+        due = enabled and (step.retries > 0 or CheckpointType.BEFORE_STEP in run.settings.triggers)
+        before = reason_for(CheckpointType.BEFORE_STEP, {"step": step.name}, between_steps=True)
+        return [before] if due else []
 
     def _fires(self, run: Run, trigger: CheckpointType) -> bool:
         return run.plan.definition.rollback_policy.enabled and trigger in run.settings.triggers
@@ -150,8 +149,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
     def begin_own(self, run: Run, name: str) -> Step:
         """Begin a step of the caller, with the group that is due before it."""
         step = Step(name=name, action=Milestone(), label=None, timeout=None, retries=0)
-        before = [reason_for(CheckpointType.BEFORE_STEP, {"step": name}, between_steps=True)]
-        self._start(run, step, before if self._before_step_is_due(run, step) else [], ())
+        self._start(run, step, self._due_before(run, step), ())
         return step
 
     def end_own(self, run: Run, step: Step, begun: datetime) -> None:

@@ -71,13 +71,10 @@ class PlanExecutor(Struct, kw_only=True, frozen=True, eq=False):
                 raise PlanAlreadyComplete(plan_id=plan_id)
             refuse_conflicts(run.plan)
             self.resumes.refuse_where_impossible(run)
-            if mended is not None and run.plan.definition.session:
-                raise PlanFileDiffers(
-                    plan_id=plan_id,
-                    reason="the steps of the plan are those of a program",
-                    hint=run.plan.way_on,
-                )
             if mended is not None:
+                if run.plan.definition.session:
+                    reason = "the steps of the plan are those of a program"
+                    raise PlanFileDiffers(plan_id=plan_id, reason=reason, hint=run.plan.way_on)
                 self.mending.adopt(run, mended)
             self.check(run, run.plan.definition, run.settings)
             return self.run_on(run)

@@ -13,6 +13,8 @@ from mulligan.errors import ToolArgumentsUnfit, ToolMissing, ToolNotCheckpointab
 
 def check_before_running(definition: PlanDefinition, tools: Mapping[str, ToolDeclaration]) -> None:
     """Refuse missing tools, arguments they do not take, and tools that the rollback policy does not allow."""
+    policy = definition.rollback_policy
+    requires_checkpoints = policy.enabled and policy.require_checkpoints
     for step in definition.steps:
         match step.action:
             case Subplans(plans=children):
@@ -21,16 +23,11 @@ def check_before_running(definition: PlanDefinition, tools: Mapping[str, ToolDec
             case ToolUse(tool=name) if name not in tools:
                 raise ToolMissing(tool=name, step=step.name, known=", ".join(sorted(tools)))
             case ToolUse(tool=name, args=args):
-                _check_policy(definition, step.name, tools[name])
+                if requires_checkpoints and tools[name].writes and not tools[name].checkpointable:
+                    raise ToolNotCheckpointable(step=step.name, tool=name)
                 _check_arguments(step.name, args, tools[name])
             case _:
                 pass
-
-
-def _check_policy(definition: PlanDefinition, step: str, tool: ToolDeclaration) -> None:
-    policy = definition.rollback_policy
-    if policy.enabled and policy.require_checkpoints and tool.writes and not tool.checkpointable:
-        raise ToolNotCheckpointable(step=step, tool=tool.name)
 
 
 def _check_arguments(step: str, args: Mapping[str, Json], tool: ToolDeclaration) -> None:

@@ -56,16 +56,14 @@ class RunStages(Struct, kw_only=True, frozen=True, eq=False):
     def begin(self, run: Run) -> None:
         """Take the group before the first step, if there is none yet."""
         if run.plan.definition.rollback_policy.enabled and run.plan.current_group_id is None:
-            self.checkpoints.create_checkpoint(
-                run, reason_for(CheckpointType.PRE_EXECUTE, {}, between_steps=True)
-            )
+            reason = reason_for(CheckpointType.PRE_EXECUTE, {}, between_steps=True)
+            self.checkpoints.create_checkpoint(run, reason)
 
     def complete(self, run: Run) -> None:
         """Take the group after the last step, and end in `complete`."""
         if run.plan.definition.rollback_policy.enabled:
-            self.checkpoints.create_checkpoint(
-                run, reason_for(CheckpointType.POST_EXECUTE, {}, between_steps=True)
-            )
+            reason = reason_for(CheckpointType.POST_EXECUTE, {}, between_steps=True)
+            self.checkpoints.create_checkpoint(run, reason)
         done = Entry(type=EventType.PLAN_STATE, data={"state": "complete"}, at=self.clock.now())
         run.record(run.plan.moved_to(Phase.EXECUTE, State.COMPLETE, done.at), done)
 

@@ -76,6 +76,7 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
                         stages=self.stages,
                         sweeps=self.sweeps,
                         clock=self.clock,
+                        begun=self.clock.now(),
                     )
                     yield session
                     session.complete()

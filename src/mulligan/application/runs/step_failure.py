@@ -43,8 +43,7 @@ class FailureService(Struct, kw_only=True, frozen=True, eq=False):
         )
         target = self._target(run)
         if target is None:
-            now = self.clock.now()
-            plan = run.plan.moved_to(Phase.EXECUTE, State.ERRORED, now)
+            plan = run.plan.moved_to(Phase.EXECUTE, State.ERRORED, self.clock.now())
             run.record(replace(plan, failure=failure))
         else:
             wanted = StepReturnWork(
@@ -55,16 +54,15 @@ class FailureService(Struct, kw_only=True, frozen=True, eq=False):
                 log={"reason": "a step failed", "step": step.name},
             )
             self.returns.go(run, wanted, kept if run.in_place else None)
-        facts: dict[str, object] = {
-            "plan_id": run.plan.plan_id,
-            "step": step.name,
-            "tool": tool,
-            "reason": error.text,
-            "checkpoint": failure.checkpoint,
-        }
-        facts |= {name: error.facts[name] for name in _HANDED_ON if name in error.facts}
-        facts["hint"] = _next_step(run.plan, error)
-        return StepFailed(**facts)
+        return StepFailed(
+            plan_id=run.plan.plan_id,
+            step=step.name,
+            tool=tool,
+            reason=error.text,
+            checkpoint=failure.checkpoint,
+            hint=_next_step(run.plan, error),
+            **{name: error.facts[name] for name in _HANDED_ON if name in error.facts},
+        )
 
     def try_again(self, run: Run, step: Step, error: MulliganError) -> None:
         """Go back to the state before the step; the records of the failed try are superseded."""

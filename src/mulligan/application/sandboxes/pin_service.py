@@ -49,7 +49,7 @@ class PinService(Struct, kw_only=True, frozen=True, eq=False):
                 left.append(
                     f"{refs}: no plan of this project has that id, a plan of another may; {_by_hand(pinned)}"
                 )
-            elif self._is_outside(pinned):
+            elif not pinned.git_dir.is_relative_to(self.project.resolve()):
                 if not self._is_needed(pinned):
                     why = "the plan has no sandbox here, but may have one in a copy of this project"
                     left.append(f"{refs}: {why}; {_by_hand(pinned)}")
@@ -86,9 +86,6 @@ class PinService(Struct, kw_only=True, frozen=True, eq=False):
             named = {folder_name(sandbox.resource) for sandbox in db.sandboxes.list(pinned.plan_id)}
         kept = {folder.name for folder in self.repositories.list(pinned.plan_id)}
         return can_go_on or pinned.folder in named or f"{pinned.folder}.git" in kept
-
-    def _is_outside(self, pinned: Pinned) -> bool:
-        return not pinned.git_dir.is_relative_to(self.project.resolve())
 
     def _checkouts(self, plans: Iterable[Plan]) -> set[Path]:
         resources = {resource for plan in plans for resource in plan.definition.resources}

@@ -15,7 +15,7 @@ from mulligan.application.runs.confinement_rules import ConfinementService
 from mulligan.application.runs.run import Run, at_work
 from mulligan.application.subplans.child_plans import family
 from mulligan.config import Settings
-from mulligan.domain.checkpoints.store_report import Capture, Survey
+from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import Intent, SandboxWork
 from mulligan.domain.plans.plan import Phase, PlanDefinition, State
@@ -109,7 +109,11 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
         for order in orders:
             kind = self._kind(order.resource, run.plan.definition, run.settings)
-            run.note(self._sizes(order.resource, kind, kind.survey(order, run.observer)))
+            survey = kind.survey(order, run.observer)
+            size = f"{counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')}"
+            done = "to read, and to work on in place" if kind.strategy is Strategy.IN_PLACE else "to copy"
+            text = f"{order.resource.name}: {size} {done}"
+            run.note(Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now()))
         self._carry_out(run, orders, lambda kind, order: kind.create(order, run.observer))
 
     def fork(self, run: Run, parent_plan_id: PlanId) -> None:
@@ -233,12 +237,6 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
                     ", then try again",
                 ),
             )
-
-    def _sizes(self, resource: Resource, kind: SandboxKind, survey: Survey) -> Entry:
-        size = f"{counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')}"
-        done = "to read, and to work on in place" if kind.strategy is Strategy.IN_PLACE else "to copy"
-        text = f"{resource.name}: {size} {done}"
-        return Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now())
 
     def _kind(self, resource: Resource, definition: PlanDefinition, settings: Settings) -> SandboxKind:
         outer = outer_of(resource, definition.resources)

@@ -14,7 +14,7 @@ from mulligan.application.apply.snapshot_merge import (
 )
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.runs.run import Run
-from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.plan import Conflict
 from mulligan.domain.plans.step import MergeStrategy
 from mulligan.domain.plans.subplan import Child
@@ -48,16 +48,6 @@ class _Result(Struct, frozen=True, kw_only=True):
 
     snapshot: Snapshot
     conflicts: tuple[Conflict, ...]
-
-
-class _Results(Struct, frozen=True):
-    """The merged contents of all sandboxes."""
-
-    by_resource: Mapping[str, _Result]
-
-    def snapshot_of(self, resource: str) -> Snapshot:
-        """Return the merged contents of that resource."""
-        return self.by_resource[resource].snapshot
 
 
 class _Sides(Sides, frozen=True, kw_only=True):
@@ -109,7 +99,8 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
             if conflicts and rules.on_overlap is OnOverlap.STOP:
                 return MergedChild(paths=0, conflicts=conflicts, notes=())
             ours = Snapshots({each.sandbox.resource: each.ours for each in sides})
-            changes = self.manager.restore(run, _Results(results), ours)
+            merged = Snapshots({name: result.snapshot for name, result in results.items()})
+            changes = self.manager.restore(run, merged, ours)
             notes = tuple(note for each in sides for note in self._not_carried_over(each))
         return MergedChild(paths=sum(map(len, changes.values())), conflicts=conflicts, notes=notes)
 
@@ -128,7 +119,7 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
             return self._merged_whole(sides, rules)
         merged = self.merges.merge(sides.base.roots[0], sides.ours.roots[0], sides.theirs.roots[0], rules)
         return _Result(
-            snapshot=_with_files(sides.ours, merged.files),
+            snapshot=Snapshot((merged.files, *sides.ours.roots[1:])),
             conflicts=tuple(
                 Conflict(resource=sides.sandbox.resource, path=c.path, reason=c.reason)
                 for c in merged.conflicts
@@ -161,7 +152,3 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
         ]
         note = f"{sides.sandbox.resource}: only files are merged; its git refs stay in its own sandbox"
         return [f"{note}: {', '.join(moved)}"] if moved else []
-
-
-def _with_files(snapshot: Snapshot, files: Root) -> Snapshot:
-    return Snapshot((files, *snapshot.roots[1:]))

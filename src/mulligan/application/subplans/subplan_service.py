@@ -1,6 +1,7 @@
 """Runs the child plans of a step and merges their results."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from mulligan.domain.checkpoints.checkpoint import PlanState
 from mulligan.domain.history.lines import NEVER, is_live, live_segments
 from mulligan.domain.plans.decision import DecisionType
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.plan import State
+from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.plans.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
 from mulligan.domain.plans.subplan import (
     Child,
@@ -149,10 +150,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
     def _go_on_with(self, run: Run, behind: Sequence[Child], gone: Sequence[Child], why: str) -> None:
         """Record that the plan, on its present line, keeps the children in `behind`; cancel those in `gone`."""
         now = self.clock.now()
-        entries = [
-            Entry(type=EventType.SUBPLAN_SPAWNED, data={**_named(c.plan_id, c.name), "again": True}, at=now)
-            for c in behind
-        ]
+        entries = [_spawned(child.plan, now, again=True) for child in behind]
         with run.commit("subplan.adopt") as commit:
             for child, event in zip(behind, commit.record(*entries), strict=True):
                 commit.db.children.move(child.plan_id, run.plan.line, event.seq)
@@ -179,10 +177,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             )
             for child in new
         ]
-        entries = [
-            Entry(type=EventType.SUBPLAN_SPAWNED, data={**_named(p.plan_id, p.name), "again": False}, at=now)
-            for p in plans
-        ]
+        entries = [_spawned(plan, now, again=False) for plan in plans]
         # Held until the rows are committed, which then refer to what the children are forked from.
         with self.store.hold():
             captures = zip(run.sandboxes, self.manager.capture(run), strict=True)
@@ -255,7 +250,8 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         going.merged.add(child.name)
         run.merged.append(merged_name(going.number, child.name))
         data: JsonObject = {
-            **_named(child.plan_id, child.name),
+            "plan_id": child.plan_id,
+            "name": child.name,
             "paths": merged.paths,
             "conflicts": len(merged.conflicts),
         }
@@ -291,5 +287,6 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             self._go_on_with(run, (), unstarted, "another child of its step failed")
 
 
-def _named(plan_id: PlanId, name: str) -> JsonObject:
-    return {"plan_id": plan_id, "name": name}
+def _spawned(plan: Plan, at: datetime, *, again: bool) -> Entry:
+    data: JsonObject = {"plan_id": plan.plan_id, "name": plan.name, "again": again}
+    return Entry(type=EventType.SUBPLAN_SPAWNED, data=data, at=at)
