@@ -222,7 +222,7 @@ Feature: Correction
     And the impact cannot undo "mail in step 'mail'"
     When the decision "Which title?" is corrected with "louder"
     Then it succeeds
-    And a message says "what it did outside the sandboxes stands: mail in step 'mail'"
+    And a message says "effects outside the sandboxes remain: mail in step 'mail'"
     And outside happened: published-, mailed-, taken-down, published-louder, mailed-louder
 
   Scenario: a step that fails under the guidance leaves a plan that can be corrected again

@@ -245,7 +245,7 @@ Feature: Tools of the user's own
       """
     When the plan is executed
     Then it fails with "step_failed"
-    And a message says "stands: publish in step 'two', which did not come to its end"
+    And a message says "remain: publish in step 'two', which did not come to its end"
     And outside happened: publish-one, publish-two, undo-one-id-of-one-one
 
   Scenario: a tool that says it does not write is held to it

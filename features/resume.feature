@@ -73,9 +73,9 @@ Feature: Going on with a plan that stopped
     When the plan is resumed with "--dry-run"
     Then it succeeds
     And a message says "at step 1 (two)"
-    And a message says "1 path, would be kept and discarded"
+    And a message says "1 path, would be kept in a checkpoint and discarded"
     And a message says "run again, because no checkpoint follows them: two"
-    And it would go on from step 1
+    And it would continue from step 1
     And nothing has changed
     When the held are released
     And the plan is resumed with ""

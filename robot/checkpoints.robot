@@ -67,7 +67,7 @@ A Labelled Checkpoint Is Taken By Hand
     ${status}=    Document    plan    status    tour
     Should Be Equal    ${status}[data][last_checkpoint_id]    ${answer}[data][checkpoint_id]
     ${again}=    Document    checkpoint    create    tour    --label    by hand
-    Should Contain    ${again}[messages][0]    name each by its id
+    Should Contain    ${again}[messages][0]    refer to each by its id
     ${answer}=    It Should Be Refused    ambiguous    checkpoint    show    by hand
     Document    checkpoint    create    tour    --label    latest    code=2
 

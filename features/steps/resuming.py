@@ -34,7 +34,7 @@ def _(context):
     context.world.release()
 
 
-@then("it would go on from step {index:d}")
+@then("it would continue from step {index:d}")
 def _(context, index):
     resumed = context.world.data["resumed_from"]
     assert (resumed["step_index"], resumed["discarded"]) == (index, None), resumed

@@ -148,7 +148,7 @@ def test_a_correction_that_was_killed_is_finished_by_whoever_comes_next(tmp_path
     status = data_of(tmp_path, "plan", "status")
     assert (status["attempt"], status["corrections"]) == (1, [])
     shown = ask(tmp_path, *words_for(tmp_path, "--dry-run"))
-    assert "a return that was cut off would be finished first" in shown["messages"]
+    assert "an interrupted return would be finished first" in shown["messages"]
     again = ask(tmp_path, *words)
     assert again["error"]["kind"] == "decision_superseded"
     assert "plan resume" in again["error"]["hint"]
@@ -314,7 +314,7 @@ def test_what_people_see(tmp_path: Path) -> None:
     code, done = _said(tmp_path, *words)
     assert (code, "is execute/complete, attempt 3" in done) == (0, True)
     assert "plan p got step 1 (append to choose) for attempt 3 by correction" in done
-    assert "it was begun before, and is gone on with" in done
+    assert "it was started before, and is continued" in done
 
 
 def test_from_python(tmp_path: Path) -> None:

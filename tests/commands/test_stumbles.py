@@ -102,12 +102,12 @@ def test_a_plan_that_has_no_checkpoints_yet_says_so(project: Path) -> None:
 def test_a_label_that_is_given_again_is_told_and_no_way_leads_to_it_but_the_id(project: Path, shown) -> None:
     taken = ask(project, "checkpoint", "create", "tour", "--label", "draft")
     assert taken["status"] == "ok"
-    assert taken["messages"] == ["'draft' is the label of another checkpoint too: name each by its id"]
+    assert taken["messages"] == ["'draft' is the label of another checkpoint too: refer to each by its id"]
     assert ask(project, "checkpoint", "create", "tour", "--label", "alone")["messages"] == []
     error = ask(project, "checkpoint", "show", "draft")["error"]
     assert error["kind"] == "ambiguous"
     assert error["hint"] == "several have that label: name one by its id"
-    assert "name each by its id" in shown("checkpoint", "create", "tour", "--label", "draft")
+    assert "refer to each by its id" in shown("checkpoint", "create", "tour", "--label", "draft")
     data_of(project, "plan", "rollback", "tour", "first", "--yes")
     assert ask(project, "checkpoint", "create", "tour", "--label", "draft")["messages"] == []
 
@@ -177,8 +177,8 @@ def test_what_a_tool_call_left_is_told_as_that(project: Path, shown) -> None:
     orphan = project.resolve() / ".mulligan" / "sandboxes" / plan_id / "none"
     orphan.mkdir()
     told = shown("doctor")
-    assert f"removed the folder {left}, which a tool call that was cut off left" in told
-    assert f"removed the folder {orphan}, which no plan has" in told
+    assert f"removed the folder {left}, which an interrupted tool call left behind" in told
+    assert f"removed the folder {orphan}, which belongs to no plan" in told
     assert not left.exists()
 
 

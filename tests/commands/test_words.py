@@ -219,7 +219,7 @@ def test_a_plan_that_is_taken_back_twice_says_what_it_is(tmp_path: Path) -> None
     data_of(tmp_path, "plan", "unapply", "--yes", "tour")
     error = refused(tmp_path, "plan", "unapply", "--yes", "tour")
     assert error["kind"] == "nothing_applied"
-    assert "nothing of it is in the real resources any more" in error["message"]
+    assert "the real resources no longer contain its result" in error["message"]
 
 
 def test_a_current_folder_that_is_gone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -263,7 +263,7 @@ def test_a_failed_step_says_what_helps_and_how_to_go_on_with_a_mended_file(tmp_p
     )
     assert "(with a corrected plan file: `--plan FILE`)" in error["hint"]
     told = data_of(tmp_path, "plan", "status")["error"]["hint"]
-    assert told == f"run on with `mulligan plan resume {plan_id}` (with a mended plan file: `--plan FILE`)"
+    assert told == f"run on with `mulligan plan resume {plan_id}` (with a corrected plan file: `--plan FILE`)"
     (tmp_path / "tour.yaml").write_text(
         "name: tour\nsteps:\n  - {name: s, tool: shell, args: {command: rm -r folder}}\n"
     )

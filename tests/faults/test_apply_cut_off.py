@@ -151,7 +151,7 @@ def test_what_others_did_since_stays_and_is_named_where_it_is_in_the_way(cut_off
     _, done = project_in(cut_off.folder).apply("shown")
     assert isinstance(done.error, ApplyConflicted)
     assert [(c.resource, c.path) for c in done.conflicts] == [("site", "was")]
-    assert f"{site}/was was changed by others meanwhile and is left as it is" in done.messages
+    assert f"{site}/was was changed by others in the meantime and is left as it is" in done.messages
     assert (site / "mine").read_text() == (site / "kept").read_text() == "changed since"
     lines = (site / "text").read_text().split()
     assert (lines[0], lines[4], lines[8]) == ("ONE", "FIVE", "nine")
@@ -164,7 +164,7 @@ def test_what_would_be_done_first_is_told_and_not_done(cut_off: ApplyWorld) -> N
     now = cut_off.seen()
     status, done = project_in(cut_off.folder).apply("shown", dry_run=True)
     assert done.error is None
-    assert "an apply that was cut off would be taken back first" in done.messages
+    assert "an interrupted apply would be taken back first" in done.messages
     assert sum(each.files for each in done.applied) > 5
     assert cut_off.seen() == now
     assert (status.phase, status.state) == (Phase.APPLY, State.PROCESSING)
@@ -213,10 +213,10 @@ def test_an_unapply_that_was_cut_off_is_told_of(world: ApplyWorld) -> None:
     assert status.error is not None
     assert NextStep("unapply", plan=status.plan_id) in status.error.hint.steps
     assert status.execution.files_modified > 5
-    assert any("something was cut off" in text for text in project.doctor().waiting)
+    assert any("it was interrupted" in text for text in project.doctor().waiting)
     _, dry = project.unapply("shown", dry_run=True)
     assert dry.error is None
-    assert "an unapply that was cut off would be taken back first" in dry.messages
+    assert "an interrupted unapply would be taken back first" in dry.messages
     world.unapply()
     assert unlike(world.seen(), world.before) == []
     assert project_in(world.folder).doctor().waiting == ()

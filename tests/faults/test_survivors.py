@@ -102,7 +102,7 @@ class Killed:
         assert restored["exit_code"] == 0, restored
         assert (kept / "app" / "b").read_text() == "done\n"
         log = self.user.ask(self.project, "plan", "log", "writer")["data"]["events"]
-        assert any("ended a process that a killed run had left behind" in str(event) for event in log)
+        assert any("ended a process that a killed run had left running" in str(event) for event in log)
 
 
 def is_alive(pid: int) -> bool:

@@ -189,7 +189,7 @@ def test_an_irreversible_call_whose_step_was_never_recorded_is_told_before_it_is
         project_in(folder, interrupt).execute(folder / "plan.yaml")
     status, execution = project_in(folder).run("p")
     assert status.state == State.COMPLETE
-    assert execution.messages == ("what it did outside the sandboxes stands: mail in step 'tell'",)
+    assert execution.messages == ("effects outside the sandboxes remain: mail in step 'tell'",)
     assert notes(world) == ["mail", "mail"]
 
 

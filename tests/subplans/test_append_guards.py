@@ -100,7 +100,7 @@ def test_a_step_that_did_not_end_or_is_gone_has_nothing_to_append_to(family: Fam
     family.project().execute(family.write(think, rollback_policy={"on_failure": "keep"}))
     picked = decision(family)
     for dry_run in (True, False):
-        with pytest.raises(PlanNotReady, match="did not come to its end") as refused:
+        with pytest.raises(PlanNotReady, match="did not complete") as refused:
             append(family, dry_run=dry_run)
     assert NextStep("again", mode="revert") in refused.value.next_step.steps
 

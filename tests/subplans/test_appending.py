@@ -226,13 +226,13 @@ def test_a_failed_child_is_gone_on_with_by_the_same_command(done: Family) -> Non
     with pytest.raises(PlanNotReady, match="extra") as refused:
         append(done, guidance="something else")
     assert "resume" in {step.verb for step in refused.value.next_step.steps}
-    assert any("gone on with" in text for text in append(done, steps, dry_run=True)[1].messages)
+    assert any("would be continued" in text for text in append(done, steps, dry_run=True)[1].messages)
     (done.notes / "open").touch()
     status, again = append(done, steps)
 
     assert (status.state, status.attempt) == (State.COMPLETE, 2)
     assert correction_id(again) == correction_id(corrected)
-    assert any("gone on with" in text for text in again.messages)
+    assert any("is continued" in text for text in again.messages)
     assert done.noted("ran") == ["one", "first"]
     assert done.files()["first"] == "1\n"
     status, anew = append(done, steps)

@@ -337,7 +337,7 @@ class Project:
     def undo(self, plan: str = "latest", *, dry_run: bool = False) -> Rollback:
         """Roll a plan back to the state before its last completed step, or a later one that left a mess."""
         plan_id = self._plan_id(plan)
-        return self.rollback(plan_id, self._services.steps_back.target(plan_id), dry_run=dry_run)
+        return self.rollback(plan_id, self._services.rollbacks.step_back(plan_id), dry_run=dry_run)
 
     def resolve(self, plan: str, paths: Sequence[str] = ()) -> PlanStatus:
         """Mark conflicts of merged child plans as solved: those of these paths, or all."""

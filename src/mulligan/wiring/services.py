@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoints.project_sweep import SweepService
     from mulligan.application.checkpoints.prune_service import PruneService
     from mulligan.application.corrections.append import AppendService
-    from mulligan.application.corrections.correction_records import CorrectionRecords
     from mulligan.application.corrections.revert import CorrectionService
     from mulligan.application.plans.plan_claims import PlanClaims
     from mulligan.application.plans.plan_edits import PlanMending
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from mulligan.application.rollback.outside_effects import UndoService
     from mulligan.application.rollback.return_service import ReturnService
     from mulligan.application.rollback.rollback_service import RollbackService
-    from mulligan.application.rollback.step_back import StepBackService
     from mulligan.application.rollback.way_back import WayBackService
     from mulligan.application.runs.confinement_rules import ConfinementService
     from mulligan.application.runs.execute_phase import ExecutePhase
@@ -117,7 +115,6 @@ class Services:
     resolves: ResolveService = _in("subplans.conflict_resolution")
     rollbacks: RollbackService = _in("rollback.rollback_service")
     sessions: SessionService = _in("runs.sessions")
-    steps_back: StepBackService = _in("rollback.step_back")
     unapplies: PlanUnapplyService = _in("apply.plan_unapply")
 
     # What these share
@@ -135,7 +132,6 @@ class Services:
     pins: PinService = _in("sandboxes.pin_service")
     preparing: ApplyPreparing = _in("apply.apply_preparation")
     real_changes: RealChangeService = _in("apply.real_change_service")
-    records: CorrectionRecords = _in("corrections.correction_records")
     recovery: Recovery = _in("plans.recovery")
     renewal: SandboxRenewal = _in("sandboxes.sandbox_renewal")
     repairs: SandboxRepairs = _in("sandboxes.sandbox_repairs")
@@ -168,10 +164,6 @@ class Services:
 
         return ThreadEngine(self._run_child, self.adapters.stop)
 
-    def find_merges(self) -> MergeService:
-        """Return the merge service; who seldom needs it asks here."""
-        return self.merges
-
     def find_recovery(self) -> Recovery:
         """Return the recovery; who seldom needs it asks here."""
         return self.recovery
@@ -199,11 +191,10 @@ class Services:
 
     def _run_child(self, plan_id: PlanId, retries: int, observer: Observer, stop: StopRequest) -> Ended:
         """Run a child plan with adapters of its own, as a process of its own would have them."""
-        from mulligan.application.subplans.child_runs import ChildRuns
+        from mulligan.application.subplans.child_runs import run_child
 
         own = self.apart(stop)
         try:
-            runs = ChildRuns(executor=own.executor, rollbacks=own.rollbacks)
-            return runs.run(plan_id, retries, observer)
+            return run_child(own.executor, own.rollbacks, plan_id, retries, observer)
         finally:
             own.adapters.close()

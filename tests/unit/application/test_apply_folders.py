@@ -119,7 +119,7 @@ CONFLICTS: dict[str, tuple[Files, Files, dict[str, str]]] = {
     "a binary file": (
         {"binary": b"\0plan"},
         {"binary": b"\0user"},
-        {"binary": "both sides changed it, and it is no text"},
+        {"binary": "both sides changed it, and it is not a text file"},
     ),
     "deleted by the plan": (
         {"kept": None},

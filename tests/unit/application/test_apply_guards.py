@@ -65,7 +65,7 @@ def test_after_it_the_plan_is_at_its_end(site: Applying) -> None:
             refused()
         assert "unapply" in {step.verb for step in said.value.next_step.steps}
     site.unapplied()
-    with pytest.raises(NothingApplied, match="nothing of it is in the real resources any more"):
+    with pytest.raises(NothingApplied, match="the real resources no longer contain its result"):
         site.project.unapply("p")
     with pytest.raises(PlanCancelled):
         site.apply()

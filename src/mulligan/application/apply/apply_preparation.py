@@ -1,4 +1,4 @@
-"""Computes what the real resources are to become, and stores it: not a byte of them is touched."""
+"""Computes and stores the future contents of the real resources, without changing any of them."""
 
 from collections.abc import Sequence
 
@@ -23,21 +23,21 @@ from mulligan.ports.world import one_by_one
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """What is to be brought into one real resource."""
+    """A change to bring into one real resource."""
 
     act: IntentKind
     sandbox: Sandbox
     real: Sandbox
     base: Snapshot
     theirs: Snapshot
-    ours: Snapshot  # the real thing now
+    ours: Snapshot  # the real resource now
     names: Labels  # of the sides, for people
-    message: str | None  # of a commit; None: none
-    included: frozenset[str] | None  # paths in git directories that are taken all the same; None: all
+    message: str | None  # of the commit; None: no commit
+    included: frozenset[str] | None  # paths in git directories to apply as well; None: all
 
 
 class AppliedResource(Struct, frozen=True, kw_only=True):
-    """What became of one real resource, or would. The fields are named as in the JSON output."""
+    """The effect on one real resource. The fields are named as in the JSON output."""
 
     resource: str
     type: ResourceType
@@ -49,7 +49,7 @@ class AppliedResource(Struct, frozen=True, kw_only=True):
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
-    """What is to be done to all real resources."""
+    """The changes to all real resources."""
 
     changes: tuple[RealChange, ...]
     applied: tuple[AppliedResource, ...]
@@ -60,7 +60,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
 
 
 class Application(Struct, frozen=True, kw_only=True):
-    """What an apply, or taking one back, did to the real resources or would do; or what kept it from that."""
+    """The result of an apply or unapply, done or previewed, or the conflicts that prevented it."""
 
     plan_id: PlanId
     dry_run: bool
@@ -82,12 +82,13 @@ class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def prepare(self, run: Run, wanted: Sequence[Wanted], group_id: GroupId | None) -> Prepared:
-        """Compute everything; whoever calls holds the store until rows name what was stored."""
+        """Compute everything. The caller holds the store until rows refer to what was stored."""
         merged = [self._merge(each) for each in one_by_one(wanted, "resources merged", run.observer)]
         _refuse_unmatched(wanted, merged)
+        pairs = list(zip(wanted, merged, strict=True))
         conflicts = [
             Conflict(resource=each.real.resource, path=conflict.path, reason=conflict.reason)
-            for each, result in zip(wanted, merged, strict=True)
+            for each, result in pairs
             for conflict in result.conflicts
         ]
         changes: list[RealChange] = []
@@ -95,13 +96,12 @@ class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
         files: list[FileDiff] = []
         folders: list[FolderDiff] = []
         notes: list[str] = []
-        pairs = list(zip(wanted, merged, strict=True))
         for each, result in one_by_one(pairs, "resources prepared", run.observer):
             notes += [
                 Advice(
                     f"{each.real.resource}: {path} is not applied: it is in a git directory; ",
                     NextStep("again", include=path),
-                    " takes it",
+                    " applies it",
                 )
                 for path in _outermost(result.withheld)
             ]
@@ -116,7 +116,7 @@ class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
             diff = diff_trees(self.store.difference(*pair), self.store.read, options)
             files += diff.files
             folders += diff.folders
-            applied.append(_told(each, composed, diff.files))
+            applied.append(_applied(each, composed, diff.files))
             changes.append(
                 RealChange(
                     act=each.act,
@@ -161,14 +161,14 @@ class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def application_of(run: Run, prepared: Prepared, *, dry_run: bool, cleanup: str, hint: str) -> Application:
-    """The answer. `hint` says what to do about conflicts."""
+    """Return the answer. `hint` says what to do about conflicts."""
     conflicts = prepared.conflicts
     named = ", ".join(f"{c.resource}: {c.path} ({c.reason})" for c in conflicts)
     plan_id = run.plan.plan_id
     return Application(
         plan_id=plan_id,
         dry_run=dry_run,
-        # A commit is named when it is there: another moment makes another one of it.
+        # A dry run made no commit, and one made later has another hash.
         applied=tuple(replace(each, commit=None) for each in prepared.applied)
         if dry_run
         else prepared.applied,
@@ -184,9 +184,9 @@ def application_of(run: Run, prepared: Prepared, *, dry_run: bool, cleanup: str,
 
 
 def _refuse_unmatched(wanted: Sequence[Wanted], merged: Sequence[Merged]) -> None:
-    """Refuse to include a path that names nothing: it would be taken for done."""
+    """Refuse an included path that matches no change: the user would believe that it was applied."""
     if any(each.real.type.traits.has_commits for each in wanted):
-        return  # its own git directory is not among the files
+        return  # the git directory of a checkout is not among its files
     changed = [difference.path for result in merged for difference in result.changed]
     for path in sorted({path for each in wanted for path in each.included or ()}):
         if not any(found == path or found.startswith(f"{path}/") for found in changed):
@@ -200,7 +200,7 @@ def _refuse_unmatched(wanted: Sequence[Wanted], merged: Sequence[Merged]) -> Non
             )
 
 
-def _told(wanted: Wanted, composed: Composed, files: Sequence[FileDiff]) -> AppliedResource:
+def _applied(wanted: Wanted, composed: Composed, files: Sequence[FileDiff]) -> AppliedResource:
     return AppliedResource(
         resource=wanted.real.resource,
         type=wanted.real.type,
@@ -213,7 +213,6 @@ def _told(wanted: Wanted, composed: Composed, files: Sequence[FileDiff]) -> Appl
 
 
 def _outermost(paths: Sequence[str]) -> list[str]:
-    """Paths without those inside another of them."""
     found: list[str] = []
     for path in sorted(paths):
         if not any(path.startswith(f"{each}/") for each in found):

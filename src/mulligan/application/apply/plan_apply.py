@@ -16,13 +16,12 @@ from mulligan.application.apply.apply_preparation import (
 from mulligan.application.apply.real_change_service import RealChangeService
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
-from mulligan.application.plans.guards import refuse_ended
+from mulligan.application.plans.guards import not_ready, refuse_ended
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.config import Cleanup
-from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import ApplyWork, Intent, IntentKind
@@ -38,7 +37,6 @@ from mulligan.errors import (
     LocationChanged,
     MulliganError,
     NextStep,
-    PlanNotReady,
     ResourceUnsuitable,
     UsageWrong,
 )
@@ -50,11 +48,11 @@ _SIDES = Labels(ours="others", theirs="the plan")
 
 
 class ApplyWishes(Struct, frozen=True, kw_only=True):
-    """How a plan is to be applied."""
+    """Options of an apply."""
 
     commit: bool
-    message: str | None  # of the commit; None: the plan's own words
-    included: frozenset[str]  # paths in git directories that are taken over all the same
+    message: str | None  # of the commit; None: the plan's name and description
+    included: frozenset[str]  # paths in git directories to apply as well
 
 
 class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
@@ -72,49 +70,45 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def preview(self, plan_id: PlanId, wishes: ApplyWishes, observer: Observer) -> Application:
-        """What applying would do; nothing real and no row is changed."""
+        """Return what applying would do, without changing a resource or a row."""
         with self.claims.look(plan_id, observer) as run:
             cut_off = self._cut_off(run)
             if not cut_off:
                 _refuse_unready(run.plan)
             reals = self._reals(run, wishes)
             if cut_off:
-                run.inform("an apply that was cut off would be taken back first")
+                run.inform("an interrupted apply would be taken back first")
             with self.store.hold():
                 ours = {real.resource: self._present(run, real, cut_off) for real in reals}
                 prepared = self.preparing.prepare(run, self._wanted(run, reals, ours, wishes), None)
             return _answer(run, prepared, dry_run=True, removed=_cleans_up(run))
 
     def apply(self, plan_id: PlanId, wishes: ApplyWishes, observer: Observer) -> Application:
-        """Merge all sandboxes into the real resources, or none. A conflict is an answer, not an exception."""
+        """Merge all sandboxes into the real resources, or none. Conflicts are part of the answer, not an error."""
         with self.claims.open(plan_id, observer) as run:
             _refuse_unready(run.plan)
             reals = self._reals(run, wishes)
             intent = self.real_changes.begin(run, ApplyWork(locations=tuple(real.path for real in reals)))
-            # The real things are looked at three times: kept, looked at again before a byte changes, and restored.
-            with self.manager.watch(run.over(reals)):
-                prepared, ended = self._carry_out(run, intent, reals, wishes)
+            again = Advice("nothing is applied; try again with ", NextStep("apply", plan=plan_id))
+            ended: Sequence[Sandbox] = ()
+            # Watched because the resources are read three times: for the checkpoint, before the write, in the restore.
+            with self.manager.watch(run.over(reals)), self.real_changes.all_or_none(run, intent, again):
+                with run.showing_later(), self.store.hold():
+                    prepared = self._prepare(run, reals, wishes)
+                    if not prepared.conflicts:
+                        self.real_changes.ready(run, prepared.changes)
+                if prepared.conflicts:
+                    self._constrain(run, intent, prepared.conflicts)
+                else:
+                    self.real_changes.carry_out(run, intent, prepared.changes)
+                    ended = self._settle(run, intent, prepared)
             removed = _cleans_up(run) and not prepared.conflicts
             if removed:
                 self._clean_up(run, ended)
             return _answer(run, prepared, dry_run=False, removed=removed)
 
-    def _carry_out(
-        self, run: Run, intent: Intent, reals: Sequence[Sandbox], wishes: ApplyWishes
-    ) -> tuple[Prepared, Sequence[Sandbox]]:
-        """Merge, then write; whatever goes wrong puts everything back. Return the working copies that are to go."""
-        with self.real_changes.all_or_none(run, intent, _again(run.plan.plan_id)):
-            with run.showing_later(), self.store.hold():
-                prepared = self._prepare(run, reals, wishes)
-                if prepared.conflicts:
-                    self._constrain(run, intent, prepared.conflicts)
-                    return prepared, ()
-                self.real_changes.ready(run, prepared.changes)
-            self.real_changes.carry_out(run, intent, prepared.changes)
-            return prepared, self._settle(run, intent, prepared)
-
     def _reals(self, run: Run, wishes: ApplyWishes) -> list[Sandbox]:
-        """The real things behind the plan's copies, each still what a sandbox was made of."""
+        """Return the real resources behind the plan's copies; each must still suit its sandbox."""
         self.manager.require(run.sandboxes)
         reals: list[Sandbox] = []
         for sandbox in copies(run.sandboxes):
@@ -133,7 +127,7 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
         if wishes.message is not None and not any(r.type.traits.has_commits for r in reals):
             raise UsageWrong(
                 reason="a message is for a commit, and no resource of the plan is a git checkout that gets one",
-                hint="leave it out",
+                hint="omit the message",
             )
         return reals
 
@@ -142,37 +136,29 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
             return [c for c in db.real_changes.list(run.plan.plan_id) if run.plan.state is State.PROCESSING]
 
     def _present(self, run: Run, real: Sandbox, cut_off: Sequence[RealChange]) -> Snapshot:
-        """What a real thing is, or will be once what was cut off is taken back."""
+        """Capture a real resource, as it will be once an interrupted apply is taken back."""
         for change in cut_off:
             if change.real.resource == real.resource:
                 return self.real_changes.way_back(run, change)
         return self.kinds.of(real).capture(real, run.observer).snapshot
 
     def _prepare(self, run: Run, reals: Sequence[Sandbox], wishes: ApplyWishes) -> Prepared:
-        """Keep what the real things are, and compute what they are to become."""
-        group = self._keep(run, reals)
-        if group is None:
-            ours = {real.resource: self._present(run, real, ()) for real in reals}
-        else:
-            ours = {real.resource: group.snapshot_of(real.resource) for real in reals}
-        wanted = self._wanted(run, reals, ours, wishes)
-        return self.preparing.prepare(run, wanted, group.group_id if group else None)
-
-    def _keep(self, run: Run, reals: Sequence[Sandbox]) -> CheckpointGroup | None:
-        """Take the pre_apply group, unless the plan takes none at all."""
+        """Capture the real resources, in a `pre_apply` group unless checkpoints are off, and merge."""
         if not run.plan.definition.rollback_policy.enabled:
-            return None
+            ours = {real.resource: self._present(run, real, ()) for real in reals}
+            return self.preparing.prepare(run, self._wanted(run, reals, ours, wishes), None)
         by_name = {real.resource: real for real in reals}
         real = run.over(by_name.get(sandbox.resource, sandbox) for sandbox in run.sandboxes)
         reason = reason_for(CheckpointType.PRE_APPLY, {"phase": "apply"}, between_steps=False)
         group = self.checkpoints.create_checkpoint(real, reason)
         run.follow(real)
-        return group
+        ours = {name: group.snapshot_of(name) for name in by_name}
+        return self.preparing.prepare(run, self._wanted(run, reals, ours, wishes), group.group_id)
 
     def _wanted(
         self, run: Run, reals: Sequence[Sandbox], ours: dict[str, Snapshot], wishes: ApplyWishes
     ) -> list[Wanted]:
-        """What the plan made of each copy. What is there counts, whether or not a checkpoint has it."""
+        """Return the plan's result in each copy: its present contents, whether or not a checkpoint holds them."""
         by_name = {real.resource: real for real in reals}
         return [
             Wanted(
@@ -198,7 +184,6 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
             commit.record(Entry(type=EventType.PLAN_STATE, data=data, at=now))
 
     def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> Sequence[Sandbox]:
-        """Record that the plan is applied; return its working copies where these are to go."""
         now = self.clock.now()
         with run.commit("apply.settle") as commit:
             sandboxes = self.sandboxes.forget(commit, run) if _cleans_up(run) else ()
@@ -208,7 +193,7 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
         return sandboxes
 
     def _clean_up(self, run: Run, sandboxes: Sequence[Sandbox]) -> None:
-        """Remove working copies that no row names; what stops that does not undo the apply."""
+        """Remove sandboxes that no row refers to; a failure here does not undo the apply."""
         try:
             self.sandboxes.remove(sandboxes, run.observer)
         except MulliganError as exc:
@@ -216,12 +201,12 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def copies(sandboxes: Sequence[Sandbox]) -> list[Sandbox]:
-    """The sandboxes that are not the real thing itself: of those nothing is left to merge."""
+    """Return the sandboxes that are copies: work in place leaves nothing to merge."""
     return [sandbox for sandbox in sandboxes if sandbox.strategy is not Strategy.IN_PLACE]
 
 
 def logged(prepared: Prepared) -> JsonObject:
-    """What the log says of it."""
+    """Return the data of the log entry."""
     return {
         "resources": [
             {"resource": each.resource, "files": each.files, "commit": each.commit}
@@ -235,40 +220,23 @@ def _cleans_up(run: Run) -> bool:
 
 
 def _message(plan: Plan, wishes: ApplyWishes) -> str | None:
-    if not wishes.commit:
-        return None
-    if wishes.message is not None:
-        return wishes.message
-    return f"{plan.name}\n\n{plan.definition.description}".strip()
-
-
-def _again(plan_id: PlanId) -> str:
-    return Advice("nothing is applied; try again with ", NextStep("apply", plan=plan_id))
+    usual = f"{plan.name}\n\n{plan.definition.description}".strip()
+    return (usual if wishes.message is None else wishes.message) if wishes.commit else None
 
 
 def _refuse_unready(plan: Plan) -> None:
     refuse_ended(plan)
     if plan.parent_plan_id is not None:
-        raise PlanNotReady(
-            plan_id=plan.plan_id,
-            phase=plan.phase,
-            state=plan.state,
-            reason="it is a child plan, whose result goes into its parent",
-            hint=Advice("apply the parent: ", NextStep("apply", plan=plan.parent_plan_id)),
-        )
+        hint = Advice("apply the parent: ", NextStep("apply", plan=plan.parent_plan_id))
+        raise not_ready(plan, "it is a child plan, whose result goes into its parent", hint)
     if (plan.phase, plan.state) not in _READY:
-        raise PlanNotReady(
-            plan_id=plan.plan_id,
-            phase=plan.phase,
-            state=plan.state,
-            reason="only a plan that is complete can be applied",
-            hint=Advice("run it to its end with ", NextStep("execute", plan=plan.plan_id)),
-        )
+        hint = Advice("run it to its end with ", NextStep("execute", plan=plan.plan_id))
+        raise not_ready(plan, "only a plan that is complete can be applied", hint)
 
 
 def _answer(run: Run, prepared: Prepared, *, dry_run: bool, removed: bool) -> Application:
     if not prepared.changes and not prepared.conflicts:
-        run.inform("the plan worked in place: nothing is left to merge, and applying only ends it")
+        run.inform("the plan worked in place: there is nothing to merge, and applying only ends it")
     cleanup = "removed" if removed and not prepared.conflicts else "kept"
-    hint = "no real resource was changed; mend these in the real resource or in the sandbox, then apply again"
+    hint = "no real resource was changed; fix these in the real resource or in the sandbox, then apply again"
     return application_of(run, prepared, dry_run=dry_run, cleanup=cleanup, hint=hint)

@@ -1,4 +1,4 @@
-"""Takes an apply back: the same merge the other way round, so that work of others since then stays."""
+"""Takes an apply back: the same merge in the other direction, which keeps later work of others."""
 
 from collections.abc import Sequence
 
@@ -22,13 +22,7 @@ from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.trees.real_change import RealChange
 from mulligan.domain.trees.text_merge import Labels
-from mulligan.errors import (
-    Advice,
-    LocationChanged,
-    NextStep,
-    NothingApplied,
-    PlanCancelled,
-)
+from mulligan.errors import Advice, LocationChanged, NextStep, NothingApplied, PlanCancelled
 from mulligan.ports import Clock, Observer, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
 
@@ -36,7 +30,7 @@ _SIDES = Labels(ours="others since", theirs="taking it back")
 
 
 class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
-    """Takes the result of a plan out of the real resources again."""
+    """Takes the result of a plan out of the real resources."""
 
     database: Database
     store: SnapshotStore
@@ -47,17 +41,17 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def preview(self, plan_id: PlanId, observer: Observer) -> Application:
-        """What taking it back would do; nothing real and no row is changed."""
+        """Return what unapplying would do, without changing a resource or a row."""
         with self.claims.look(plan_id, observer) as run:
             applied, cut_off = self._applied(run)
             if cut_off:
-                run.inform("an unapply that was cut off would be taken back first")
+                run.inform("an interrupted unapply would be taken back first")
             with self.store.hold():
                 prepared = self._prepare(run, applied, cut_off)
             return _answer(run, prepared, dry_run=True)
 
     def unapply(self, plan_id: PlanId, observer: Observer) -> Application:
-        """Take it out of all real resources, or of none. A conflict is an answer, not an exception."""
+        """Take it out of all real resources, or of none. Conflicts are part of the answer, not an error."""
         with self.claims.open(plan_id, observer) as run:
             applied, _ = self._applied(run)
             locations = tuple(change.real.path for change in applied)
@@ -77,7 +71,7 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
             return _answer(run, prepared, dry_run=False)
 
     def _applied(self, run: Run) -> tuple[list[RealChange], list[RealChange]]:
-        """What was applied; and what of taking it back was cut off."""
+        """Return what was applied, and the changes of an interrupted unapply."""
         plan = run.plan
         _refuse_unapplied(plan)
         with self.database.reading() as db:
@@ -95,12 +89,13 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
         for change in applied:
             if not self.kinds.of(change.real).exists(change.real):
                 raise LocationChanged(
-                    resource=change.real.resource, path=change.real.path, reason="it is not there any more"
+                    resource=change.real.resource, path=change.real.path, reason="it no longer exists"
                 )
         return applied, [change for change in changes if change.act is IntentKind.UNAPPLY]
 
     def _prepare(self, run: Run, applied: Sequence[RealChange], cut_off: Sequence[RealChange]) -> Prepared:
         halfway = {change.real.resource: change for change in cut_off}
+        message = f'Revert "{run.plan.name}"\n\nThis takes back what plan {run.plan.plan_id} did.'
         wanted: list[Wanted] = []
         for change in applied:
             real = change.real
@@ -119,14 +114,14 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
                     theirs=change.before,
                     ours=ours,
                     names=_SIDES,
-                    message=_message(run.plan) if change.commit is not None else None,
+                    message=message if change.commit is not None else None,
                     included=None,
                 )
             )
         return self.preparing.prepare(run, wanted, None)
 
     def _let_go(self, run: Run, applied: Sequence[RealChange]) -> None:
-        """Remove what looking at a real resource keeps beside it, unless a sandbox of it uses that too."""
+        """Remove what a capture keeps beside a real resource, unless a sandbox uses it too."""
         with_sandbox = {sandbox.resource for sandbox in run.sandboxes}
         for change in applied:
             if change.real.resource not in with_sandbox:
@@ -142,15 +137,11 @@ class PlanUnapplyService(Struct, kw_only=True, frozen=True, eq=False):
             commit.record(Entry(type=EventType.UNAPPLIED, data=logged(prepared), at=now))
 
 
-def _message(plan: Plan) -> str:
-    return f'Revert "{plan.name}"\n\nThis takes back what plan {plan.plan_id} did.'
-
-
 def _refuse_unapplied(plan: Plan) -> None:
     if plan.phase is Phase.APPLY and plan.state is State.CANCELLED:
         raise NothingApplied(
             plan_id=plan.plan_id,
-            reason="it is apply/cancelled, and nothing of it is in the real resources any more",
+            reason="it is apply/cancelled, and the real resources no longer contain its result",
             hint=PlanCancelled.usual_advice(),
         )
     if plan.state is State.CANCELLED:
@@ -158,7 +149,7 @@ def _refuse_unapplied(plan: Plan) -> None:
     if (plan.phase, plan.state) != (Phase.APPLY, State.APPLIED):
         raise NothingApplied(
             plan_id=plan.plan_id,
-            reason=f"it is {plan.phase}/{plan.state}, and nothing of it is in the real resources",
+            reason=f"it is {plan.phase}/{plan.state}, and the real resources do not contain its result",
             hint=Advice(
                 NextStep("rollback", plan=plan.plan_id, checkpoint=...),
                 " takes back what is in its sandboxes",

@@ -1,9 +1,8 @@
 """Brings stored snapshots into the real resources of a plan, all or none.
 
-Everything is computed and stored before. What is to be done is recorded as an intent, with what was there and
-what is to be there; then the real things are restored to it, as a rollback in place restores them. Whatever
-stops that, a failure, a signal or the death of the process, every resource is put back, but for paths that
-someone else changed in the meantime: those are left alone and named.
+Everything is computed and stored first. An intent records the old and the new contents; then the resources are
+restored to the new ones, as in a rollback in place. After a failure, a signal or the death of the process every
+resource is put back, except for paths that someone else changed in the meantime: those are kept and reported.
 """
 
 import posixpath
@@ -48,7 +47,7 @@ class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def begin(self, run: Run, work: ApplyWork | UnapplyWork) -> Intent:
-        """Record that real resources are about to change, where nobody else is at work on them."""
+        """Record that real resources are about to change; refuse where another plan works on them."""
         now, plan_id = self.clock.now(), run.plan.plan_id
         intent = Intent(intent_id=IntentId(self.ids.new()), plan_id=plan_id, work=work, created_at=now)
         with run.commit("apply.intend") as commit:
@@ -78,16 +77,13 @@ class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
             raise _as_it_was(exc) from exc
 
     def ready(self, run: Run, changes: Sequence[RealChange]) -> None:
-        """Record what was there and what is to be there: from here on what was begun is put back, not dropped."""
+        """Record the old and the new contents: from here on an interrupted change is put back, not dropped."""
         with run.commit("apply.ready") as commit:
             for change in changes:
                 commit.db.real_changes.add(change)
 
     def carry_out(self, run: Run, intent: Intent, changes: Sequence[RealChange]) -> Changes:
-        """Make the real resources what was recorded.
-
-        Where someone changed them since they were kept, the intent is dropped, and nothing was touched.
-        """
+        """Write the recorded contents. If someone changed a resource since its capture, drop the intent untouched."""
         with self.store.hold():
             others = [path for change in changes for path in self._changed(run, change)]
         if others:
@@ -99,13 +95,13 @@ class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
         return self.manager.restore(run.over(change.real for change in changes), written, before)
 
     def take_back(self, run: Run, intent: Intent) -> None:
-        """Put every real resource back to what it was when the intent was recorded, and close that.
+        """Put every real resource back to what it was when the intent was recorded, and close the intent.
 
-        RestoreIncomplete where that cannot be done now: whoever claims the plan next tries again.
+        Raise RestoreIncomplete where that fails: the next claim of the plan tries again.
         """
         with self.database.reading() as db:
             if all(each.intent_id != intent.intent_id for each in db.intents.list(run.plan.plan_id)):
-                return  # it was settled: a signal came after that
+                return  # already settled: the signal came afterwards
             changes = [c for c in db.real_changes.list(run.plan.plan_id) if c.act is intent.kind]
         told: list[str] = []
         try:
@@ -120,19 +116,18 @@ class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
         self._drop(run, intent, *told)
 
     def finish(self, run: Run, intent: Intent) -> None:
-        """Take back what a process that died had begun, and tell so."""
+        """Take back and report the interrupted work of a process that died."""
         with self.database.reading() as db:
             began = any(c.act is intent.kind for c in db.real_changes.list(run.plan.plan_id))
         self.take_back(run, intent)
         if began:
-            run.inform(f"an {intent.kind.value} that was cut off was taken back")
+            run.inform(f"an interrupted {intent.kind.value} was taken back")
 
     def way_back(self, run: Run, change: RealChange) -> Snapshot:
-        """What a real resource is to become when a change is taken back; what others did since stays."""
+        """Return a real resource as it will be without a change; later changes by others are kept."""
         return self.ways.target(run, _way(change))[0]
 
     def _changed(self, run: Run, change: RealChange) -> list[str]:
-        """Where a real resource is not what it was when it was kept."""
         kind = self.kinds.of(change.real)
         present = kind.capture(change.real, run.observer).snapshot
         path = change.real.path
@@ -144,7 +139,7 @@ class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
     def _drop(self, run: Run, intent: Intent, *told: str) -> None:
         now = self.clock.now()
         with run.commit("apply.drop") as commit:
-            # As it is recorded: a signal that comes during a commit is raised before the run has learned of it.
+            # Read again: a signal during a commit is raised before the run knows the committed plan.
             plan = commit.db.plans.get(run.plan.plan_id)
             if isinstance(intent.work, ApplyWork) and plan.state is State.PROCESSING:
                 plan = plan.moved_to(Phase.EXECUTE, State.COMPLETE, now)
@@ -156,7 +151,7 @@ class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def _as_it_was(failure: Exception) -> Exception:
-    """Return a failure after which everything was put back, with that said."""
+    """Return the failure with a hint that everything was put back."""
     if isinstance(failure, ChangedMeanwhile):
         hint = "what they wrote is kept, and every other path is as it was before; run the command again"
         return ChangedMeanwhile(hint=hint, **failure.facts)

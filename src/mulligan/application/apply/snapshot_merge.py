@@ -1,4 +1,4 @@
-"""Merges what two sides made of one snapshot, and stores the result: no tree of files is touched."""
+"""Merges two sides' changes of one snapshot, and stores the result without touching a working tree."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -25,32 +25,32 @@ from mulligan.ports import Clock, SandboxKind, SnapshotStore
 
 
 class OnOverlap(StrEnum):
-    """What becomes of a path that both sides changed in conflict."""
+    """The treatment of a path that both sides changed in conflict."""
 
-    STOP = "stop"  # it stays as ours has it
-    MARK = "mark"  # a text gets both versions between markers; all else stays as ours has it
-    TAKE_THEIRS = "take_theirs"  # and it is no conflict
+    STOP = "stop"  # keep ours
+    MARK = "mark"  # a text gets both versions between markers; anything else keeps ours
+    TAKE_THEIRS = "take_theirs"  # and report no conflict
 
 
 class MergeRules(Struct, frozen=True, kw_only=True):
-    """How a merge goes."""
+    """Options of a merge."""
 
     names: Labels  # of the two sides, for people
     on_overlap: OnOverlap
-    included: frozenset[str] | None  # paths in git directories that are taken all the same; None: all
+    included: frozenset[str] | None  # paths in git directories to take as well; None: all
 
 
 class Merged(Struct, frozen=True, kw_only=True):
-    """A merged tree, stored, and what stood in its way."""
+    """A merged tree, stored, and its conflicts."""
 
     files: Root
     changed: tuple[TreeDifference, ...]  # base to theirs
     conflicts: tuple[PathConflict, ...]
-    withheld: tuple[str, ...]  # changes of git directories, which are not taken
+    withheld: tuple[str, ...]  # changes in git directories that were not taken
 
 
 class Sides(Struct, frozen=True, kw_only=True):
-    """What two sides made of one snapshot of a resource."""
+    """One snapshot of a resource, and two versions derived from it."""
 
     base: Snapshot
     ours: Snapshot
@@ -72,7 +72,7 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def merge(self, base: Root, ours: Root, theirs: Root, rules: MergeRules) -> Merged:
-        """Bring what they made of the base into our tree. Whoever calls holds the store until rows name it."""
+        """Merge their changes of the base into our tree. The caller holds the store until rows refer to the result."""
         by_theirs = self.store.difference(base, theirs)
         if not by_theirs:
             return Merged(files=ours, changed=(), conflicts=(), withheld=())
@@ -89,7 +89,10 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
             edits |= {conflict.path: conflict.theirs for conflict in conflicts}
             conflicts = []
         at_ns = self._now_ns()
-        stamped = {path: entry and _stamped(entry, at_ns) for path, entry in edits.items()}
+        stamped = {
+            path: entry and replace(entry, beside=replace(entry.beside, mtime_ns=at_ns))
+            for path, entry in edits.items()
+        }
         return Merged(
             files=self.store.graft(ours, stamped, at_ns) if stamped else ours,
             changed=by_theirs,
@@ -98,7 +101,7 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
         )
 
     def _renames(self, ours: Sequence[TreeDifference], theirs: Sequence[TreeDifference]) -> Renames:
-        """Files that one side renamed, as far as the other side has anything to do with them."""
+        """Find the files that one side renamed and the other side changed."""
         mine, others = {d.path for d in ours}, {d.path for d in theirs}
         return Renames(ours=self._renamed(ours, others), theirs=self._renamed(theirs, mine))
 
@@ -118,7 +121,7 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
     def _with_texts(
         self, merge: TreeMerge, rules: MergeRules
     ) -> tuple[dict[str, TreeEntry | None], list[PathConflict]]:
-        """Merge the files that both sides changed, line by line; gives all edits and all conflicts."""
+        """Merge the files that both sides changed, line by line; return all edits and all conflicts."""
         edits, conflicts, placed = dict(merge.edits), list(merge.conflicts), list[TextToMerge]()
 
         def merged() -> Iterator[bytes]:
@@ -137,13 +140,13 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
         return edits, sorted(conflicts, key=lambda conflict: os.fsencode(conflict.path))
 
     def _merged_text(self, text: TextToMerge, rules: MergeRules) -> tuple[bytes | None, str]:
-        """The merged bytes, if there are any to be written; and why it is a conflict, if it is one."""
+        """Return the merged bytes, if there are any to write, and the reason if it is a conflict."""
         theirs = text.entry.content
         assert theirs is not None
         sides = [self._text(content) for content in (text.base, text.ours, theirs)]
         base, mine, other = sides
         if base is None or mine is None or other is None:
-            return None, "both sides changed it, and it is no text"
+            return None, "both sides changed it, and it is not a text file"
         marks = rules.names if rules.on_overlap is OnOverlap.MARK else None
         merge = merge_texts(base, mine, other, marks)
         if not merge.overlaps:
@@ -151,14 +154,14 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
         return (merge.text if marks else None), merge.reason
 
     def _text(self, content: StoredContent) -> bytes | None:
-        """The bytes of a text; None where it is none."""
+        """Return the bytes of a text file; None for any other file."""
         if content.size > LARGEST_TEXT:
             return None
         data = self.store.read(content)
         return None if is_binary(data) else data
 
     def take_whole(self, kind: SandboxKind, real: Sandbox, sides: Sides) -> Merged:
-        """Take a resource as they have it, as a whole, where ours did not change meanwhile."""
+        """Take their version of a whole resource, if ours did not change."""
         base, ours, theirs = (side.roots[0] for side in (sides.base, sides.ours, sides.theirs))
         name, files, reason = real.path.rpartition("/")[2], ours, ""
         match side_to_take(kind, real, sides):
@@ -178,7 +181,7 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
         )
 
     def _taken(self, base: Root, ours: Root, theirs: Root) -> TreeEntry | None:
-        """Return their file, with the mode of ours where they did not change it; None: they have none."""
+        """Return their file, with our mode unless they changed it; None: they have no file."""
         sides = self.store.difference(ours, theirs)
         come = next((d.new for d in sides if d.new is not None and d.new.content is not None), None)
         gone = next((d.old for d in sides if d.old is not None and d.old.content is not None), None)
@@ -199,7 +202,3 @@ def side_to_take(kind: SandboxKind, sandbox: Sandbox, sides: Sides) -> Whole:
     if kind.same(sandbox, sides.base, sides.ours):
         return Whole.THEIRS
     return Whole.OURS if kind.same(sandbox, sides.ours, sides.theirs) else Whole.NEITHER
-
-
-def _stamped(entry: TreeEntry, at_ns: int) -> TreeEntry:
-    return replace(entry, beside=replace(entry.beside, mtime_ns=at_ns))

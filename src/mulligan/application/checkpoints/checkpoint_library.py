@@ -1,4 +1,4 @@
-"""What users do with checkpoints by hand: take one, check them, get their files."""
+"""Checkpoints used by hand: take one, verify them, export their files."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
-from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.guards import not_ready, refuse_ended, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, FoundCheckpoint
@@ -20,13 +20,13 @@ from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.domain.text.names import label_problem
-from mulligan.errors import Advice, NextStep, PlanNotReady, RestoreFailed, TargetExists, UsageWrong
+from mulligan.errors import Advice, NextStep, RestoreFailed, TargetExists, UsageWrong
 from mulligan.ports import Observer, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
 
 
 class DamagedCheckpoint(Struct, frozen=True, kw_only=True):
-    """A checkpoint that cannot be restored, and why."""
+    """A checkpoint that cannot be restored, and the reasons."""
 
     checkpoint_id: CheckpointId
     plan_id: PlanId
@@ -35,7 +35,7 @@ class DamagedCheckpoint(Struct, frozen=True, kw_only=True):
 
 
 class Verification(Struct, frozen=True, kw_only=True):
-    """What a look at the stored bytes found."""
+    """The result of a verification."""
 
     checked: int
     quick: bool
@@ -51,14 +51,14 @@ class ExportedFolder(Struct, frozen=True, kw_only=True):
 
 
 class Taken(Struct, frozen=True, kw_only=True):
-    """A group that was taken by hand, and what the user must know."""
+    """A group that was taken by hand, with messages for the user."""
 
     group: CheckpointGroup
     messages: tuple[str, ...]
 
 
 class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
-    """Checkpoints in the hands of a user."""
+    """The operations of a user on checkpoints."""
 
     database: Database
     claims: PlanClaims
@@ -68,25 +68,27 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
     discard: Callable[[Path], None]
 
     def create(self, plan_id: PlanId, label: str, observer: Observer) -> Taken:
-        """Take a labelled group of a plan that nobody works on."""
+        """Take a labelled group of a plan that no process works on."""
         problem = label_problem(label)
         if problem:
             raise UsageWrong(reason=f"the label {label!r} {problem}", hint="choose another label")
         with self.claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
             refuse_without_checkpoints(run.plan)
-            _refuse_without_sandboxes(run)
+            if not run.sandboxes:
+                hint = Advice("execute it first: ", NextStep("execute", plan=plan_id))
+                raise not_ready(run.plan, "it has no sandboxes", hint)
             reason = reason_for(CheckpointType.MANUAL, {}, between_steps=not self._interrupted(run))
             group = self.checkpoints.create_checkpoint(run, replace(reason, label=label))
             with self.database.reading() as db:
                 alone = db.checkpoints.count_labelled(plan_id, label) == 1
             if not alone:
-                run.inform(f"{label!r} is the label of another checkpoint too: name each by its id")
+                run.inform(f"{label!r} is the label of another checkpoint too: refer to each by its id")
             return Taken(group=group, messages=tuple(run.messages))
 
     def verify(self, found: FoundCheckpoint | None, *, quick: bool, observer: Observer) -> Verification:
-        """Read and hash the stored bytes of one checkpoint or of all; `quick`: presence and structure only."""
-        with self.store.hold():  # what is pruned meanwhile is not swept before it was looked at
+        """Read and hash the stored bytes of one checkpoint or of all; `quick` checks presence and structure only."""
+        with self.store.hold():  # what is pruned meanwhile is not swept before it is verified
             groups = [self._still_there(found)] if found else self._all_groups()
             wanted = [
                 (group, checkpoint)
@@ -111,7 +113,7 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
         return Verification(checked=len(wanted), quick=quick, damaged=damaged)
 
     def export(self, found: FoundCheckpoint, target: Path, observer: Observer) -> Sequence[ExportedFolder]:
-        """Write a checkpoint's files into a new folder; of a group, one folder per resource; all or none."""
+        """Write a checkpoint's files into a new folder, for a group one folder per resource, all or none."""
         if target.exists() or target.is_symlink():
             raise TargetExists(path=str(target))
         with self.database.reading() as db:
@@ -132,20 +134,20 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
 
     @contextmanager
     def _none_if_cut_off(self, target: Path) -> Generator[None]:
-        """Leave no half of what is written into a folder that was not there; the same command can be run again."""
+        """Remove an incomplete new folder, so that the same command can be run again."""
         try:
             yield
         except TargetExists:
-            raise  # someone else's, made in this moment
+            raise  # another process created it just now
         except BaseException as exc:
             self.discard(target)
             if isinstance(exc, RestoreFailed):
-                hint = f"nothing was left at {target}; mend the cause, then try again"
+                hint = f"nothing was left at {target}; fix the cause, then try again"
                 raise RestoreFailed(hint=hint, **exc.facts) from exc
             raise
 
     def _interrupted(self, run: Run) -> bool:
-        """Whether the sandboxes may hold what a step that never came to its end left behind."""
+        """Return whether the sandboxes may contain the remains of an interrupted step."""
         plan_id = run.plan.plan_id
         with self.database.reading() as db:
             resting_place = db.checkpoints.newest_between_steps(plan_id)
@@ -158,7 +160,7 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
     def _lacking(
         self, wanted: Sequence[tuple[CheckpointGroup, Checkpoint]]
     ) -> dict[Snapshot, tuple[Damage, ...]]:
-        """What snapshots need besides the store, as long as their plans have sandboxes that can go back."""
+        """Find what snapshots need outside the store, for plans that still have sandboxes."""
         found: dict[Snapshot, tuple[Damage, ...]] = {}
         with self.database.reading() as db:
             sandboxes = [s for p in {group.plan_id for group, _ in wanted} for s in db.sandboxes.list(p)]
@@ -172,21 +174,10 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
         return found
 
     def _still_there(self, found: FoundCheckpoint) -> CheckpointGroup:
-        """The group as it is recorded now; it may have been pruned since it was found."""
+        """Read the group again: it may have been pruned since it was found."""
         with self.database.reading() as db:
             return db.checkpoints.get(found.group.group_id)
 
     def _all_groups(self) -> list[CheckpointGroup]:
         with self.database.reading() as db:
             return [g for p in db.plans.list(None) for g in db.checkpoints.list(p.plan_id, superseded=True)]
-
-
-def _refuse_without_sandboxes(run: Run) -> None:
-    if not run.sandboxes:
-        raise PlanNotReady(
-            plan_id=run.plan.plan_id,
-            phase=run.plan.phase.value,
-            state=run.plan.state.value,
-            reason="it has no sandboxes",
-            hint=Advice("execute it first: ", NextStep("execute", plan=run.plan.plan_id)),
-        )

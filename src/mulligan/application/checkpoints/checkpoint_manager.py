@@ -2,31 +2,24 @@
 
 import posixpath
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Protocol
+from contextlib import ExitStack, contextmanager
+from typing import TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
 
 from msgspec.structs import replace
 
 from mulligan.application.runs.run import Run
-from mulligan.domain.checkpoints.checkpoint import Checkpoint
-from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange
 from mulligan.domain.resources.placement import lie_together
 from mulligan.domain.resources.resource import Sandbox, Strategy
+from mulligan.domain.trees.real_change import Snapshots
 from mulligan.errors import SandboxMissing
 from mulligan.ports import Publication, SandboxKinds, SnapshotStore
 from mulligan.ports.world import one_by_one
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
-
-
-class Stored(Protocol):
-    """A stored state of all resources: a group, or what is to become of them."""
-
-    def snapshot_of(self, resource: str) -> Snapshot:
-        """What it holds of that resource."""
-        ...
+Stored: TypeAlias = CheckpointGroup | Snapshots
 
 
 class CheckpointManager:
@@ -36,23 +29,21 @@ class CheckpointManager:
         """Reach the sandboxes through these kinds, and their snapshots in this store."""
         self._kinds = kinds
         self._store = store
-        # What the sandboxes of a run hold, where nothing can have changed them since it was captured.
+        # The last capture of a run's sandboxes, where nothing can have changed them since.
         self._still: WeakKeyDictionary[Run, tuple[Capture, ...]] = WeakKeyDictionary()
         self._busy: WeakSet[Run] = WeakSet()  # runs with a tool at work
 
     @contextmanager
     def watch(self, run: Run) -> Generator[None]:
-        """While it is open, capturing, comparing and restoring the run's sandboxes cost what changed."""
+        """Watch the run's sandboxes: meanwhile a capture, comparison or restore costs only what changed."""
         with ExitStack() as watches:
             for sandbox in run.sandboxes:
-                watches.enter_context(self._watched(run, sandbox))
+                kind = self._kinds.of(sandbox)
+                watches.enter_context(kind.watch(sandbox, others_at_work=run.others_at_work))
             yield
 
-    def _watched(self, run: Run, sandbox: Sandbox) -> AbstractContextManager[None]:
-        return self._kinds.of(sandbox).watch(sandbox, others_at_work=run.others_at_work)
-
     def capture(self, run: Run) -> tuple[Capture, ...]:
-        """Store every sandbox durably, in the plan's order; nothing is read where nothing can have changed."""
+        """Store every sandbox durably, in the plan's order; read only those that may have changed."""
         if (still := self._still.get(run)) is not None:
             return still
         self.require(run.sandboxes)
@@ -63,12 +54,12 @@ class CheckpointManager:
         return captures
 
     def forget(self, run: Run) -> tuple[Capture, ...] | None:
-        """Let the next capture read the sandboxes again; return what they held, where that is known."""
+        """Let the next capture read the sandboxes again; return the last capture, where it is still valid."""
         return self._still.pop(run, None)
 
     @contextmanager
     def tool_at_work(self, run: Run) -> Generator[tuple[Capture, ...] | None]:
-        """While it is open, every capture reads the sandboxes; yield what they held before, where that is known."""
+        """Let every capture in the block read the sandboxes; yield the one before, where it is still valid."""
         before = self.forget(run)
         self._busy.add(run)
         try:
@@ -77,12 +68,12 @@ class CheckpointManager:
             self._busy.discard(run)
 
     def publish(self, sandbox: Sandbox, publication: Publication) -> Checkpoint:
-        """Return a checkpoint with the name that other programs know it by."""
+        """Return a checkpoint with the name under which other programs find it."""
         ref = self._kinds.of(sandbox).publish(sandbox, publication)
         return replace(publication.checkpoint, sandbox_ref=ref)
 
     def compare(self, run: Run, group: Stored) -> Changes:
-        """What a restore would do to each sandbox; everything it needs is read and verified, nothing touched."""
+        """Return what a restore would do to each sandbox; read and verify all it needs, and change nothing."""
         self.require(run.sandboxes)
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
         leaving: set[str] = set()
@@ -99,9 +90,9 @@ class CheckpointManager:
         return changes
 
     def restore(self, run: Run, group: Stored, known: Stored) -> Changes:
-        """Make every sandbox exactly what the group holds. Cut off anywhere, running it again completes it.
+        """Make every sandbox exactly what the group holds. Running it again completes an interrupted restore.
 
-        Of real resources only what is `known` is replaced, because it is kept: ChangedMeanwhile at anything else.
+        In real resources it replaces only contents that are `known`, and raises ChangedMeanwhile at any other.
         """
         self.require(run.sandboxes)
         self.forget(run)
@@ -113,22 +104,20 @@ class CheckpointManager:
         return changes
 
     def _in_order(self, sandboxes: Sequence[Sandbox], group: Stored) -> list[Sandbox]:
-        """Sort them: files that go, then all that is not a file, then the other files.
+        """Order them: files that are removed, then everything that is not a file, then the other files.
 
-        A folder cannot go while a file of another resource is in it, and a file cannot come before the folder
-        around it.
+        A folder cannot be removed while a file of another resource is in it, nor a file written before its folder.
         """
         files = [s for s in sandboxes if s.type.traits.is_file]
         others = [s for s in sandboxes if not s.type.traits.is_file]
         nested = any(s.excluded for s in others)
-        going = [s for s in files if nested and self._goes(s, group)]
+        going = [
+            s for s in files if nested and _goes(self._kinds.of(s).compare(s, group.snapshot_of(s.resource)))
+        ]
         return [*going, *others, *(s for s in files if s not in going)]
 
-    def _goes(self, file: Sandbox, group: Stored) -> bool:
-        return _goes(self._kinds.of(file).compare(file, group.snapshot_of(file.resource)))
-
     def changed_since(self, run: Run, before: tuple[Capture, ...]) -> tuple[str, ...]:
-        """The paths in which the sandboxes differ from what they held before."""
+        """Return the paths in which the sandboxes differ from an earlier capture."""
         found: list[str] = []
         with self._store.hold():
             pairs = zip(run.sandboxes, before, self.capture(run), strict=True)
@@ -138,11 +127,11 @@ class CheckpointManager:
         return tuple(found)
 
     def recover(self, run: Run) -> tuple[str, ...]:
-        """Put back what a killed process had taken out of real things and was not its own; return where it is now."""
+        """Put back files of others that a killed process had moved out of real resources; return their paths."""
         return tuple(path for sandbox in run.sandboxes for path in self._kinds.of(sandbox).recover(sandbox))
 
     def changed_by_others(self, run: Run, target: Stored, before: Stored) -> tuple[str, ...]:
-        """What others put into a real thing while a return from one group to another lay cut off."""
+        """Return paths that others changed in real resources while a return between two groups was interrupted."""
         found: list[str] = []
         for sandbox in run.sandboxes:
             if sandbox.strategy is Strategy.IN_PLACE:
@@ -151,12 +140,12 @@ class CheckpointManager:
         return tuple(found)
 
     def require(self, sandboxes: Sequence[Sandbox]) -> None:
-        """Refuse to work on sandboxes that are not there."""
+        """Refuse to work on sandboxes that do not exist."""
         for sandbox in sandboxes:
             if not self._kinds.of(sandbox).exists(sandbox):
                 raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
 
 
 def _goes(changes: Sequence[PathChange]) -> bool:
-    """Return whether a file is removed, and nothing put in its place."""
+    """Return whether a file is removed without a replacement."""
     return bool(changes) and all(change.action is ChangeAction.REMOVED for change in changes)

@@ -11,6 +11,8 @@ from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, Reason, state_hash
 from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention
 from mulligan.domain.checkpoints.store_report import Capture
+from mulligan.domain.history.correction import Correction
+from mulligan.domain.plans.decision import Decision
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.plans.trigger import CheckpointType
@@ -34,10 +36,10 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
     def create_checkpoint(
         self, run: Run, reason: Reason, then: Sequence[Record] = (), becomes: Plan | None = None
     ) -> CheckpointGroup:
-        """Snapshot every resource, then record the group with all that is pending and what comes right after it.
+        """Capture every resource, then record the group with all pending records, and `then` right after it.
 
-        The plan is recorded with its working state, or as what it `becomes`. A plan never continues without a
-        checkpoint that was due: any failure stops it.
+        The plan is recorded with its working state, or as what it `becomes`. Any failure stops the plan: it never
+        continues without a checkpoint that was due.
         """
         with run.showing_later():
             return self._kept(run, reason, then, becomes)
@@ -46,20 +48,22 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         self, run: Run, reason: Reason, then: Sequence[Record], becomes: Plan | None
     ) -> CheckpointGroup:
         try:
-            # Held until the rows are committed: the sweep must not delete an old object this capture reused.
+            # Held until the rows are committed: the sweep must not delete an old object that this capture reuses.
             with self.store.hold():
                 captures = self.manager.capture(run)
                 checkpoints = self._checkpoints(run, captures)
-                unheld = _untold(run, captures)
+                unheld = _new_messages(run, captures)
                 with run.commit("group.record") as commit:
                     commit.plan = becomes or run.progressed()
                     group = self.add_group(commit, run, reason, checkpoints)
                     commit.plan = replace(commit.plan, messages=(*run.plan.messages, *unheld))
-                    commit.record(*(self._message(text) for text in unheld), *then)
+                    at = self.clock.now()
+                    texts = (Entry(type=EventType.MESSAGE, data={"message": text}, at=at) for text in unheld)
+                    commit.record(*texts, *then)
         except PlanTakenOver:
             raise
         except MulliganError as exc:
-            self.manager.forget(run)  # no row names what was captured: it may be swept
+            self.manager.forget(run)  # no row refers to what was captured: it may be swept
             raise CheckpointFailed(
                 plan_id=run.plan.plan_id,
                 checkpoint_type=reason.type.value,
@@ -69,14 +73,9 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         return group
 
     def auto_create_if_configured(
-        self,
-        run: Run,
-        trigger: CheckpointType,
-        metadata: JsonObject,
-        *,
-        between_steps: bool,
+        self, run: Run, trigger: CheckpointType, metadata: JsonObject, *, between_steps: bool
     ) -> CheckpointGroup | None:
-        """Take the trigger's group where the plan's settings ask for it; None where they do not."""
+        """Take the trigger's group if the plan's settings ask for it; None if they do not."""
         if not run.plan.definition.rollback_policy.enabled or trigger not in run.settings.triggers:
             return None
         return self.create_checkpoint(run, reason_for(trigger, metadata, between_steps=between_steps))
@@ -109,23 +108,42 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         commit.afterwards(lambda: run.kept(group, len(pruned)))
         return group
 
+    def add_guidance(
+        self,
+        commit: Commit,
+        run: Run,
+        correction: Correction,
+        decision: Decision,
+        checkpoints: Sequence[Checkpoint],
+    ) -> None:
+        """Record a correction: begin the next attempt from `checkpoints`, with the guidance as `decision`.
+
+        Like every decision the guidance has its own group: the plan continues from there with it, and a return to an
+        earlier group supersedes it.
+        """
+        commit.record(decision, decided(decision))
+        commit.db.corrections.add(correction)
+        progress = commit.plan.progress
+        progress = replace(progress, decisions=(*progress.decisions, decision.content()))
+        commit.plan = replace(commit.plan, attempt=correction.attempt, progress=progress)
+        reason = reason_for(CheckpointType.DECISION, {"step": decision.step_name}, between_steps=True)
+        reason = replace(reason, decision_id=decision.decision_id)
+        group = self.add_group(commit, run, reason, checkpoints)
+        commit.afterwards(lambda: run.reset_to(group))
+
     def present(self, run: Run) -> list[Checkpoint]:
-        """What the sandboxes hold now, as checkpoints that no row names yet: the store is held until one does."""
+        """Capture the sandboxes as checkpoints. The caller holds the store until rows refer to them."""
         return self._checkpoints(run, self.manager.capture(run))
 
     def checkpoints_again(self, run: Run, group: CheckpointGroup) -> list[Checkpoint]:
-        """What a group holds that was just restored, as checkpoints of their own: nothing is captured."""
-        return [self._again(sandbox, group.checkpoint_of(sandbox.resource)) for sandbox in run.sandboxes]
-
-    def _again(self, sandbox: Sandbox, checkpoint: Checkpoint) -> Checkpoint:
-        new = replace(
-            checkpoint,
-            checkpoint_id=CheckpointId(self.ids.new()),
-            sandbox_ref="",
-            size_bytes=0,
-            modified=False,
-        )
-        return self._published(sandbox, new, checkpoint)
+        """Return new checkpoints of a group that was just restored, without a capture."""
+        found: list[Checkpoint] = []
+        for sandbox in run.sandboxes:
+            old = group.checkpoint_of(sandbox.resource)
+            new_id = CheckpointId(self.ids.new())
+            new = replace(old, checkpoint_id=new_id, sandbox_ref="", size_bytes=0, modified=False)
+            found.append(self._published(sandbox, new, old))
+        return found
 
     def _checkpoints(self, run: Run, captures: Sequence[Capture]) -> list[Checkpoint]:
         pairs = list(zip(run.sandboxes, captures, strict=True))
@@ -146,11 +164,9 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         return self._published(sandbox, new, before)
 
     def _published(self, sandbox: Sandbox, new: Checkpoint, after: Checkpoint | None) -> Checkpoint:
-        publication = Publication(checkpoint=new, after=after, at=self.clock.now())
-        return self.manager.publish(sandbox, publication)
+        return self.manager.publish(sandbox, Publication(checkpoint=new, after=after, at=self.clock.now()))
 
     def _retain(self, db: Transaction, run: Run) -> Sequence[GroupId]:
-        """Remove the groups that are too many; return them."""
         plan_id = run.plan.plan_id
         excess = db.checkpoints.count(plan_id, superseded=True) - run.settings.max_checkpoints
         if excess <= 0:
@@ -161,9 +177,6 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         if verdict.prune:
             db.checkpoints.remove(verdict.prune)
         return verdict.prune
-
-    def _message(self, text: str) -> Entry:
-        return Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now())
 
     def _entry(self, group: CheckpointGroup) -> Entry:
         return Entry(
@@ -180,20 +193,16 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def groups_needed(db: Transaction, plan_id: PlanId) -> frozenset[GroupId]:
-    """The groups that something unfinished stands on, or the way back from what was applied."""
+    """Return the groups that unfinished work or an unapply needs."""
     targets = [intent.target for intent in db.intents.list(plan_id)]
     applied = [change.group_id for change in db.real_changes.list(plan_id)]
     return frozenset(group for group in (*targets, *applied) if group is not None)
 
 
 def pruned_by_another(db: Transaction, run: Run, *, needed: GroupId) -> frozenset[GroupId]:
-    """The groups that retention lets go when an unlabelled one is taken while something stands on `needed`."""
+    """Return the groups that retention would remove if an unlabelled one were taken, while `needed` must stay."""
     another = GroupSummary(
-        group_id=GroupId(""),
-        attempt=run.plan.attempt,
-        superseded=False,
-        labelled=False,
-        between_steps=False,
+        group_id=GroupId(""), attempt=run.plan.attempt, superseded=False, labelled=False, between_steps=False
     )
     verdict = plan_retention(
         [*db.checkpoints.summaries(run.plan.plan_id), another],
@@ -204,19 +213,28 @@ def pruned_by_another(db: Transaction, run: Run, *, needed: GroupId) -> frozense
 
 
 def what_is_not_held(resource: str, capture: Capture) -> tuple[str, ...]:
-    """What stands in a resource's folder but not in its snapshot, each in words."""
+    """Return a message for each path of a resource that its snapshot cannot hold."""
     return tuple(f"{resource}: cannot hold {unheld.path} ({unheld.reason})" for unheld in capture.unheld)
 
 
-def _untold(run: Run, captures: Sequence[Capture]) -> list[str]:
-    """What a group leaves out that the plan's user was not told of yet: nothing is dropped silently."""
+def _new_messages(run: Run, captures: Sequence[Capture]) -> list[str]:
     pairs = zip(run.sandboxes, captures, strict=True)
     found = [text for sandbox, capture in pairs for text in what_is_not_held(sandbox.resource, capture)]
     return [text for text in found if text not in run.plan.messages]
 
 
+def decided(decision: Decision) -> Entry:
+    """Return the log entry of a decision."""
+    data: JsonObject = {
+        "decision_id": decision.decision_id,
+        "question": decision.choice.question,
+        "chosen": decision.choice.chosen,
+    }
+    return Entry(type=EventType.DECISION, data=data, at=decision.created_at)
+
+
 def reason_for(type: CheckpointType, metadata: JsonObject, *, between_steps: bool) -> Reason:
-    """Why a group is taken that has neither label nor decision."""
+    """Return the reason of a group that has neither a label nor a decision."""
     return Reason(
         type=type,
         label=None,
@@ -227,11 +245,9 @@ def reason_for(type: CheckpointType, metadata: JsonObject, *, between_steps: boo
 
 
 def at_group(plan: Plan, group: CheckpointGroup) -> Plan:
-    """The plan with the group as the one last recorded."""
+    """Return the plan with the group as its latest."""
     if group.reason.type is CheckpointType.PRE_APPLY:
-        return replace(
-            plan, updated_at=group.created_at
-        )  # of the real resources: the plan never stands there
+        return replace(plan, updated_at=group.created_at)  # a group of real resources is not a plan state
     return replace(
         plan,
         current_group_id=group.group_id,

@@ -1,8 +1,8 @@
-"""Frees what nothing refers to any more: bytes of pruned groups, and what killed processes left behind.
+"""Frees what nothing refers to: bytes of pruned groups, and leftovers of killed processes.
 
-Rows go first, in the transaction of whoever prunes. The bytes go afterwards: when a plan has been worked on and
-the store has grown by a fifth since the last sweep, while it runs when the store has doubled, and by hand.
-So a checkpoint never waits for a sweep of its own, and what is on disk stays in proportion to what is kept.
+Pruning removes the rows. The bytes go later: after work on a plan if the store grew by a fifth since the last sweep,
+during a run if it doubled, and on request. So no checkpoint waits for its own sweep, and disk use stays in
+proportion to what is kept.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
@@ -30,7 +31,7 @@ _WHILE_RUNNING = (2.0, 64 << 20)
 
 
 class SweepReport(Struct, frozen=True, kw_only=True):
-    """What a sweep of a project freed, or would free."""
+    """The result of a sweep, or of its dry run."""
 
     dry_run: bool
     objects_removed: int
@@ -41,12 +42,10 @@ class SweepReport(Struct, frozen=True, kw_only=True):
     packs_unreadable: int
     bytes_freed: int  # by all of it
     bytes_kept: int  # in packs
-    sandboxes_removed: tuple[str, ...]  # folders that no plan has, or has any more, as sandbox or for commits
+    sandboxes_removed: tuple[str, ...]  # folders, also of checkpoint commits, that no plan uses
     work_folders_removed: int  # of processes that died
-    stat_caches_removed: int  # of trees that are no more
-    scratch_folders_removed: (
-        int  # what was handed to tool calls and what they left there, of processes that died
-    )
+    stat_caches_removed: int  # of trees that no longer exist
+    scratch_folders_removed: int  # of tool calls of processes that died
 
 
 class SweepService(Struct, kw_only=True, frozen=True, eq=False):
@@ -63,7 +62,7 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
-        """Free all that nothing refers to, while plans run; a dry run only counts."""
+        """Free everything that nothing refers to, also while plans run; a dry run only counts."""
         self._refuse_foreign_database()
         over = self.ended.forget_unwanted(dry_run=dry_run)
         plans = {sandbox.plan_id for sandbox in over}
@@ -75,19 +74,13 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         trees = [tree for sandbox in sandboxes for tree in self.kinds.of(sandbox).trees(sandbox)]
         left = self.store.clear_leftovers(trees, dry_run=dry_run)
         if not dry_run:
-            self.ended.remove(over)  # what is neither a folder of theirs nor counted: notes, lost pins
+            self.ended.remove(over)  # also what has no folder of its own: notes, lost pins
         live = (lambda: self._live(plans)) if dry_run else self._settled_live
         swept = self.store.sweep(live, dry_run=dry_run, observer=observer)
+        freed = swept.bytes_freed + left.size_bytes + sum(orphans.values()) + sum(scratch.values())
         return SweepReport(
+            **asdict(replace(swept, bytes_freed=freed)),
             dry_run=dry_run,
-            objects_removed=swept.objects_removed,
-            objects_kept=swept.objects_kept,
-            packs_removed=swept.packs_removed,
-            packs_rewritten=swept.packs_rewritten,
-            packs_kept=swept.packs_kept,
-            packs_unreadable=swept.packs_unreadable,
-            bytes_freed=swept.bytes_freed + left.size_bytes + sum(orphans.values()) + sum(scratch.values()),
-            bytes_kept=swept.bytes_kept,
             sandboxes_removed=tuple(map(str, orphans)),
             work_folders_removed=left.work_folders,
             stat_caches_removed=left.stat_caches,
@@ -95,34 +88,34 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         )
 
     def clear_leftovers(self) -> list[str]:
-        """Remove what killed processes left behind, and say what it was; the store is not swept."""
+        """Remove leftovers of killed processes, without a sweep of the store; return a description of each."""
         self._refuse_foreign_database()
         folders = self._remove_unnamed((), dry_run=False)
-        told = [f"the folder {folder}, which no plan has" for folder in folders]
+        found = [f"the folder {folder}, which belongs to no plan" for folder in folders]
         scratch = self._remove(self.scratch, self.scratch.list, dry_run=False)
-        told += [f"the folder {folder}, which a tool call that was cut off left" for folder in scratch]
+        found += [f"the folder {folder}, which an interrupted tool call left behind" for folder in scratch]
         sandboxes = self._sandboxes_but(())
         trees = [tree for sandbox in sandboxes for tree in self.kinds.of(sandbox).trees(sandbox)]
         left = self.store.clear_leftovers(trees, dry_run=False)
         if left.work_folders or left.stat_caches:
             pieces = counted(left.work_folders + left.stat_caches, "piece")
-            told.append(f"{pieces} of unfinished work in the store")
-        return told
+            found.append(f"{pieces} of unfinished work in the store")
+        return found
 
     def after_work(self, run: Run) -> None:
-        """Clear what tools left in their scratch folders; sweep if the plan pruned groups and that may pay."""
+        """Clear the plan's scratch folders; sweep if it pruned groups and the store has grown enough."""
         for folder in self.scratch.list(run.plan.plan_id):
             self.scratch.remove(folder)
         if run.pruned and self.store.has_grown(*_AFTER_WORK):
             self.free_pruned(run)
 
     def while_running(self, run: Run) -> None:
-        """Sweep between two steps, if pruned groups have left the store twice as large as it was."""
+        """Sweep between two steps, if the plan pruned groups and the store has doubled."""
         if run.pruned and self.store.has_grown(*_WHILE_RUNNING):
             self.free_pruned(run)
 
     def free_pruned(self, run: Run) -> Swept | None:
-        """Free the bytes of groups that this run pruned. What stops it is told, and does not stop the plan."""
+        """Free the bytes of groups that this run pruned. A failure is logged, and does not stop the plan."""
         try:
             self._refuse_foreign_database()
             self._retire(run.sandboxes)
@@ -130,30 +123,27 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         except PlanTakenOver:
             raise
         except MulliganError as exc:
-            text = f"the bytes of pruned checkpoints are not freed yet: {exc.text}"
-            self._tell(run, text)
+            self._log(run, f"the bytes of pruned checkpoints are not freed yet: {exc.text}")
             return None
         run.pruned = 0
         return swept
 
-    def _tell(self, run: Run, text: str) -> None:
-        """Put it into the plan's log, or into the answer where the log can take nothing either: a full disk."""
+    def _log(self, run: Run, text: str) -> None:
         entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now())
         try:
             run.record(run.plan, entry)
-        except DatabaseUnusable:
+        except DatabaseUnusable:  # such as on a full disk
             run.inform(text)
 
     def _retire_idle(self, sandboxes: Sequence[Sandbox]) -> None:
-        """Take back what was published of pruned checkpoints, each plan's while nobody works on it."""
         for sandbox in sandboxes:
             with suppress(PlanBusy), self.locks.hold(sandbox.plan_id):
                 self._retire([sandbox])
 
     def _retire(self, sandboxes: Sequence[Sandbox]) -> None:
-        """Take back what was published of checkpoints that are no more; their plan is held by this process.
+        """Unpublish pruned checkpoints of plans that this process holds.
 
-        A checkpoint is published before its row is written: with anyone else at work it would be taken back.
+        A checkpoint is published before its row is written: without the lock, new ones would be unpublished too.
         """
         self.database.settle()
         for sandbox in sandboxes:
@@ -162,12 +152,11 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
             self.kinds.of(sandbox).retire(sandbox, kept)
 
     def _settled_live(self) -> set[Snapshot]:
-        """All snapshots that a row names, or can ever come to name."""
+        """Return all snapshots that a row refers to, once no transaction is in doubt."""
         self.database.settle()
         return self._live(())
 
     def _live(self, over: Collection[PlanId]) -> set[Snapshot]:
-        """All snapshots that a row names now, but for those of the sandboxes of these plans."""
         with self.database.reading() as db:
             bases = [sandbox.base for sandbox in db.sandboxes.all() if sandbox.plan_id not in over]
             bases += db.children.bases()
@@ -178,7 +167,7 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
             return [sandbox for sandbox in db.sandboxes.all() if sandbox.plan_id not in over]
 
     def _refuse_foreign_database(self) -> None:
-        """Refuse to delete by the rows of another database than the one these snapshots are recorded in."""
+        """Refuse to delete by the rows of a database that does not record these snapshots."""
         worked_on = self.locks.plans()
         with self.database.reading() as db:
             known = {plan.plan_id for plan in db.plans.list(None)}
@@ -189,10 +178,12 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
     def _remove(
         self, folders: PlanFolders, unused: Callable[[PlanId], Sequence[Path]], *, dry_run: bool
     ) -> dict[Path, int]:
-        """Remove folders of plans, each while nobody works on its plan, and trash; gives them with their bytes."""
+        """Remove trash and unused folders of idle plans; return the folders with their sizes."""
         with self.database.reading() as db:
             known = {plan.plan_id for plan in db.plans.list(None)}
-        removed = self._clear_trash(folders, dry_run=dry_run)
+        removed = {folder: folders.size_of(folder) for folder in folders.trash()}
+        if removed and not dry_run:
+            folders.clear_trash()
         for plan_id in [each for each in folders.plans() if each in known and unused(each)]:
             try:
                 with self.locks.hold(plan_id):
@@ -203,22 +194,14 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
                         if not dry_run:
                             folders.remove(folder)
             except PlanBusy:
-                continue  # it may be about to record them, or hand them to a tool
+                continue  # its process may be about to record or use them
         return removed
 
-    @staticmethod
-    def _clear_trash(folders: PlanFolders, *, dry_run: bool) -> dict[Path, int]:
-        """Remove what removals that were cut off left; gives it with its bytes."""
-        trash = {folder: folders.size_of(folder) for folder in folders.trash()}
-        if trash and not dry_run:
-            folders.clear_trash()
-        return trash
-
     def _remove_unnamed(self, over: Collection[PlanId], *, dry_run: bool) -> dict[Path, int]:
-        """Remove sandboxes, and repositories of their checkpoints, that no row names; of some plans all of them."""
+        """Remove sandboxes and repositories of checkpoints that no row refers to, and all of the plans in `over`."""
 
         def unnamed(plan_id: PlanId) -> list[Path]:
-            folders = self.folders.list(plan_id)  # before the rows: a folder that a row names by then is none
+            folders = self.folders.list(plan_id)  # before the rows, which may be written meanwhile
             return _without(folders, plan_id, [s.path for s in self._named(plan_id, over)])
 
         def unnamed_repositories(plan_id: PlanId) -> list[Path]:  # a sandbox in place has no other folder
@@ -236,9 +219,6 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def _without(folders: Sequence[Path], plan_id: PlanId, named: Sequence[str]) -> list[Path]:
-    """Those of a plan's folders that no path leads into, wherever the project was when it was recorded.
-
-    A project that was moved can be moved back: what it has is not swept because of where it stands.
-    """
+    """Return the plan's folders that no recorded path leads into, by name: a project may have been moved."""
     names = {name for path in named for above, name in pairwise(Path(path).parts) if above == plan_id}
     return [folder for folder in folders if folder.name not in names]

@@ -1,4 +1,4 @@
-"""Prunes and deletes checkpoints by hand, by the same rule that retention follows."""
+"""Prunes and deletes checkpoints on request, by the rule of automatic retention."""
 
 from collections.abc import Sequence
 
@@ -21,36 +21,33 @@ from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
 
 
-class KeptGroup(Struct, frozen=True, kw_only=True):
-    """A group that stays, and why."""
+class PrunedGroup(Struct, frozen=True, kw_only=True):
+    """A group that is removed."""
 
     group_id: GroupId
     checkpoint_id: CheckpointId
     label: str | None
+
+
+class KeptGroup(PrunedGroup, frozen=True, kw_only=True):
+    """A group that stays."""
+
     reason: str
 
 
-class PrunedGroup(Struct, frozen=True, kw_only=True):
-    """A group that goes."""
-
-    group_id: GroupId
-    checkpoint_id: CheckpointId
-    label: str | None
-
-
 class Pruning(Struct, frozen=True, kw_only=True):
-    """What was pruned, or would be."""
+    """The result of a prune, or of its preview."""
 
     plan_id: PlanId
     dry_run: bool
     limit: int | None  # None: one was deleted by name
     kept: tuple[KeptGroup, ...]
     pruned: tuple[PrunedGroup, ...]
-    bytes_freed: int | None  # None: not known, because nothing was freed yet
+    bytes_freed: int | None  # None: nothing was freed yet
 
 
 class PruneService(Struct, kw_only=True, frozen=True, eq=False):
-    """Removes groups of a plan that nobody works on: rows first, then the bytes that nothing refers to."""
+    """Removes groups of a plan that no process works on: rows first, then unreferenced bytes."""
 
     database: Database
     claims: PlanClaims
@@ -59,7 +56,7 @@ class PruneService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def preview(self, plan_id: PlanId, keep: int | None) -> Pruning:
-        """What a prune would keep, with the reasons, and remove; changes nothing."""
+        """Return what a prune would keep, with the reasons, and what it would remove."""
         with self.database.reading() as db:
             plan = db.plans.get(plan_id)
             limit = self._limit(plan, keep)
@@ -67,7 +64,7 @@ class PruneService(Struct, kw_only=True, frozen=True, eq=False):
         return _answer(plan_id, groups, verdict, limit, dry_run=True, bytes_freed=None)
 
     def prune(self, plan_id: PlanId, keep: int | None, observer: Observer) -> Pruning:
-        """Keep as many groups as the limit says, and what must stay."""
+        """Remove the groups above the limit, except those that must stay."""
         with self.claims.open(plan_id, observer) as run:
             limit = self._limit(run.plan, keep)
             with self.database.reading() as db:
@@ -76,7 +73,7 @@ class PruneService(Struct, kw_only=True, frozen=True, eq=False):
         return _answer(plan_id, groups, verdict, limit, dry_run=False, bytes_freed=freed)
 
     def delete(self, group: CheckpointGroup, observer: Observer) -> Pruning:
-        """Delete one group; refused with the reason for one that must stay."""
+        """Delete one group; refuse one that must stay, with the reason."""
         plan_id = group.plan_id
         with self.claims.open(plan_id, observer) as run:
             with self.database.reading() as db:

@@ -1,1 +1,1 @@
-"""Corrections: `revert` takes a decision back and runs on, `append` adds work to it."""
+"""Corrections: `revert` takes a decision back and continues, `append` adds work to it."""

@@ -1,4 +1,4 @@
-"""Appends work to a decision: nothing is undone, a child plan runs on what is there and is merged."""
+"""Appends work to a decision: nothing is undone, a child plan runs on the present contents and is merged."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
@@ -8,9 +8,13 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService
-from mulligan.application.corrections.correction_records import CorrectionRecords
-from mulligan.application.corrections.correction_result import Appended, Corrected, refuse_text, told_of
-from mulligan.application.plans.guards import refuse_conflicts, refuse_ended, refuse_without_checkpoints
+from mulligan.application.corrections.correction_result import Appended, Corrected, log_of, refuse_text
+from mulligan.application.plans.guards import (
+    not_ready,
+    refuse_conflicts,
+    refuse_ended,
+    refuse_without_checkpoints,
+)
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.plans.plan_edits import steps_at
 from mulligan.application.plans.plan_resume import PlanResumeService
@@ -38,27 +42,27 @@ from mulligan.domain.plans.step import ChildPlan, Step
 from mulligan.domain.text.ids import CorrectionId, DecisionId, PlanId
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.domain.text.plural import counted
-from mulligan.errors import Advice, DecisionSuperseded, NextStep, NothingToAppend, PlanNotReady
+from mulligan.errors import Advice, DecisionSuperseded, NextStep, NothingToAppend
 from mulligan.ports import Clock, Ids, Observer, SnapshotStore
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
 
 T = TypeVar("T")
-# Reads the plan file whose steps are appended; they may name these outputs of the plan.
+# Reads the plan file whose steps are appended; they may refer to these outputs of the plan.
 ReadAppended: TypeAlias = Callable[[PlanDefinition, Mapping[str, Json]], ChildPlan]
 
 
 class AppendWish(Struct, frozen=True, kw_only=True):
-    """What a user wants to be appended, and to what."""
+    """A user's request to append work to a decision."""
 
     decision: str  # its id, or a unique prefix
     guidance: str
-    read: ReadAppended | None  # None: the step that recorded the decision once more
-    execute: bool  # whether the plan runs on
+    read: ReadAppended | None  # None: run the step that recorded the decision again
+    execute: bool  # continue the plan
 
 
 class _Asked(Struct, frozen=True, kw_only=True):
-    """What the wish means in the plan that it is about."""
+    """The wish, resolved in its plan."""
 
     decision: Decision
     guidance: str
@@ -66,7 +70,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
 
 class _Adding(Struct, frozen=True, kw_only=True):
-    """A step that is added, or was."""
+    """An appended step."""
 
     correction: Correction
     step: Step
@@ -75,14 +79,14 @@ class _Adding(Struct, frozen=True, kw_only=True):
 
 
 class AppendService(Struct, kw_only=True, frozen=True, eq=False):
-    """Adds a step with one child plan where a plan stands, and runs on."""
+    """Adds a step with one child plan at a plan's present position, and continues."""
 
     database: Database
     store: SnapshotStore
     claims: PlanClaims
     manager: CheckpointManager
     checkpoints: CheckpointService
-    records: CorrectionRecords
+
     resumes: PlanResumeService
     executor: PlanExecutor
     sandboxes: SandboxService
@@ -90,22 +94,22 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def preview(self, wish: AppendWish, observer: Observer) -> Corrected:
-        """What would be added and run; guards are found here too, nothing is changed."""
+        """Return what would be added and run; report guards too, and change nothing."""
         with self.claims.look(self._plan_of(wish), observer) as run:
             asked = self._asked(run, wish)
             going = self._under_way(run, asked)
             if going is not None:
                 self._check_going_on(run)
-                run.inform("it was begun before, and would be gone on with")
+                run.inform("it was started before, and would be continued")
                 return self._answer(run, going, None, dry_run=True)
             adding = self._planned(run, asked)
             run.inform(*(self._start(run) if run.plan.is_executed else self.resumes.preview_of(run).messages))
             return self._answer(run, adding, None, dry_run=True)
 
     def append(self, wish: AppendWish, observer: Observer) -> Corrected:
-        """Record the guidance and the step that is added, on what is there now, and run on.
+        """Record the guidance and the new step on the present contents, and continue.
 
-        The same wish once more goes on with what was cut off, instead of beginning anew.
+        Repeating the same wish continues an interrupted append instead of starting another.
         """
         with self.claims.open(self._plan_of(wish), observer) as run:
             asked = self._asked(run, wish)
@@ -118,24 +122,24 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
                     adding = self._record(run, asked.decision, adding)
             else:
                 self._check_going_on(run)
-                run.inform("it was begun before, and is gone on with")
+                run.inform("it was started before, and is continued")
             execution = self.executor.run_on(run) if wish.execute else None
             return self._answer(run, adding, execution, dry_run=False)
 
     def _start(self, run: Run) -> list[str]:
-        """What is told of the state that the work would start from, where it is not that of the last checkpoint."""
+        """Report changes since the last checkpoint, which the work would start from."""
         with self.database.reading() as db:
             last = db.checkpoints.newest_between_steps(run.plan.plan_id)
         found = sum(map(len, self.manager.compare(run, last).values())) if last else 0
         if not last or not found:
             return []
         since = f"changed since {last.first_checkpoint_id}"
-        return [f"it would start from what is there, with {counted(found, 'path')} {since}"]
+        return [f"it would start from the present contents, with {counted(found, 'path')} {since}"]
 
     # --- what is meant -------------------------------------------------------------------------------------
 
     def _plan_of(self, wish: AppendWish) -> PlanId:
-        """The plan that gets the work: the one that decided, or the topmost above it, where all comes together."""
+        """Return the plan that gets the work: the topmost one above the decision."""
         refuse_text("guidance", wish.guidance)
         with self.database.reading() as db:
             return lineage(db, db.decisions.resolve(wish.decision).plan_id)[0].plan_id
@@ -157,7 +161,7 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
                     NextStep("again", mode="revert"), " hands the guidance to the program; ", run.plan.way_on
                 ),
             )
-        outputs = _beyond(decider.progress.outputs, run.outputs)  # none, unless a child decided
+        outputs = _beyond(decider.progress.outputs, run.outputs)  # empty, unless a child decided
         if wish.read is not None:
             child = wish.read(run.plan.definition, {**run.outputs, **outputs})
         else:
@@ -168,7 +172,7 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
         return _Asked(decision=decision, guidance=wish.guidance, child=child)
 
     def _under_way(self, run: Run, asked: _Asked) -> _Adding | None:
-        """The same append, recorded before and not come to its end."""
+        """Find the same append, if it was recorded before and is not complete."""
         plan = run.plan
         if plan.is_executed:
             return None
@@ -192,7 +196,7 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
     # --- what is to be done --------------------------------------------------------------------------------
 
     def _planned(self, run: Run, asked: _Asked) -> _Adding:
-        """What is to be recorded, where nothing stands against it; every refusal is here or above."""
+        """Return what to record; every refusal is here or in `_asked`."""
         plan, decision = run.plan, asked.decision
         if plan.phase is Phase.EXECUTE:
             refuse_conflicts(plan)
@@ -223,31 +227,29 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
         return _Adding(correction=correction, step=step, child=asked.child, index=index)
 
     def _record(self, run: Run, decision: Decision, adding: _Adding) -> _Adding:
-        """Keep what is there, then record it with the guidance, the step and the next attempt: bytes first.
+        """Capture the present contents, then record them with the guidance, the step and the next attempt.
 
-        A line of history of its own begins, so that a return to what lies before takes the step back too. All
-        that was live stays so.
+        A new line of history begins, so that a return to an earlier group removes the step too. Everything live
+        stays live.
         """
         plan_id, now = run.plan.plan_id, self.clock.now()
         definition = with_step(run.plan.definition, adding.index, adding.step)
-        with run.showing_later(), self.store.hold():  # until rows name what was captured
+        with run.showing_later(), self.store.hold():  # until rows refer to what was captured
             checkpoints = self.checkpoints.present(run)
             correction = replace(adding.correction, restored_checkpoint=checkpoints[0].checkpoint_id)
             place: JsonObject = {"checkpoint_id": correction.restored_checkpoint, "step_index": adding.index}
-            data = {**told_of(correction), **place, "child": adding.child.name}
+            data = {**log_of(correction), **place, "child": adding.child.name}
             entry = Entry(type=EventType.CORRECTION, data=data, at=now)
             with run.commit("append.record") as commit:
                 db, (event,) = commit.db, commit.record(entry)
-                commit.plan = plan = replace(
-                    run.plan.moved_to(Phase.EXECUTE, State.QUEUED, now),
-                    failure=None,
-                    definition=definition,
-                    line=_begin_line(db, run.plan, event.seq),
-                )
+                number = max(line.line for line in db.history.lines(plan_id)) + 1
+                db.history.start(plan_id, Line(line=number, parent_line=run.plan.line, fork_seq=event.seq))
+                queued = run.plan.moved_to(Phase.EXECUTE, State.QUEUED, now)
+                commit.plan = plan = replace(queued, failure=None, definition=definition, line=number)
                 db.plans.redefine(plan)
                 db.steps.replace(plan_id, 0, steps_at(definition, db.steps.list(plan_id), adding.index))
                 guidance = addition(correction, decision, plan.line, adding.index, adding.step)
-                self.records.write(commit, run, correction, guidance, checkpoints)
+                self.checkpoints.add_guidance(commit, run, correction, guidance, checkpoints)
         return replace(adding, correction=correction)
 
     def _answer(self, run: Run, adding: _Adding, execution: Execution | None, *, dry_run: bool) -> Corrected:
@@ -276,66 +278,45 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def _beyond(there: Mapping[str, T], here: Mapping[str, T]) -> dict[str, T]:
-    """What is known there and not here, or is something else here."""
+    """Return the items that are missing or different here."""
     return {name: value for name, value in there.items() if name not in here or here[name] != value}
 
 
 def _once_more(decider: Plan, decision: Decision) -> ChildPlan:
-    """The step that recorded the decision, as a child plan; of what was appended before, that."""
+    """Return the step that recorded the decision as a child plan, or its own child plan if it was appended."""
     step = next((s for s in decider.definition.steps if s.name == decision.step_name), None)
     if step is None:
         raise NothingToAppend(
             decision_id=decision.decision_id,
-            reason=f"the step {decision.step_name!r} that recorded it is not in the plan any more",
+            reason=f"the step {decision.step_name!r} that recorded it is no longer in the plan",
         )
     return child_of(step) or again(step)
 
 
 def _place(db: Transaction, plan: Plan, decision: Decision) -> int:
-    """Where a step is added: behind all that is complete. What was decided since is discarded when a plan goes on."""
+    """Return the index of an added step: after all completed ones. Later decisions are discarded by a resume."""
     start = None if plan.is_executed else db.checkpoints.newest_between_steps(plan.plan_id)
     if start is None:
         return len(plan.definition.steps)
     if decision in decisions_left_behind(db, plan.plan_id, start):
-        raise PlanNotReady(
-            plan_id=plan.plan_id,
-            phase=plan.phase,
-            state=plan.state,
-            reason=f"the step {decision.step_name!r} that decided did not come to its end, and runs again",
-            hint=Advice(
-                plan.way_on, " first, or take the decision back with ", NextStep("again", mode="revert")
-            ),
-        )
+        reason = f"the step {decision.step_name!r} that decided did not complete, and runs again"
+        revert = NextStep("again", mode="revert")
+        raise not_ready(plan, reason, Advice(plan.way_on, " first, or take the decision back with ", revert))
     return start.step_index
 
 
 def _refuse_children_under_way(db: Transaction, plan: Plan, index: int) -> None:
-    """Refuse to put a step before one that has child plans already: they belong to its place."""
+    """Refuse to insert a step before one with child plans: those belong to its index."""
     under_way = [c for c in db.children.list(plan.plan_id) if c.spawn.step_index >= index]
     names = ", ".join(c.name for c in under_way if c.plan.state is not State.CANCELLED)
     if names:
-        raise PlanNotReady(
-            plan_id=plan.plan_id,
-            phase=plan.phase,
-            state=plan.state,
-            reason=f"nothing can be appended while child plans are under way: {names}",
-            hint=Advice(
-                plan.way_on,
-                " first, or go back to before they were spawned with ",
-                NextStep("rollback", plan=plan.plan_id, checkpoint=...),
-            ),
-        )
+        rollback = NextStep("rollback", plan=plan.plan_id, checkpoint=...)
+        hint = Advice(plan.way_on, " first, or go back to before they were spawned with ", rollback)
+        raise not_ready(plan, f"nothing can be appended while child plans are under way: {names}", hint)
 
 
 def _idle(child: ChildPlan) -> list[str]:
-    """What to say of work that can change nothing."""
     if any(not isinstance(step.action, Choice) for step in child.steps):
         return []
-    told = "the step that is run once more only decides, and changes nothing: "
-    return [Advice(told, NextStep("again", mended=...), " gives it work to do")]
-
-
-def _begin_line(db: Transaction, plan: Plan, seq: int) -> int:
-    number = max(line.line for line in db.history.lines(plan.plan_id)) + 1
-    db.history.start(plan.plan_id, Line(line=number, parent_line=plan.line, fork_seq=seq))
-    return number
+    text = "the step that runs again only decides, and changes nothing: "
+    return [Advice(text, NextStep("again", mended=...), " adds work")]

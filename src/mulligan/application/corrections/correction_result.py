@@ -1,4 +1,4 @@
-"""The answer of a correction, whichever way it goes, and what both ways have in common."""
+"""The answer of a correction, and what both modes share."""
 
 from msgspec import Struct
 
@@ -12,7 +12,7 @@ from mulligan.errors import UsageWrong
 
 
 class Appended(Struct, frozen=True, kw_only=True):
-    """The work that a correction appended, or would."""
+    """The work that a correction appended, or would append."""
 
     step: str  # the one that is added to the plan
     step_index: int
@@ -22,39 +22,33 @@ class Appended(Struct, frozen=True, kw_only=True):
 
 
 class Corrected(Struct, frozen=True, kw_only=True):
-    """A correction, done or as it would be done, and what became of the plan."""
+    """A correction, done or previewed, and its effect on the plan."""
 
-    plan_id: PlanId  # the one that runs on: of a decision of a child plan that above it
+    plan_id: PlanId  # the one that continues: the topmost above the decision
     dry_run: bool
     correction: CorrectionView
     changes_reverted: tuple[RevertedChange, ...]
     impact: Impact
-    superseded: tuple[str, ...]  # the decisions that are left behind, in words
-    pre_rollback_checkpoint: CheckpointId | None  # what keeps the earlier attempt; None: nothing went back
+    superseded: tuple[str, ...]  # descriptions of superseded decisions
+    pre_rollback_checkpoint: CheckpointId | None  # holds the earlier attempt; None: nothing went back
     appended: Appended | None  # None: the decision was taken back
-    execution: Execution | None  # None: the plan did not run on
+    execution: Execution | None  # None: the plan did not continue
     messages: tuple[str, ...]
 
 
 def refuse_text(name: str, text: str | None) -> None:
-    """Refuse words that nobody could go by."""
-    problem = None if text is None else _problem(text)
+    """Refuse a text that is empty or not UTF-8."""
+    problem = "is empty" if text is not None and not text.strip() else None
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError:
+        problem = "holds bytes that are not UTF-8"
     if problem:
         raise UsageWrong(reason=f"the {name} {problem}", hint="give it as text, in one argument")
 
 
-def _problem(text: str) -> str | None:
-    if not text.strip():
-        return "is empty"
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return "holds bytes that are not UTF-8"
-    return None
-
-
-def told_of(correction: Correction) -> JsonObject:
-    """What the log says of a correction, beside where it began."""
+def log_of(correction: Correction) -> JsonObject:
+    """Return the data of a correction's log entry, except for its position."""
     return {
         "correction_id": correction.correction_id,
         "mode": correction.mode.value,

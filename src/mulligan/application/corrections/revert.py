@@ -1,7 +1,7 @@
-"""Corrects a decision: takes it back with all that followed from it, and runs on with the user's guidance.
+"""Corrects a decision: takes it back with everything that followed, and continues with the user's guidance.
 
 A decision of a child plan is taken back in the child; the plans above go back to before the child was merged, and
-find it again when they run on.
+merge it again when they continue.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import reason_for
-from mulligan.application.corrections.correction_result import Corrected, refuse_text, told_of
+from mulligan.application.corrections.correction_result import Corrected, log_of, refuse_text
 from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.plans.plan_edits import mended_plan
@@ -59,22 +59,22 @@ Claiming: TypeAlias = Callable[[PlanId, Observer], AbstractContextManager[Run]]
 
 
 class Wish(Struct, frozen=True, kw_only=True):
-    """What a user wants to be corrected, and how."""
+    """A user's request to correct a decision."""
 
     decision: str  # its id, or a unique prefix
     guidance: str
-    chosen: str | None  # what its `decision:` step shall choose instead
-    mended: PlanDefinition | None  # whose steps replace those from the restored one on
-    execute: bool  # whether the plan runs on
+    chosen: str | None  # the new choice of its `decision:` step
+    mended: PlanDefinition | None  # its steps replace those from the restored one on
+    execute: bool  # continue the plan
 
 
 class _Back(Struct, frozen=True, kw_only=True):
-    """How far one plan goes back, and what it leaves behind."""
+    """The return of one plan, and what it supersedes."""
 
     run: Run
     target: CheckpointGroup
-    definition: PlanDefinition | None  # what it becomes; None: what it was there
-    spared: tuple[PlanId, ...]  # children that it goes on with
+    definition: PlanDefinition | None  # the new one; None: the one at the target
+    spared: tuple[PlanId, ...]  # children that it keeps
     decisions: tuple[Decision, ...]
     children: tuple[Child, ...]
     undoing: Undoing
@@ -82,7 +82,7 @@ class _Back(Struct, frozen=True, kw_only=True):
 
 
 class _Plan(Struct, frozen=True, kw_only=True):
-    """What is to be done."""
+    """A planned correction."""
 
     correction: Correction
     above: tuple[_Back, ...]  # the plans above that of the decision, the topmost first
@@ -90,12 +90,12 @@ class _Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> tuple[_Back, ...]:
-        """The plans that go back, the topmost first."""
+        """Return the plans that go back, the topmost first."""
         return (*self.above, self.own)
 
 
 class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
-    """Reverts decisions, on top of the return that a rollback is."""
+    """Reverts decisions."""
 
     database: Database
     claims: PlanClaims
@@ -109,23 +109,21 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def preview(self, wish: Wish, observer: Observer) -> Corrected:
-        """What a correction would supersede, restore and be unable to undo; guards and damage are found here too."""
+        """Return what a correction would supersede, restore and be unable to undo; report guards and damage too."""
         with _claimed(self.claims.look, self._lineage(wish), observer) as runs:
             planned = self._planned(runs, wish)
             changes = [self.manager.compare(back.run, back.target) for back in planned.all]
             with self.database.reading() as db:
                 intents = [intent for run in runs for intent in db.intents.list(run.plan.plan_id)]
             if any(intent.target for intent in intents):
-                runs[0].inform("a return that was cut off would be finished first")
+                runs[0].inform("an interrupted return would be finished first")
             return _answer(planned, changes[0], None, None)
 
     def revert(self, wish: Wish, observer: Observer) -> Corrected:
-        """Take the decision back with all that followed from it, record the guidance, and run on."""
+        """Take the decision back with everything that followed, record the guidance, and continue."""
         topmost, *below = self._lineage(wish)
         with self.claims.open(topmost, observer) as top:
-            with _claimed(
-                self.claims.open, below, observer
-            ) as runs:  # let go of before the topmost runs them
+            with _claimed(self.claims.open, below, observer) as runs:  # released before the topmost runs them
                 planned = self._planned([top, *runs], wish)
                 returned = self._go_back(planned)
                 top.inform(*(f"{run.plan.name}: {text}" for run in runs for text in run.messages))
@@ -136,18 +134,17 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
             return replace(answer, impact=replace(answer.impact, undo_failed=not_undone))
 
     def _lineage(self, wish: Wish) -> list[PlanId]:
-        """The plan of the decision with those above it, the topmost first."""
         refuse_text("guidance", wish.guidance)
         refuse_text("choice", wish.chosen)
         with self.database.reading() as db:
             return [plan.plan_id for plan in lineage(db, db.decisions.resolve(wish.decision).plan_id)]
 
     def _go_back(self, planned: _Plan) -> list[Returned]:
-        """Bring all plans back, the topmost first: cut off in between, it finds its child as it was."""
+        """Bring all plans back, the topmost first: after an interruption its child is still unchanged."""
         with ExitStack() as watched:
             for back in planned.all:
                 watched.enter_context(self.manager.watch(back.run))
-                self.manager.compare(back.run, back.target)  # finds damage before anything is touched
+                self.manager.compare(back.run, back.target)  # finds damage before anything changes
                 self.undos.refuse_where_impossible(back.undoing)
             kept = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "correction"}, between_steps=False)
             log: JsonObject = {"reason": f"correction {planned.correction.correction_id} of a child plan"}
@@ -166,7 +163,7 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
                 ends_children=True,
                 spared_children=planned.own.spared,
                 state=State.QUEUED,
-                log=told_of(planned.correction),
+                log=log_of(planned.correction),
                 correction=planned.correction,
             )
             pairs = zip(planned.all, [*above, own], strict=True)
@@ -175,18 +172,16 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
     # --- what is to be done --------------------------------------------------------------------------------
 
     def _planned(self, runs: Sequence[Run], wish: Wish) -> _Plan:
-        """What is to be done, where nothing stands against it; every refusal is here or below."""
+        """Return what to do; every refusal is here or in what it calls."""
         for run in runs:
             refuse_ended(run.plan)
             refuse_without_checkpoints(run.plan)
         if wish.mended is not None and len(runs) > 1:
             raise PlanFileDiffers(
                 plan_id=runs[-1].plan.plan_id,
-                reason="it is a child plan, and its steps are part of another's file",
+                reason="it is a child plan, and its steps are part of its parent's file",
                 hint=Advice(
-                    "leave ",
-                    NextStep("again", mended=...),
-                    " out, or correct a decision of the plan above it",
+                    "omit ", NextStep("again", mended=...), ", or correct a decision of the plan above it"
                 ),
             )
         with self.database.reading() as db:
@@ -219,7 +214,6 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
         return _Plan(correction=correction, above=tuple(above), own=own)
 
     def _own(self, run: Run, wish: Wish, decision: Decision, correction_id: CorrectionId) -> _Back:
-        """How the plan of the decision goes back to before it."""
         plan_id = run.plan.plan_id
         if decision.superseded:
             raise DecisionSuperseded(decision_id=decision.decision_id, plan_id=plan_id)
@@ -235,7 +229,7 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
         return self._back(run, target, definition, ())
 
     def _above(self, run: Run, below: _Back, decision: Decision) -> _Back:
-        """How a plan goes back to before its child was merged, with what the child becomes."""
+        """Plan the return of a plan to before its child was merged, with the child's new definition."""
         plan_id, child_id = run.plan.plan_id, below.run.plan.plan_id
         with self.database.reading() as db:
             children = [c for c in db.children.list(plan_id) if c.plan.state is not State.CANCELLED]
@@ -253,7 +247,7 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
             return self._back(run, target, None, spared)
         changed = with_steps_of_child(there, at, child.name, below.definition.steps)
         if changed is None:
-            reason = f"is one of child plan {child.name!r}, of which the tool that spawns it says the steps"
+            reason = f"belongs to child plan {child.name!r}, whose steps are set by the tool that spawns it"
             raise NothingToChoose(decision_id=decision.decision_id, reason=reason)
         return self._back(run, target, changed, spared)
 
@@ -280,20 +274,18 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
 
 @contextmanager
 def _claimed(claim: Claiming, plans: Sequence[PlanId], observer: Observer) -> Generator[list[Run]]:
-    """Hold several plans, the topmost first."""
     with ExitStack() as held:
         yield [held.enter_context(claim(plan_id, observer)) for plan_id in plans]
 
 
 def _merged_at(db: Transaction, child: Child) -> int:
-    """When a child was merged first."""
     events = db.events.list(child.spawn.parent_plan_id)
     merged = (e for e in events if e.type is EventType.SUBPLAN_MERGED and e.data["plan_id"] == child.plan_id)
     return next((e.seq for e in merged), NEVER)
 
 
 def _definition(plan: Plan, wish: Wish, decision: Decision, target: CheckpointGroup) -> PlanDefinition | None:
-    """What the plan is to become; None: what it was at the target."""
+    """Return the plan's new definition; None: the one at the target."""
     definition = mended_plan(plan, wish.mended, target.step_index) if wish.mended else None
     if wish.chosen is None:
         return definition
@@ -303,7 +295,8 @@ def _definition(plan: Plan, wish: Wish, decision: Decision, target: CheckpointGr
     chosen = choosing(definition or plan.definition, name, wish.chosen, wish.guidance)
     if chosen is None:
         raise NothingToChoose(
-            decision_id=decision.decision_id, reason=f"belongs to step {name!r}, which is no `decision:` step"
+            decision_id=decision.decision_id,
+            reason=f"belongs to step {name!r}, which is not a `decision:` step",
         )
     return chosen
 
@@ -311,7 +304,7 @@ def _definition(plan: Plan, wish: Wish, decision: Decision, target: CheckpointGr
 def _with_appended_again(
     plan: Plan, there: Plan, decision: Decision, correction_id: CorrectionId
 ) -> PlanDefinition | None:
-    """Where the guidance for appended work is taken back: the plan with that work, to be done by other guidance."""
+    """If the guidance of appended work is taken back, return the plan with that work, for the new guidance."""
     if decision.type is not DecisionType.USER_INTERVENTION:
         return None
     for index, step in enumerate(plan.definition.steps):
@@ -321,7 +314,7 @@ def _with_appended_again(
 
 
 def _steps_between(plan: Plan, decision: Decision, target: CheckpointGroup) -> list[str]:
-    """Which completed steps before the decision run again: no checkpoint is left between them and it."""
+    """Report completed steps that run again because no checkpoint is left between them and the decision."""
     names = ", ".join(step.name for step in plan.definition.steps[target.step_index : decision.step_index])
     if not names:
         return []

@@ -1,4 +1,4 @@
-"""Guards that several use cases share: each refusal by name, before anything is changed."""
+"""Guards that several use cases share: they refuse before anything is changed."""
 
 from mulligan.domain.plans.intent import IntentKind, RealWork
 from mulligan.domain.plans.plan import Plan, State
@@ -12,11 +12,17 @@ from mulligan.errors import (
     PlanAlreadyApplied,
     PlanCancelled,
     PlanIsChild,
+    PlanNotReady,
     RollbackDisabled,
 )
 from mulligan.rows.transaction import Transaction
 
 _KINDS = (IntentKind.APPLY, IntentKind.UNAPPLY)
+
+
+def not_ready(plan: Plan, reason: str, hint: str) -> PlanNotReady:
+    """Return the refusal of a plan in the wrong state."""
+    return PlanNotReady(plan_id=plan.plan_id, phase=plan.phase, state=plan.state, reason=reason, hint=hint)
 
 
 def refuse_ended(plan: Plan) -> None:
@@ -28,7 +34,7 @@ def refuse_ended(plan: Plan) -> None:
 
 
 def refuse_conflicts(plan: Plan) -> None:
-    """Refuse to go on with a plan while conflicts wait to be mended."""
+    """Refuse to continue a plan with unresolved conflicts."""
     if plan.state is State.CONSTRAINED and plan.conflicts:
         raise ConflictsUnresolved(
             plan_id=plan.plan_id,
@@ -38,7 +44,7 @@ def refuse_conflicts(plan: Plan) -> None:
 
 
 def refuse_child(plan: Plan, done: str) -> None:
-    """Refuse to end a child plan by itself: its parent's step counts on it."""
+    """Refuse to end a child plan on its own: its parent's step needs it."""
     if plan.parent_plan_id is not None:
         raise PlanIsChild(plan_id=plan.plan_id, parent_plan_id=plan.parent_plan_id, done=done)
 
@@ -50,7 +56,7 @@ def refuse_without_checkpoints(plan: Plan) -> None:
 
 
 def refuse_taken(db: Transaction, plan_id: PlanId | None, path: str) -> None:
-    """Refuse a real thing that another plan works on in place."""
+    """Refuse a real resource that another plan works on in place."""
     for other in db.sandboxes.all():
         in_the_way = other.strategy is Strategy.IN_PLACE and lie_together(path, other.path)
         if in_the_way and other.plan_id != plan_id and not db.plans.get(other.plan_id).is_final:
@@ -58,7 +64,7 @@ def refuse_taken(db: Transaction, plan_id: PlanId | None, path: str) -> None:
 
 
 def refuse_under_way(db: Transaction, plan_id: PlanId | None, path: str) -> None:
-    """Refuse a real thing that another plan is changing, or was when its process died."""
+    """Refuse a real resource that another plan is changing, or was when its process died."""
     for intent in db.intents.of_kinds(_KINDS):
         locations = intent.work.locations if isinstance(intent.work, RealWork) else ()
         if intent.plan_id != plan_id and any(lie_together(path, other) for other in locations):

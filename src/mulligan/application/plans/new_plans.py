@@ -1,4 +1,4 @@
-"""New plans as rows: of a plan file, and of a step that has child plans."""
+"""The rows of new plans: of a plan file, of a session, and of a step with child plans."""
 
 from datetime import datetime
 
@@ -15,7 +15,7 @@ from mulligan.rows.transaction import Transaction
 def new_plan(
     plan_id: PlanId, definition: PlanDefinition, parent: PlanId | None, start: PlanState, at: datetime
 ) -> Plan:
-    """A plan of which nothing has run."""
+    """Return a plan that has not started."""
     return Plan(
         plan_id=plan_id,
         parent_plan_id=parent,
@@ -37,7 +37,7 @@ def new_plan(
 
 
 def add_plan(db: Transaction, plan: Plan) -> None:
-    """Write its rows."""
+    """Write the rows of a new plan."""
     steps = [
         StepRecord(index=index, name=step.name, status=StepStatus.PENDING, duration_ms=None)
         for index, step in enumerate(plan.definition.steps)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PlanClaims:
-    """Opens plans to be worked on: one process at a time, from a known state."""
+    """Opens plans for work: one process at a time, from a known state."""
 
     def __init__(
         self,
@@ -31,37 +31,37 @@ class PlanClaims:
         sweeps: SweepService,
         find_recovery: Callable[[], "Recovery"],
     ) -> None:
-        """Ask `find_recovery` only where a process that died, or lost the plan, left something to do."""
+        """Call `find_recovery` only where a process that died, or lost the plan, left work behind."""
         self._database = database
         self._locks = locks
         self._settings = settings
         self._sweeps = sweeps
         self._find_recovery = find_recovery
-        # Taken from processes that may live on: plans, each with those below it that were taken with it.
+        # Plans taken from processes that may still be alive, each with the child plans taken with it.
         self._outlived: dict[PlanId, tuple[PlanId, ...]] = {}
 
     @contextmanager
     def open(self, plan_id: PlanId, observer: Observer) -> Generator[Run]:
-        """Hold the plan: its lock, a new fence, no process of a killed runner alive, nothing unfinished."""
+        """Hold the plan with its lock and a new fence, and without processes or unfinished work of a killed run."""
         with self.open_as_it_is(plan_id, observer) as run:
             self.finish_unfinished(run)
             yield run
 
     @contextmanager
     def open_as_it_is(self, plan_id: PlanId, observer: Observer) -> Generator[Run]:
-        """Hold the plan, with whatever a process that died had begun on it."""
+        """Hold the plan, including the unfinished work of a process that died."""
         with self._locks.hold(plan_id):
             with act("plan.claim"), self._database.writing() as db:
                 claim = Claim(plan_id=plan_id, fence=db.plans.raise_fence(plan_id))
                 for child in self._outlived.get(plan_id, ()):
                     db.plans.raise_fence(child)
                 plan = db.plans.get(plan_id)
-                if plan.state is State.PROCESSING:  # its process is gone, or we would not have the lock
+                if plan.state is State.PROCESSING:  # its process is dead, since this one has the lock
                     db.tool_calls.interrupt(plan_id)
                 cut_off = [plan_id] if plan.state is State.PROCESSING or db.intents.list(plan_id) else []
                 worked_on = [c.plan_id for c in below(db, plan_id) if c.plan.state is State.PROCESSING]
             run = self._run(claim, plan, observer)
-            # Children run in the process of their parent; one that is claimed apart has a process that lives.
+            # Children run in the process of their parent; one that is claimed separately has a live process.
             cut_off += [child for child in worked_on if not self._locks.holder(child)]
             if cut_off:
                 self._find_recovery().end_survivors(run, cut_off)
@@ -73,21 +73,21 @@ class PlanClaims:
 
     @contextmanager
     def look(self, plan_id: PlanId, observer: Observer) -> Generator[Run]:
-        """Keep others from working on the plan, and change nothing: to see what opening it would do."""
+        """Hold the plan's lock only, to preview what opening it would do; nothing is changed."""
         with self._locks.hold(plan_id):
             with self._database.reading() as db:
                 plan = db.plans.get(plan_id)
             yield self._run(Claim(plan_id=plan_id, fence=plan.fence), plan, observer)
 
     def finish_unfinished(self, run: Run) -> None:
-        """Finish or undo what a process that died had begun."""
+        """Finish or undo the work of a process that died."""
         with self._database.reading() as db:
             intents = db.intents.list(run.plan.plan_id)
         for intent in intents:
             self._find_recovery().finish(run, intent)
 
     def take_over(self, plan_id: PlanId) -> None:
-        """End the process that works on the plan, or at least its right to."""
+        """End the process that works on the plan, or at least its claim."""
         with self._database.reading() as db:
             children = [child.plan_id for child in below(db, plan_id)]
         if taken := self._locks.take_over(plan_id, children):

@@ -1,4 +1,4 @@
-"""Gives a plan that stopped a mended plan file: what is completed stays, what comes next is replaced."""
+"""Adopts an edited plan file for a plan that stopped: completed steps stay, later ones are replaced."""
 
 from collections.abc import Sequence
 
@@ -20,14 +20,14 @@ _NEW = Advice("run it as a plan of its own with ", NextStep("execute", plan=...)
 
 
 class PlanMending(Struct, kw_only=True, frozen=True, eq=False):
-    """Replaces the steps of a plan from the one that it will go on with."""
+    """Replaces the steps of a plan that are not completed."""
 
     database: Database
     settings: SettingsSource
     clock: Clock
 
     def adopt(self, run: Run, mended: PlanDefinition) -> None:
-        """Take over a plan file whose completed steps are the recorded ones; refuse any other."""
+        """Adopt a plan file whose completed steps are the recorded ones; refuse any other."""
         with self.database.reading() as db:
             start = db.checkpoints.newest_between_steps(run.plan.plan_id)
         completed = start.step_index if start else run.plan.progress.step_index
@@ -45,7 +45,7 @@ class PlanMending(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def steps_at(definition: PlanDefinition, recorded: Sequence[StepRecord], completed: int) -> list[StepRecord]:
-    """The steps of a definition when so many are complete; what is on record of those stays."""
+    """Return the steps of a definition with so many completed; these keep their recorded durations."""
     took = {(s.index, s.name): s.duration_ms for s in recorded if s.status is StepStatus.DONE}
     return [
         StepRecord(
@@ -58,16 +58,16 @@ def steps_at(definition: PlanDefinition, recorded: Sequence[StepRecord], complet
 
 
 def mended_plan(plan: Plan, file: PlanDefinition, completed: int) -> PlanDefinition:
-    """What a plan becomes by a mended plan file: its steps, and those that corrections had added.
+    """Return the plan with the steps of an edited file, and with those that corrections appended.
 
-    Refused where the file is not this plan's, or tells other steps than those that are completed.
+    Refuse a file of another plan, or one whose completed steps differ.
     """
     plan_id, recorded = plan.plan_id, plan.definition
     mended = with_appended(file, recorded)
     if len({step.name for step in mended.steps}) < len(mended.steps):
         raise PlanFileDiffers(
             plan_id=plan_id,
-            reason="a step is called as one that a correction appended",
+            reason="a step has the name of one that a correction appended",
             hint="give that step another name in the file",
         )
     if mended.name != recorded.name:
@@ -79,12 +79,12 @@ def mended_plan(plan: Plan, file: PlanDefinition, completed: int) -> PlanDefinit
     if mended.resources != recorded.resources:
         raise PlanFileDiffers(
             plan_id=plan_id,
-            reason="its resources are not those the plan works on",
+            reason="its resources are not those of the plan",
             hint=Advice("put its `resources:` back in the file, or ", _NEW),
         )
     for index, step in enumerate(recorded.steps[:completed]):
         if index >= len(mended.steps) or mended.steps[index] != step:
             raise PlanFileDiffers(
-                plan_id=plan_id, reason=f"step {index} ({step.name!r}) is completed and is not the same there"
+                plan_id=plan_id, reason=f"step {index} ({step.name!r}) is completed and differs in the file"
             )
     return mended

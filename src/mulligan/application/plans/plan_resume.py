@@ -1,4 +1,4 @@
-"""Brings a plan that stopped back to its last good restore point before it runs on."""
+"""Brings a plan that stopped back to its last good restore point before it continues."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ from mulligan.application.checkpoints.checkpoint_manager import CheckpointManage
 from mulligan.application.checkpoints.checkpoint_service import reason_for
 from mulligan.application.plans.guards import refuse_conflicts, refuse_ended, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.rollback.outside_effects import UndoService
 from mulligan.application.rollback.return_service import ReturnService
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
@@ -24,28 +25,29 @@ from mulligan.rows.database import Database
 
 
 class ResumePreview(Struct, frozen=True, kw_only=True):
-    """Where a plan would go on, and what the user should know before."""
+    """The restore point of a resume, and messages for the user."""
 
     resumed_from: ResumedFrom | None
     messages: tuple[str, ...]
 
 
 class PlanResumeService(Struct, kw_only=True, frozen=True, eq=False):
-    """Discards what an interrupted step left behind."""
+    """Discards the remains of an interrupted step."""
 
     database: Database
     claims: PlanClaims
     manager: CheckpointManager
     returns: ReturnService
+    undos: UndoService
 
     def refuse_where_impossible(self, run: Run) -> None:
-        """Refuse, before anything is changed, to go on with a plan that was begun and has no way to."""
+        """Refuse to continue a plan that was started and has no checkpoints or sandboxes."""
         if run.sandboxes:
             refuse_without_checkpoints(run.plan)
             self.manager.require(run.sandboxes)
 
     def preview(self, plan_id: PlanId, observer: Observer) -> ResumePreview:
-        """What a resume would do; changes nothing. What was cut off would be finished first."""
+        """Return what a resume would do after it has finished interrupted work."""
         with self.claims.look(plan_id, observer) as run:
             refuse_ended(run.plan)
             if run.plan.is_executed:
@@ -55,31 +57,28 @@ class PlanResumeService(Struct, kw_only=True, frozen=True, eq=False):
             return self.preview_of(run)
 
     def preview_of(self, run: Run) -> ResumePreview:
-        """The same for a plan that is looked at."""
+        """Return the same for a plan that the caller holds."""
         plan_id = run.plan.plan_id
         with self.database.reading() as db:
             returns = [intent.target for intent in db.intents.list(plan_id) if intent.target]
-            target = (
-                db.checkpoints.get(returns[-1]) if returns else db.checkpoints.newest_between_steps(plan_id)
-            )
+            newest = db.checkpoints.newest_between_steps(plan_id)
+            target = db.checkpoints.get(returns[-1]) if returns else newest
             steps = db.steps.list(plan_id)
         if target is None or not run.sandboxes:
             return ResumePreview(resumed_from=None, messages=("it would start with its first step",))
         paths = sum(len(changes) for changes in self.manager.compare(run, target).values())
-        told = [f"it would go on from {target.first_checkpoint_id} at {_step_at(run, target)}"]
-        told += ["a return that was cut off would be finished first"] if returns else []
-        told += self.returns.undoing(run, target).announced
+        messages = [f"it would continue from {target.first_checkpoint_id} at {_step_at(run, target)}"]
+        messages += ["an interrupted return would be finished first"] if returns else []
+        messages += self.undos.plan(run, target).announced
         if paths:
-            told.append(f"what differs there now, {counted(paths, 'path')}, would be kept and discarded")
-        return ResumePreview(
-            resumed_from=ResumedFrom(
-                checkpoint_id=target.first_checkpoint_id, step_index=target.step_index, discarded=None
-            ),
-            messages=(*told, *_running_again(steps, target)),
-        )
+            messages.append(
+                f"later changes, {counted(paths, 'path')}, would be kept in a checkpoint and discarded"
+            )
+        messages += _running_again(steps, target)
+        return ResumePreview(resumed_from=_resumed(target, None), messages=tuple(messages))
 
     def restore(self, run: Run) -> ResumedFrom:
-        """Stand exactly at the newest live group between two steps; what is there instead is kept first."""
+        """Restore the newest live group between two steps; capture any other contents first."""
         with self.database.reading() as db:
             target = db.checkpoints.newest_between_steps(run.plan.plan_id)
             steps = db.steps.list(run.plan.plan_id)
@@ -87,34 +86,29 @@ class PlanResumeService(Struct, kw_only=True, frozen=True, eq=False):
         if target is None:
             raise RollbackDisabled(plan_id=run.plan.plan_id)
         run.inform(*_running_again(steps, target))
-        # A step is no longer recorded as running where it was asked to stop, or its plan file mended.
+        # A step is no longer recorded as running if it was asked to stop, or its plan file was edited.
         running = any(step.status is StepStatus.RUNNING for step in steps) or any(
             c.status is CallStatus.INTERRUPTED and not c.superseded and c.seq > target.seq for c in calls
         )
-        ahead = run.plan.current_group_id != target.group_id or self.returns.undoing(run, target).is_needed
-        if not (running or ahead or self._differs(run, target)):
+        ahead = run.plan.current_group_id != target.group_id or self.undos.plan(run, target).is_needed
+        if not (running or ahead or any(self.manager.compare(run, target).values())):
             run.reset_to(target)
-            return ResumedFrom(
-                checkpoint_id=target.first_checkpoint_id, step_index=target.step_index, discarded=None
-            )
-        return self._go_back(run, target)
-
-    def _differs(self, run: Run, target: CheckpointGroup) -> bool:
-        return any(self.manager.compare(run, target).values())
-
-    def _go_back(self, run: Run, target: CheckpointGroup) -> ResumedFrom:
+            return _resumed(target, None)
         wanted = RollbackWork(
             target=target.group_id,
             state=State.QUEUED,
             log={"reason": "what was in no checkpoint between two steps was discarded"},
         )
         reason = reason_for(CheckpointType.PRE_ROLLBACK, {"reason": "resume"}, between_steps=False)
-        before = self.returns.go(run, wanted, reason).before
-        return ResumedFrom(
-            checkpoint_id=target.first_checkpoint_id,
-            step_index=target.step_index,
-            discarded=before.first_checkpoint_id if before else None,
-        )
+        return _resumed(target, self.returns.go(run, wanted, reason).before)
+
+
+def _resumed(target: CheckpointGroup, discarded: CheckpointGroup | None) -> ResumedFrom:
+    return ResumedFrom(
+        checkpoint_id=target.first_checkpoint_id,
+        step_index=target.step_index,
+        discarded=discarded.first_checkpoint_id if discarded else None,
+    )
 
 
 def _step_at(run: Run, target: CheckpointGroup) -> str:
@@ -126,6 +120,6 @@ def _step_at(run: Run, target: CheckpointGroup) -> str:
 
 
 def _running_again(steps: Sequence[StepRecord], target: CheckpointGroup) -> list[str]:
-    """The steps that were done and lie behind the checkpoint: without one between them they run again."""
+    """Report completed steps that run again because no checkpoint follows them."""
     again = [s.name for s in steps if s.index >= target.step_index and s.status is StepStatus.DONE]
     return [f"steps that run again, because no checkpoint follows them: {', '.join(again)}"] if again else []

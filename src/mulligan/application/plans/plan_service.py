@@ -1,4 +1,4 @@
-"""Records new plans, and ends those that are not wanted any more."""
+"""Records new plans, and cancels plans."""
 
 import os
 
@@ -39,7 +39,7 @@ class PlanService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def create(self, definition: PlanDefinition) -> PlanId:
-        """Record a plan whose file passed its checks: nothing runs, nothing is copied."""
+        """Record a plan whose file passed its checks, without running or copying anything."""
         settings = self.settings.for_plan(definition.config)
         check_before_running(definition, self.toolbox.declarations())
         self.sandboxes.check(definition, settings)
@@ -50,12 +50,12 @@ class PlanService(Struct, kw_only=True, frozen=True, eq=False):
         return plan.plan_id
 
     def create_to_run(self, definition: PlanDefinition) -> PlanId:
-        """Record a plan that runs at once: what keeps it from running is refused before it is there."""
+        """Record a plan that runs at once; refuse one that could not run."""
         self.sandboxes.refuse_taken_locations(definition, self.settings.for_plan(definition.config), None)
         return self.create(definition)
 
     def cancel(self, plan_id: PlanId, reason: str | None, observer: Observer) -> None:
-        """End the plan for good; a process that works on it is asked to stop first."""
+        """Cancel the plan; first ask a process that works on it to stop."""
         with self.database.reading() as db:
             plan = db.plans.get(plan_id)
         refuse_ended(plan)
@@ -68,7 +68,6 @@ class PlanService(Struct, kw_only=True, frozen=True, eq=False):
             self._end(run, State.CANCELLED, entry, clean_up=run.settings.cleanup is Cleanup.ON_TERMINAL)
 
     def _end(self, run: Run, state: State, entry: Entry, *, clean_up: bool) -> None:
-        """Bring the plan into a final state and forget its sandboxes, at once; then remove their folders."""
         plan = run.plan.moved_to(Phase.EXECUTE, state, entry.at)
         with self.database.reading() as db:
             children = below(db, plan.plan_id)
@@ -83,9 +82,9 @@ class PlanService(Struct, kw_only=True, frozen=True, eq=False):
             self.sandboxes.remove(sandboxes, run.observer)
 
     def _finish(self, run: Run) -> str | None:
-        """Finish what was cut off; return why it could not be, which must not keep the plan from being ended.
+        """Finish interrupted work, or drop it and return the reason: the plan can be cancelled all the same.
 
-        RestoreIncomplete where real resources are between two states: what was there before is kept until it is back.
+        Raise RestoreIncomplete where real resources can still be put back: their old contents must be kept.
         """
         try:
             self.claims.finish_unfinished(run)
@@ -102,7 +101,7 @@ class PlanService(Struct, kw_only=True, frozen=True, eq=False):
         return None
 
     def _can_be_put_back(self, run: Run) -> bool:
-        """Tell whether an apply or unapply is unfinished in places of which none is gone."""
+        """Return whether an apply or unapply is unfinished, and all its real resources exist."""
         with self.database.reading() as db:
             kinds = {intent.kind for intent in db.intents.list(run.plan.plan_id)}
             changes = [each for each in db.real_changes.list(run.plan.plan_id) if each.act in kinds]

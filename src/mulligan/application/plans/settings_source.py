@@ -1,4 +1,4 @@
-"""Where a plan's settings come from."""
+"""The source of a plan's settings."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -8,8 +8,8 @@ from mulligan.domain.text.json_value import Json
 
 
 class SettingsSource(Protocol):
-    """Everything that can set something, in order of precedence."""
+    """All layers of settings, in order of precedence."""
 
     def for_plan(self, config: Mapping[str, Json]) -> Settings:
-        """The settings under which a plan with this `config:` runs."""
+        """Return the settings of a plan with this `config:`."""
         ...

@@ -1,1 +1,1 @@
-"""Queries: what front doors show, each read in one consistent view. Nothing here writes."""
+"""Queries for front doors, each read in one consistent view. Nothing here writes."""

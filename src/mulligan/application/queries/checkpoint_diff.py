@@ -1,4 +1,4 @@
-"""Compares two checkpoints or groups: which files and folders differ, and how, as a patch."""
+"""Compares two checkpoints or groups: files and folders that differ, and a patch."""
 
 from collections.abc import Sequence
 
@@ -28,20 +28,20 @@ _NAMED_IN_A_MESSAGE = 5
 
 
 class DiffService(Struct, kw_only=True, frozen=True, eq=False):
-    """Compares what is stored; the sandboxes and a running plan have no part in it."""
+    """Compares stored snapshots, without reading sandboxes or waiting for a running plan."""
 
     database: Database
     trees: StoredTrees
 
     def between(self, old: str, new: str, *, binary: bool) -> Diff:
-        """Compare any two: ids of any plan, words and labels of the newest plan, labels that are unique."""
-        with self.trees.hold():  # what is found stays until it is read
+        """Compare any two: by ids of any plan, words and labels of the newest plan, or unique labels."""
+        with self.trees.hold():  # snapshots stay until they are read
             with self.database.reading() as db:
                 sides = _find_anywhere(db, old), _find_anywhere(db, new)
             return self._compare((old, new), sides, binary=binary)
 
     def of_plan(self, plan_id: PlanId, old: str | None, new: str | None, *, binary: bool) -> Diff:
-        """Compare two of one plan; unless told its first live group and its newest."""
+        """Compare two of one plan; by default its first live group and its newest."""
         words = old or FIRST, new or LATEST
         with self.trees.hold():
             with self.database.reading() as db:
@@ -49,16 +49,13 @@ class DiffService(Struct, kw_only=True, frozen=True, eq=False):
             return self._compare(words, sides, binary=binary)
 
     def of_correction(self, word: str, plan_id: PlanId | None, *, binary: bool) -> Diff:
-        """Compare the attempt that a correction ended with the one that it began, each as it was last.
-
-        Of work that was appended, what was there before it with what was there after it.
-        """
+        """Compare the ends of the attempts before and after a correction; for appended work, before and after it."""
         with self.trees.hold():
             with self.database.reading() as db:
                 correction = db.corrections.resolve(word)
                 if plan_id not in (None, correction.plan_id):
                     raise CorrectionNotFound(
-                        wanted=word, hint=f"it is one of plan {correction.plan_id}: leave PLAN_ID out"
+                        wanted=word, hint=f"it belongs to plan {correction.plan_id}: omit PLAN_ID"
                     )
                 plan, attempt = db.plans.get(correction.plan_id), correction.attempt
                 if correction.mode is CorrectionMode.APPEND:
@@ -85,8 +82,8 @@ class DiffService(Struct, kw_only=True, frozen=True, eq=False):
         left_out = sum(diff.pairs_left_out for diff in diffs)
         if left_out:
             messages.append(
-                f"{left_out} pairs of added and deleted files were not compared for likeness: too many; "
-                "of those, files that were renamed and changed are shown as added and deleted"
+                f"{left_out} pairs of added and deleted files were not compared for similarity: too many; "
+                "files among them that were renamed and changed are shown as added and deleted"
             )
         return Diff(
             old=_side(sides[0]),
@@ -123,7 +120,6 @@ def _find_in_plan(db: Transaction, word: str, plan_id: PlanId) -> FoundCheckpoin
 
 
 def _end_of(db: Transaction, plan: Plan, attempt: int) -> FoundCheckpoint:
-    """Where an attempt was last, or where it is now."""
     current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
     if current is None or current.attempt != attempt:
         current = db.checkpoints.last_of_attempt(plan.plan_id, attempt)
@@ -134,7 +130,7 @@ def _end_of(db: Transaction, plan: Plan, attempt: int) -> FoundCheckpoint:
 
 def _pruned(wanted: str) -> CheckpointNotFound:
     hint = Advice(
-        "it was pruned: name two checkpoints that are left with ", NextStep("again", old=..., new=...)
+        "it was pruned: choose two remaining checkpoints with ", NextStep("again", old=..., new=...)
     )
     return CheckpointNotFound(wanted=wanted, hint=hint)
 
@@ -142,7 +138,7 @@ def _pruned(wanted: str) -> CheckpointNotFound:
 def _around_appended(
     db: Transaction, plan: Plan, correction: Correction
 ) -> tuple[FoundCheckpoint, FoundCheckpoint]:
-    """What appended work began with, and what it made of that; while it is not done, what is there now."""
+    """Return the groups before and after appended work; while it is not complete, the present one."""
     groups = db.checkpoints.list(plan.plan_id, superseded=True)
     start = next((g for g in groups if g.first_checkpoint_id == correction.restored_checkpoint), None)
     if start is None:
@@ -158,9 +154,9 @@ def _around_appended(
 def _pairs(
     words: tuple[str, str], sides: tuple[FoundCheckpoint, FoundCheckpoint]
 ) -> tuple[list[tuple[Checkpoint, Checkpoint]], list[str]]:
-    """What is compared with what, resource by resource; and what is not.
+    """Return the pairs to compare, by resource, and messages about resources without a pair.
 
-    A checkpoint against a group means the group's checkpoint of the same resource.
+    A checkpoint is compared with a group's checkpoint of the same resource.
     """
     olds, news = (_by_resource(side) for side in sides)
     common = [name for name in olds if name in news]
@@ -193,7 +189,7 @@ def _side(found: FoundCheckpoint) -> DiffSide:
 
 
 def _beyond_patch(files: Sequence[FileDiff], folders: Sequence[FolderDiff]) -> list[str]:
-    """Nothing is lost silently: name what a reader of the patch alone would not know."""
+    """Report what a reader of the patch alone would not see."""
     lost = [
         f"{entry.path} ({', '.join(entry.not_in_patch)})"
         for entry in (*files, *folders)
@@ -203,5 +199,5 @@ def _beyond_patch(files: Sequence[FileDiff], folders: Sequence[FolderDiff]) -> l
         return []
     more = f" and {len(lost) - _NAMED_IN_A_MESSAGE} more" if len(lost) > _NAMED_IN_A_MESSAGE else ""
     named = ", ".join(lost[:_NAMED_IN_A_MESSAGE])
-    told = f"the patch does not carry all of: {named}{more} ("
-    return [Advice(told, NextStep("again", binary=True), " carries the contents of binary files)")]
+    text = f"the patch does not contain all of: {named}{more} ("
+    return [Advice(text, NextStep("again", binary=True), " includes the contents of binary files)")]

@@ -1,4 +1,4 @@
-"""What every screen shows of checkpoints, read in one consistent view.
+"""Checkpoints for front doors, read in one consistent view.
 
 The fields are named as in the JSON output.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CheckpointView(Struct, frozen=True, kw_only=True):
-    """One checkpoint as it is shown."""
+    """One checkpoint, with the facts of its group."""
 
     checkpoint_id: CheckpointId
     group_id: GroupId
@@ -44,26 +44,26 @@ class CheckpointView(Struct, frozen=True, kw_only=True):
 
 
 class CheckpointQueries(Struct, kw_only=True, frozen=True, eq=False):
-    """Reads checkpoints for screens and scripts; never waits for a running plan."""
+    """Reads checkpoints; never waits for a running plan."""
 
     database: Database
 
     def list(self, plan_id: PlanId, *, superseded: bool, limit: int | None) -> Listing[CheckpointView]:
-        """The plan's checkpoints, newest last; those of the newest groups where there are more than `limit`."""
+        """Return the plan's checkpoints, newest last, of at most the newest `limit` groups."""
         with self.database.reading() as db:
             groups = db.checkpoints.list(plan_id, superseded=superseded, limit=limit)
             older = 0 if limit is None else db.checkpoints.count(plan_id, superseded=superseded) - len(groups)
         return Listing((view for group in groups for view in views_of(group)), older=older)
 
     def find(self, word: str) -> FoundCheckpoint:
-        """The checkpoint or group that a word means; `first` and `latest` are of the newest plan."""
+        """Find the checkpoint or group that a word means; `first` and `latest` are of the newest plan."""
         with self.database.reading() as db:
             plan_id = db.plans.resolve("latest").plan_id if word in ("first", "latest") else None
             return db.checkpoints.resolve(word, plan_id)
 
 
 def views_of(group: CheckpointGroup) -> list[CheckpointView]:
-    """A group's checkpoints as they are shown."""
+    """Return the views of a group's checkpoints."""
     return [
         CheckpointView(
             checkpoint_id=checkpoint.checkpoint_id,

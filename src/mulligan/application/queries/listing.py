@@ -1,4 +1,4 @@
-"""A list of which only the newest may be shown, and which says how many it left out."""
+"""A list that may hold only the newest items, with the number of omitted ones."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar, overload
@@ -7,10 +7,9 @@ _Item = TypeVar("_Item")
 
 
 class Listing(Sequence[_Item]):
-    """The newest of something, oldest of them first."""
+    """The newest items, oldest first; `older` ones were omitted."""
 
     def __init__(self, items: Iterable[_Item], *, older: int) -> None:
-        """Hold these; `older` are there besides and were not asked for."""
         self._items = tuple(items)
         self.older = older
 
@@ -19,9 +18,7 @@ class Listing(Sequence[_Item]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[_Item]: ...
     def __getitem__(self, index: int | slice) -> _Item | Sequence[_Item]:
-        """One of them, or some."""
         return self._items[index]
 
     def __len__(self) -> int:
-        """How many are here."""
         return len(self._items)

@@ -1,4 +1,4 @@
-"""What every screen shows: plans, their checkpoints and their logs, read in one consistent view.
+"""Plans, their logs and histories for front doors, read in one consistent view.
 
 The fields are named as in the JSON output.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class SandboxView(Struct, frozen=True, kw_only=True):
-    """Where a plan's working copy is."""
+    """The location of a plan's sandbox."""
 
     resource: str
     strategy: Strategy
@@ -42,28 +42,26 @@ class SandboxView(Struct, frozen=True, kw_only=True):
 
 
 class PlanTiming(Struct, frozen=True, kw_only=True):
-    """When a plan was made and last changed."""
+    """The times of a plan's creation and last change."""
 
     created_at: datetime
     updated_at: datetime
 
 
 class CorrectionView(Struct, frozen=True, kw_only=True):
-    """A correction of a plan, done or as it would be done."""
+    """A correction of a plan, done or previewed."""
 
-    correction_id: CorrectionId | None  # None, as the next: a dry run
+    correction_id: CorrectionId | None  # None, like the next: a dry run
     intervention_id: DecisionId | None  # the decision that records the guidance
     mode: CorrectionMode
-    plan_id: PlanId  # the one that is in another attempt by it
+    plan_id: PlanId  # the one with a new attempt
     decision_id: DecisionId  # the one that was corrected
     guidance: str
     chosen: str | None
     attempt: int
     superseded_decisions: tuple[DecisionId, ...]
     cancelled_child_plans: tuple[PlanId, ...]
-    restored_checkpoint: (
-        CheckpointId | None
-    )  # where the attempt began; None: to be taken, by what is appended
+    restored_checkpoint: CheckpointId | None  # the start of the attempt; None: a dry run of an append
 
 
 class PlanStatus(Struct, frozen=True, kw_only=True):
@@ -101,24 +99,24 @@ class PlanLine(Struct, frozen=True, kw_only=True):
 
 
 class Queries(Struct, kw_only=True, frozen=True, eq=False):
-    """Reads for screens and scripts; never waits for a running plan."""
+    """Reads plans; never waits for a running plan."""
 
     database: Database
     locks: Locks
     trees: StoredTrees
 
     def plan_id(self, word: str) -> PlanId:
-        """The plan that a user's word means."""
+        """Find the plan that a user's word means."""
         with self.database.reading() as db:
             return db.plans.resolve(word).plan_id
 
     def status(self, plan_id: PlanId, resumed_from: ResumedFrom | None) -> PlanStatus:
-        """Where a plan stands."""
+        """Return the status of a plan."""
         with self.database.reading() as db:
             return self.status_in(db, plan_id, resumed_from)
 
     def status_in(self, db: Transaction, plan_id: PlanId, resumed_from: ResumedFrom | None) -> PlanStatus:
-        """The same in the view of someone who reads more."""
+        """Return the status within a transaction of the caller."""
         plan = db.plans.get(plan_id)
         steps = tuple(db.steps.list(plan_id))
         sandboxes = db.sandboxes.list(plan_id)
@@ -141,7 +139,12 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
             parent_plan_id=plan.parent_plan_id,
             steps=steps,
             last_checkpoint_id=plan.last_checkpoint_id,
-            sandboxes=tuple(_sandbox_view(s) for s in sandboxes),
+            sandboxes=tuple(
+                SandboxView(
+                    resource=s.resource, strategy=s.strategy, path=s.path, branch=s.branch, git_dir=s.git_dir
+                )
+                for s in sandboxes
+            ),
             resumed_from=resumed_from,
             corrections=tuple(correction_view(c, dry_run=False) for c in corrections),
             execution=ExecutionCounts(
@@ -158,7 +161,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         )
 
     def plans(self, state: State | None, limit: int | None) -> Listing[PlanLine]:
-        """The plans, oldest first; of more than `limit` the newest."""
+        """Return the plans, oldest first; at most the newest `limit`."""
         from mulligan.application.queries.listing import Listing
 
         with self.database.reading() as db:
@@ -180,7 +183,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         return Listing(lines, older=older)
 
     def log(self, plan_id: PlanId, limit: int | None, after: int) -> Listing[Event]:
-        """What happened to a plan after that sequence number, in order; of more than `limit` entries the newest."""
+        """Return the log of a plan after that sequence number, in order; at most the newest `limit` entries."""
         from mulligan.application.queries.listing import Listing
 
         with self.database.reading() as db:
@@ -189,21 +192,21 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         return Listing(found, older=older)
 
     def timeline(self, plan_id: PlanId, limit: int | None) -> Timeline:
-        """The log of a plan with what was left behind beside it, and those of its child plans where they began."""
+        """Return the log of a plan with its superseded parts, and the logs of its child plans where they began."""
         with self.database.reading() as db:
             return _timeline(db, db.plans.get(plan_id), limit)
 
     def tree(self, plan_id: PlanId, *, superseded: bool) -> TreeNode:
-        """A plan's decisions and checkpoints as a tree; with or without what was left behind."""
+        """Return a plan's decisions and checkpoints as a tree, with or without superseded ones."""
         with self.database.reading() as db:
             return _tree(db, db.plans.get(plan_id), superseded=superseded)
 
     def _files_modified(
         self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None
     ) -> tuple[int, tuple[str, ...]]:
-        """How many paths the newest group differs in from what the sandboxes were made of, and what hindered.
+        """Count the paths in which the newest group differs from the initial contents of the sandboxes.
 
-        A damaged store does not keep anyone from seeing where the plan stands.
+        Damage to the store is returned as messages: it does not prevent a look at the status.
         """
         count, hurt = 0, list[str]()
         if current is None:
@@ -224,15 +227,13 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
     def _error(self, plan: Plan, *, cut_off: bool) -> PlanErrorView | None:
         resume = plan.way_on
         if plan.conflicts and plan.phase is Phase.EXECUTE:
-            resume = Advice(
-                "mend the conflicts in the sandbox, then ", NextStep("resolve", plan=plan.plan_id)
-            )
+            resume = Advice("fix the conflicts in the sandbox, then ", NextStep("resolve", plan=plan.plan_id))
         if plan.phase is Phase.APPLY:
             resume = Advice(
                 NextStep("resume", plan=plan.plan_id),
                 " puts the real resources back as they were before; ",
                 NextStep("unapply" if cut_off else "apply", plan=plan.plan_id),
-                " does that, and then all of it anew",
+                " does that, and then starts again",
             )
         if (plan.state is State.PROCESSING or cut_off) and self.locks.holder(plan.plan_id) is None:
             return PlanErrorView(
@@ -251,14 +252,10 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
             tool=plan.failure.tool,
             checkpoint=plan.failure.checkpoint,
             recoverable=plan.definition.rollback_policy.enabled,
-            hint=Advice(resume, *self._mended(plan)),
+            hint=Advice(resume, " (with a corrected plan file: ", NextStep("again", mended=...), ")")
+            if plan.state is State.ERRORED and not plan.definition.session
+            else resume,
         )
-
-    def _mended(self, plan: Plan) -> Sequence[str | NextStep]:
-        """How a plan file that made a step fail is replaced."""
-        if plan.state is not State.ERRORED or plan.definition.session:
-            return ()
-        return (" (with a mended plan file: ", NextStep("again", mended=...), ")")
 
 
 def _timeline(db: Transaction, plan: Plan, limit: int | None) -> Timeline:
@@ -271,7 +268,7 @@ def _timeline(db: Transaction, plan: Plan, limit: int | None) -> Timeline:
 
 
 def _tree(db: Transaction, plan: Plan, *, superseded: bool) -> TreeNode:
-    """The tree of a plan, with those of its children where they were spawned."""
+
     from mulligan.domain.views.history_tree import history_tree
 
     plan_id = plan.plan_id
@@ -287,7 +284,7 @@ def _tree(db: Transaction, plan: Plan, *, superseded: bool) -> TreeNode:
 
 
 def correction_view(correction: Correction, *, dry_run: bool) -> CorrectionView:
-    """A correction as answers tell it; what was not done has no ids."""
+    """Return the view of a correction; a dry run has no ids."""
     return CorrectionView(
         correction_id=None if dry_run else correction.correction_id,
         intervention_id=None if dry_run else correction.intervention_id,
@@ -300,14 +297,4 @@ def correction_view(correction: Correction, *, dry_run: bool) -> CorrectionView:
         superseded_decisions=correction.superseded_decisions,
         cancelled_child_plans=correction.cancelled_child_plans,
         restored_checkpoint=correction.restored_checkpoint,
-    )
-
-
-def _sandbox_view(sandbox: Sandbox) -> SandboxView:
-    return SandboxView(
-        resource=sandbox.resource,
-        strategy=sandbox.strategy,
-        path=sandbox.path,
-        branch=sandbox.branch,
-        git_dir=sandbox.git_dir,
     )

@@ -1,4 +1,4 @@
-"""Gathers what a report of a plan tells, in one consistent view, and cuts it to what a page can show."""
+"""Gathers the report of a plan in one consistent view, and cuts it to what a page can show."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,20 +27,13 @@ _PLANS = 100  # child plans of child plans are shown to any depth, but not more 
 _EVENTS = 2_000  # of one plan, the newest
 _GROUPS = 1_000
 _LINES = 20_000  # of all patches, and as many of all that tools printed
-_OUTPUT = (40, 160)  # first and last lines: what went wrong stands at the end
+_OUTPUT = (40, 160)  # first and last lines: an error is usually at the end
 _ARGUMENT = (30, 10)
 _NO_TARGETS = (CheckpointType.PRE_APPLY, CheckpointType.ON_ERROR)
 
 
-class _Found(Struct, frozen=True, kw_only=True):
-    """A plan that is to be told of, and the name of its parent."""
-
-    plan: Plan
-    parent_name: str | None
-
-
 class ReportService(Struct, kw_only=True, frozen=True, eq=False):
-    """Tells the whole story of a plan; sandboxes and a running plan have no part in it."""
+    """Reports the whole story of a plan, without reading sandboxes or waiting for a running plan."""
 
     database: Database
     trees: StoredTrees
@@ -48,21 +41,26 @@ class ReportService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def report(self, plan_id: PlanId, words: Callable[[str], str]) -> Report:
-        """All of a plan and its child plans; costs what is shown and what differs.
+        """Return the report of a plan and its child plans; its cost depends on what is shown and what differs.
 
-        `words` puts what it says of next steps into the words of a front door.
+        `words` words next steps for a front door.
         """
-        with self.trees.hold(), self.database.reading() as db:  # what is found stays until it is read
-            found = [*_family(db, _Found(plan=db.plans.get(plan_id), parent_name=None))]
+        with self.trees.hold(), self.database.reading() as db:  # snapshots stay until they are read
+            found = [*_family(db, db.plans.get(plan_id), None)]
             room = PageRoom(patches=_LINES, outputs=_LINES)
-            parts = tuple(self._part(db, each, room, words) for each in found[:_PLANS])
+            parts = tuple(self._part(db, *each, room, words) for each in found[:_PLANS])
             left_out = max(0, len(found) - _PLANS)
             return Report(plans=parts, plans_left_out=left_out, made_at=self.clock.now())
 
     def _part(
-        self, db: Transaction, found: _Found, room: PageRoom, words: Callable[[str], str]
+        self,
+        db: Transaction,
+        plan: Plan,
+        parent_name: str | None,
+        room: PageRoom,
+        words: Callable[[str], str],
     ) -> PlanReport:
-        plan, plan_id = found.plan, found.plan.plan_id
+        plan_id = plan.plan_id
         status = self.queries.status_in(db, plan_id, None)
         events = db.events.list(plan_id, limit=_EVENTS)
         older = db.events.count(plan_id) - len(events)
@@ -80,7 +78,7 @@ class ReportService(Struct, kw_only=True, frozen=True, eq=False):
         changes = ReportChanges(self.trees, room, words)
         return PlanReport(
             plan=plan,
-            parent_name=found.parent_name,
+            parent_name=parent_name,
             steps=status.steps,
             counts=status.execution,
             error=replace(status.error, hint=words(status.error.hint)) if status.error else None,
@@ -89,18 +87,16 @@ class ReportService(Struct, kw_only=True, frozen=True, eq=False):
             passages=story(events, records, db.history.lines(plan_id), plan.line),
             events_left_out=older,
             look=words(Advice(NextStep("log", plan=plan_id))),
-            overall=_overall(
-                db, plan_id, [*groups.values()], changes
-            ),  # first: what matters most gets the room
+            # Before `changes`: the most important comparison gets the room.
+            overall=_overall(db, plan_id, [*groups.values()], changes),
             changes=dict(_since_before(groups, changes)),
         )
 
 
-def _family(db: Transaction, found: _Found) -> Iterator[_Found]:
-    """A plan, and its child plans in the order in which they came, each before its own."""
-    yield found
-    for child in db.children.list(found.plan.plan_id):
-        yield from _family(db, _Found(plan=child.plan, parent_name=found.plan.name))
+def _family(db: Transaction, plan: Plan, parent_name: str | None) -> Iterator[tuple[Plan, str | None]]:
+    yield plan, parent_name
+    for child in db.children.list(plan.plan_id):
+        yield from _family(db, child.plan, plan.name)
 
 
 def _shown(call: ToolCall, room: PageRoom) -> ShownCall:
@@ -118,14 +114,13 @@ def _printed(text: str, room: PageRoom) -> Excerpt:
 
 
 def _text(value: Json) -> str:
-    """A value for people: text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def _overall(
     db: Transaction, plan_id: PlanId, groups: Sequence[GroupOutline], changes: ReportChanges
 ) -> Changes | None:
-    """From the first live group to the newest, as `plan diff` compares them."""
+    """Compare the first live group with the newest, as `plan diff` does."""
     live = [group for group in groups if not group.superseded and group.type not in _NO_TARGETS]
     first = db.checkpoints.first(plan_id)
     if first is None or not live or live[-1].group_id == first.group_id:
@@ -136,10 +131,7 @@ def _overall(
 def _since_before(
     groups: Mapping[GroupId, GroupOutline], changes: ReportChanges
 ) -> Iterator[tuple[GroupId, Changes]]:
-    """What differs between each group in which something was modified and the one before it.
-
-    A group of the real resources is no step of the sandboxes.
-    """
+    """Compare each group with modifications with the one before it, except groups of real resources."""
     for group in groups.values():
         before = groups.get(group.parent_group_id) if group.parent_group_id else None
         modified = any(checkpoint.modified for checkpoint in group.checkpoints)

@@ -1,4 +1,4 @@
-"""How far a plan is that someone works on: small enough to be read again whenever something was recorded."""
+"""The progress of a running plan: small enough to be read again after every record."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
 
 _NEWEST = 3  # checkpoints
-_AHEAD = ((Phase.STRATEGIZE, State.COMPLETE), (Phase.EXECUTE, State.QUEUED))  # someone may yet run it
+_AHEAD = ((Phase.STRATEGIZE, State.COMPLETE), (Phase.EXECUTE, State.QUEUED))  # it may still be run
 
 
 class NewCheckpoint(Struct, frozen=True, kw_only=True):
@@ -27,46 +27,46 @@ class NewCheckpoint(Struct, frozen=True, kw_only=True):
 
 
 class PlanProgress(Struct, frozen=True, kw_only=True):
-    """How far a plan is."""
+    """The progress of a plan."""
 
     plan_id: PlanId
     name: str
     phase: Phase
     state: State
     attempt: int
-    worked_on: bool  # by a process that lives
-    is_over: bool  # nobody works on it, and it is no plan that waits to be run
+    worked_on: bool  # by a live process
+    is_over: bool  # no process works on it, and it does not wait to be run
     steps: tuple[StepRecord, ...]
     running_since: datetime | None  # of the step that runs
     checkpoints: tuple[NewCheckpoint, ...]  # the newest, oldest first
-    children: "tuple[PlanProgress, ...]"  # but those that were cancelled
+    children: "tuple[PlanProgress, ...]"  # except cancelled ones
     updated_at: datetime
 
     @property
     def steps_done(self) -> int:
-        """How many steps are complete."""
+        """Return the number of completed steps."""
         return sum(step.status is StepStatus.DONE for step in self.steps)
 
     @property
     def is_done(self) -> bool:
-        """Whether all steps ran."""
+        """Return whether all steps are complete."""
         return (self.phase, self.state) == (Phase.EXECUTE, State.COMPLETE)
 
     @property
     def running(self) -> StepRecord | None:
-        """The step that runs."""
+        """Return the step that runs."""
         return next((step for step in self.steps if step.status is StepStatus.RUNNING), None)
 
 
 class ProgressQueries(Struct, kw_only=True, frozen=True, eq=False):
-    """Reads how far plans are; never waits for who works on them."""
+    """Reads the progress of plans; never waits for a running plan."""
 
     database: Database
     locks: Locks
 
     def of(self, plan_id: PlanId) -> PlanProgress:
-        """How far a plan and its children are."""
-        worked_on = self.locks.holder(plan_id) is not None  # first: what it recorded as it ended is seen then
+        """Return the progress of a plan and its children."""
+        worked_on = self.locks.holder(plan_id) is not None  # first: its last records are read afterwards
         with self.database.reading() as db:
             return self._of(db, db.plans.get(plan_id), worked_on=worked_on)
 

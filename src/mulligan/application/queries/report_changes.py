@@ -1,13 +1,12 @@
-"""What differs between two groups, as far as a page can show it: no more is read than is shown."""
+"""The differences between two groups, as far as a page can show them: no more is read than is shown."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
-from mulligan.domain.checkpoints.checkpoint import Checkpoint
-from mulligan.domain.text.ids import GroupId
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, GroupOutline
 from mulligan.domain.trees.diff import FileDiff, TreeDiff
 from mulligan.domain.trees.tree_difference import TreeDifference
 from mulligan.domain.views.report import Changes, ShownFile
@@ -19,26 +18,14 @@ _LARGEST_TEXT = 256 * 1024  # bytes of a file that is compared line by line
 _READ = 4 * 1024 * 1024  # bytes of both sides of one comparison
 _FILE_LINES = 400  # of the patch of one file
 
+_Group: TypeAlias = CheckpointGroup | GroupOutline
+
 
 class PageRoom(Struct, kw_only=True):
-    """How many lines a page still takes."""
+    """The number of lines that still fit on a page."""
 
     patches: int
     outputs: int
-
-
-class Compared(Protocol):
-    """A group, as far as it is compared."""
-
-    @property
-    def group_id(self) -> GroupId:
-        """Which it is."""
-        ...
-
-    @property
-    def checkpoints(self) -> tuple[Checkpoint, ...]:
-        """What it holds of each resource."""
-        ...
 
 
 class ReportChanges(Struct, frozen=True, eq=False):
@@ -48,8 +35,8 @@ class ReportChanges(Struct, frozen=True, eq=False):
     room: PageRoom
     words: Callable[[str], str]
 
-    def between(self, old: Compared, new: Compared) -> Changes:
-        """What differs; what the store cannot give is told, and keeps nobody from seeing the rest."""
+    def between(self, old: _Group, new: _Group) -> Changes:
+        """Compare two groups; a damaged store is reported as a problem beside the rest."""
         files, diffs, left_out = list[ShownFile](), list[TreeDiff](), 0
         olds = {checkpoint.resource: checkpoint.snapshot for checkpoint in old.checkpoints}
         pairs = [(c.resource, olds[c.resource], c.snapshot) for c in new.checkpoints if c.resource in olds]
@@ -76,7 +63,6 @@ class ReportChanges(Struct, frozen=True, eq=False):
         )
 
     def _within_room(self, differences: Sequence[TreeDifference]) -> Sequence[TreeDifference]:
-        """The first of them, as many as can be looked at."""
         size = count = 0
         for difference in differences[: _PATHS if self.room.patches else 0]:
             size += sum(_to_read(difference))
@@ -90,13 +76,10 @@ class ReportChanges(Struct, frozen=True, eq=False):
         shown = lines[: min(_FILE_LINES, self.room.patches)]
         self.room.patches -= len(shown)
         return ShownFile(
-            file=file,
-            patch=b"".join(line + b"\n" for line in shown),
-            lines_left_out=len(lines) - len(shown),
+            file=file, patch=b"".join(line + b"\n" for line in shown), lines_left_out=len(lines) - len(shown)
         )
 
 
 def _to_read(difference: TreeDifference) -> list[int]:
-    """The sizes of the contents that a comparison of this path reads."""
     sides = (side.content for side in (difference.old, difference.new) if side is not None)
     return [content.size for content in sides if content is not None and content.size <= _LARGEST_TEXT]

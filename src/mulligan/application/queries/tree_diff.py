@@ -8,28 +8,23 @@ from msgspec.structs import replace
 from mulligan.domain.trees.diff import FileDiff, FileStatus, FolderDiff, TreeDiff
 from mulligan.domain.trees.git_patch import FilePatch, Version, patch_of
 from mulligan.domain.trees.renames import find_renames
-from mulligan.domain.trees.tree_difference import (
-    StoredContent,
-    TreeDifference,
-    TreeEntry,
-    beyond_patch,
-)
+from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference, TreeEntry, beyond_patch
 
 _Read = Callable[[StoredContent], bytes]
 _Leaves = dict[str, TreeEntry]
 
 
 class DiffOptions(Struct, frozen=True, kw_only=True):
-    """How a resource is compared."""
+    """Options of a comparison."""
 
     resource: str
     prefix: str  # before every path in the patch
-    binary: bool  # the patch carries binary contents too
+    binary: bool  # the patch includes binary contents
     largest_text: int  # bytes; a larger file is treated as binary, and not read
 
 
 class _FileChange(Struct, frozen=True):
-    """A file or symlink on both sides; one of them may be missing."""
+    """A file or symlink on both sides; one may be missing."""
 
     old_path: str
     new_path: str
@@ -59,7 +54,7 @@ def _status(old: TreeEntry | None, new: TreeEntry | None) -> FileStatus:
 
 
 def diff_trees(differences: Sequence[TreeDifference], read: _Read, options: DiffOptions) -> TreeDiff:
-    """Find renames, and write the patch; reads the contents that differ and no others."""
+    """Find renames, and write the patch; read only contents that differ."""
     changes, left_out = _file_changes(differences, read)
     files: list[FileDiff] = []
     parts: list[bytes] = []
@@ -76,7 +71,7 @@ def diff_trees(differences: Sequence[TreeDifference], read: _Read, options: Diff
 def _file_changes(differences: Sequence[TreeDifference], read: _Read) -> tuple[list[_FileChange], int]:
     old = {d.path: d.old for d in differences if d.old is not None and not d.old.is_folder}
     new = {d.path: d.new for d in differences if d.new is not None and not d.new.is_folder}
-    # A name that became a folder, or was one, is no rename: git does not apply that of a symlink.
+    # A name that became a folder, or was one, is not a rename: git does not apply that for a symlink.
     gone: _Leaves = {d.path: old[d.path] for d in differences if d.path in old and d.new is None}
     come: _Leaves = {d.path: new[d.path] for d in differences if d.path in new and d.old is None}
     renames, left_out = find_renames(gone, come, read)
@@ -130,7 +125,7 @@ def _file_diff(change: _FileChange, patch: FilePatch, resource: str) -> FileDiff
 
 
 def _is_about_folder(difference: TreeDifference) -> bool:
-    """Whether a folder came, went, changed itself or lost all it held; that one is filled files tell."""
+    """Return whether a folder was added, removed, changed itself or emptied; files show that one was filled."""
     old, new = _folders(difference)
     if old is None or new is None:
         return old is not None or new is not None
@@ -140,10 +135,7 @@ def _is_about_folder(difference: TreeDifference) -> bool:
 def _folder_diff(difference: TreeDifference, resource: str) -> FolderDiff:
     old, new = _folders(difference)
     return FolderDiff(
-        resource=resource,
-        path=difference.path,
-        status=_status(old, new),
-        not_in_patch=beyond_patch(old, new),
+        resource=resource, path=difference.path, status=_status(old, new), not_in_patch=beyond_patch(old, new)
     )
 
 

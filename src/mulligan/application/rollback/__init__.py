@@ -1,1 +1,1 @@
-"""Rollback: brings a plan back or forward to a group, with the effects of its tools outside of sandboxes."""
+"""Rollback: brings a plan back or forward to a group, and undoes effects of its tools outside of sandboxes."""

@@ -1,4 +1,4 @@
-"""What a return leaves behind and touches, as answers tell it: by the same rules that the rows follow."""
+"""The impact of a return, as answers show it: by the same rules that the rows follow."""
 
 from collections.abc import Collection, Sequence
 
@@ -16,7 +16,7 @@ from mulligan.rows.transaction import Transaction
 
 
 class RevertedChange(Struct, frozen=True, kw_only=True):
-    """One path that a return touches."""
+    """One path that a return changes."""
 
     resource: str
     file: str
@@ -24,18 +24,18 @@ class RevertedChange(Struct, frozen=True, kw_only=True):
 
 
 class Impact(Struct, frozen=True, kw_only=True):
-    """What of the plan's history a return leaves behind."""
+    """The part of the plan's history that a return supersedes."""
 
     child_plans_invalidated: int
     decisions_discarded: int
     tool_calls_undone: int
-    undo: tuple[str, ...]  # calls that are taken back by their `undo`, in that order
-    undo_failed: tuple[str, ...]  # of these, those whose `undo` failed; in a dry run none yet
-    irreversible: tuple[str, ...]  # calls whose effects outside nothing here takes back
+    undo: tuple[str, ...]  # calls to undo, in that order
+    undo_failed: tuple[str, ...]  # those of them whose `undo` failed; none in a dry run
+    irreversible: tuple[str, ...]  # calls whose effects outside cannot be undone
 
 
 def all_impact(impacts: Sequence[Impact]) -> Impact:
-    """What several returns leave behind together."""
+    """Return the sum of several impacts."""
     return Impact(
         child_plans_invalidated=sum(each.child_plans_invalidated for each in impacts),
         decisions_discarded=sum(each.decisions_discarded for each in impacts),
@@ -47,7 +47,7 @@ def all_impact(impacts: Sequence[Impact]) -> Impact:
 
 
 def reverted(changes: Changes) -> tuple[RevertedChange, ...]:
-    """What a restore touches, or would, path by path."""
+    """Return the changes of a restore, path by path."""
     return tuple(
         RevertedChange(resource=resource, file=change.path, action=change.action)
         for resource, paths in changes.items()
@@ -62,7 +62,7 @@ def impact_of(
     undoing: Undoing,
     spared: Collection[PlanId] = (),
 ) -> Impact:
-    """What becomes superseded by a return to the group, and what of its effects outside can be taken back."""
+    """Return what a return to the group supersedes, and which effects outside it can undo."""
     segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
     calls = [c for c in db.tool_calls.list(plan_id) if not c.superseded]
     return Impact(
@@ -78,7 +78,7 @@ def impact_of(
 
 
 def decisions_left_behind(db: Transaction, plan_id: PlanId, target: CheckpointGroup) -> list[Decision]:
-    """The live decisions that a return to the group supersedes, in order."""
+    """Return the live decisions that a return to the group supersedes, in order."""
     segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
     live = [d for d in db.decisions.list(plan_id) if not d.superseded]
     return [d for d in live if not is_live(segments, d.line, d.seq)]

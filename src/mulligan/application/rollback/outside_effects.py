@@ -1,4 +1,4 @@
-"""Takes back what tool calls did outside the sandboxes, before the sandboxes themselves go back."""
+"""Undoes effects of tool calls outside the sandboxes, before the sandboxes are restored."""
 
 from typing import cast
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.confinement_rules import ConfinementService
 from mulligan.application.runs.run import Run
-from mulligan.application.runs.tool_requests import tool_request
+from mulligan.application.runs.tool_calls import tool_request
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.history.lines import live_segments
@@ -22,58 +22,48 @@ from mulligan.ports import Clock, Toolbox
 from mulligan.rows.database import Database
 
 
-class UndoService:
-    """Calls the `undo` of every call that a return leaves behind, newest first."""
+class UndoService(Struct, kw_only=True, frozen=True, eq=False):
+    """Calls the `undo` of every call that a return supersedes, newest first."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        toolbox: Toolbox,
-        rules: ConfinementService,
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._toolbox = toolbox
-        self._confinement = rules
-        self._clock = clock
+    database: Database
+    toolbox: Toolbox
+    rules: ConfinementService
+    clock: Clock
 
     def plan(self, run: Run, target: CheckpointGroup) -> Undoing:
-        """What a return to the group does to effects outside; no tool is loaded for that."""
+        """Return what a return to the group does to effects outside, without loading a tool."""
         plan_id = run.plan.plan_id
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             segments = live_segments(db.history.lines(plan_id), target.line, target.seq)
             return plan_undoing(db.tool_calls.list_external(plan_id), segments)
 
     def refuse_where_impossible(self, undoing: Undoing) -> None:
-        """Refuse, before anything is changed, a return whose tools may not be loaded."""
+        """Refuse a return whose tools may not be loaded."""
         for call in undoing.undone:
-            self._toolbox.require(call.tool)
+            self.toolbox.require(call.tool)
 
     def carry_out(self, run: Run, undoing: Undoing) -> tuple[str, ...]:
-        """Call every `undo`, each recorded at once; gives the calls of which it failed."""
+        """Call every `undo` and record it at once; return the calls whose `undo` failed."""
         self.refuse_where_impossible(undoing)
         try:
             failed = [described(call) for call in undoing.undone if not self._undo(run, call)]
         finally:
-            self._toolbox.forget_processes()
-        for call in undoing.irreversible:
-            run.announce(f"what it did outside the sandboxes stands: {described(call)}", self._clock.now())
-        for call in undoing.not_redone:
-            run.announce(
-                f"was undone by an earlier return and is not done again: {described(call)}", self._clock.now()
-            )
+            self.toolbox.forget_processes()
+        texts = [f"effects outside the sandboxes remain: {described(call)}" for call in undoing.irreversible]
+        again = "was undone by an earlier return and is not done again"
+        for text in (*texts, *(f"{again}: {described(call)}" for call in undoing.not_redone)):
+            run.announce(text, self.clock.now())
         return tuple(failed)
 
     def _undo(self, run: Run, call: ToolCall) -> bool:
-        """Take one call back; that it fails is told, and does not keep the others from being taken back."""
+        """Undo one call; a failure is announced, and does not prevent the undo of other calls."""
         error: MulliganError | None = None
-        host = _Undoing(self, run, call)
+        host = _Undoing(run, call, self.clock)
         try:
             args = cast("JsonObject", call.detail["arguments"])
-            request = tool_request(run, call, args, None, self._confinement.bounds(run))
+            request = tool_request(run, call, args, None, self.rules.bounds(run))
             with act("undo.run"):
-                self._toolbox.undo(call.tool, request, call.output, host)
+                self.toolbox.undo(call.tool, request, call.output, host)
         except PlanTakenOver:
             raise
         except MulliganError as exc:
@@ -85,49 +75,45 @@ class UndoService:
             "status": (Undo.FAILED if error else Undo.DONE).value,
             "error": error.text if error else None,
         }
-        entry = Entry(type=EventType.TOOL_UNDONE, data=data, at=self._clock.now())
+        entry = Entry(type=EventType.TOOL_UNDONE, data=data, at=self.clock.now())
         with run.commit("undo.record") as commit:
             commit.db.tool_calls.set_undo(call.call_id, Undo.FAILED if error else Undo.DONE)
             commit.record(entry)
         if error:
-            run.announce(f"could not be undone: {described(call)}: {error.text}", self._clock.now())
+            run.announce(f"could not be undone: {described(call)}: {error.text}", self.clock.now())
         return error is None
-
-    def log(self, run: Run, call: ToolCall, message: str) -> None:
-        """Write an undo's own words into the log."""
-        data: JsonObject = {"step": call.step_name, "message": message}
-        run.note(Entry(type=EventType.LOG, data=data, at=self._clock.now()))
 
 
 class _Undoing(Struct, frozen=True, eq=False):
-    """What a tool can ask of the plan while it undoes a call: the plan is on its way back, so next to nothing."""
+    """The host of a tool that undoes a call: the plan is going back, so it refuses almost everything."""
 
-    undos: UndoService
     run: Run
     call: ToolCall
+    clock: Clock
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:  # noqa: ARG002 - of the port
-        """Refuse: it would be left behind at once."""
+        """Refuse: the decision would be superseded at once."""
         raise self._refusal("record a decision")
 
     def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:  # noqa: ARG002 - of the port
-        """Refuse: the sandboxes are about to go back."""
+        """Refuse: the sandboxes are about to be restored."""
         raise self._refusal("take a checkpoint")
 
     def spawn(self, document: JsonObject) -> Json:  # noqa: ARG002 - of the port
-        """Refuse: nothing new begins."""
+        """Refuse: a return starts nothing new."""
         raise self._refusal("run child plans")
 
     def log(self, message: str) -> None:
         """Write a line into the plan's log."""
-        self.undos.log(self.run, self.call, message)
+        data: JsonObject = {"step": self.call.step_name, "message": message}
+        self.run.note(Entry(type=EventType.LOG, data=data, at=self.clock.now()))
 
     def output(self, data: bytes) -> None:
-        """Show what the tool printed, live."""
+        """Show output of the tool, live."""
         self.run.observer.output(self.run.plan.plan_id, data)
 
     def save_memory(self, memory: JsonObject) -> None:
-        """Leave the plan's memory as it is: it comes back with the group."""
+        """Ignore it: the plan's memory comes back with the group."""
 
     def _refusal(self, what: str) -> ToolFailed:
         return ToolFailed(

@@ -1,11 +1,10 @@
 """Brings a claimed plan back to a group: files, memory and rows, all or none.
 
-Rollback, the return after a failed step, a retry and the discarding of an interrupted step are all the same
-operation. What is to be done is recorded as an intent before the first byte is touched; every action can be
-repeated; whoever claims the plan next finishes what was cut off.
+Rollback, the return after a failed step, a retry and the discarding of an interrupted step are the same operation.
+An intent is recorded before the first byte changes; every action can be repeated; the next claim of the plan
+finishes an interrupted return.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TypeAlias
@@ -15,7 +14,6 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService
-from mulligan.application.corrections.correction_records import CorrectionRecords
 from mulligan.application.plans.plan_edits import steps_at
 from mulligan.application.plans.settings_source import SettingsSource
 from mulligan.application.rollback.outside_effects import UndoService
@@ -23,16 +21,16 @@ from mulligan.application.rollback.way_back import WayBackService
 from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_plans import ChildPlans, children_left_behind
-from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, Reason
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, Reason
 from mulligan.domain.history.correction import intervention, line_that_tells
 from mulligan.domain.history.lines import Line, live_segments
-from mulligan.domain.history.undo import Undoing
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import CorrectionWork, Intent, ReturnWork, RollbackWork, StepReturnWork
 from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition
 from mulligan.domain.plans.step import reset_steps, steps_of_session
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import GroupId, IntentId
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import (
     ChangedMeanwhile,
     DatabaseUnusable,
@@ -52,7 +50,7 @@ Wanted: TypeAlias = RollbackWork | StepReturnWork | CorrectionWork
 
 
 class Returned(Struct, frozen=True, kw_only=True):
-    """What a return touched, and the group that keeps what was there before."""
+    """The changes of a return, and the group that holds the contents before it."""
 
     changes: Changes
     before: CheckpointGroup | None
@@ -69,7 +67,7 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
     checkpoints: CheckpointService
     undos: UndoService
     children: ChildPlans
-    records: CorrectionRecords
+
     settings: SettingsSource
     toolbox: Toolbox
     ids: Ids
@@ -82,10 +80,10 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         way_back: Reason | CheckpointGroup | None,
         definition: PlanDefinition | None = None,
     ) -> Returned:
-        """Bring the plan back to the wanted group, as that definition or as what it was there.
+        """Bring the plan back to the wanted group, with that definition or the one it had there.
 
-        With `way_back`, what is there now is kept in a group first, or is in that one already, and a restore
-        that fails is undone with it. Without, the next claim of the plan completes what cannot be completed now.
+        With `way_back`, a group holds the present contents (one taken first for a reason, or that one), and a failed
+        restore is undone with it. Without, the next claim of the plan completes what fails now.
         """
         intent = self._intend(run, wanted, way_back, definition)
         if way_back is None:
@@ -97,28 +95,22 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
             else:
                 before = way_back
             return self._carry_out(run, intent, before)
-        except PlanTakenOver:
-            raise
-        except RestoreIncomplete:
-            raise  # neither before nor after: the intent stays open
+        except (PlanTakenOver, RestoreIncomplete):
+            raise  # no longer ours, or partly restored: the intent stays open
         except Exception:
             self._give_up(run, intent)
             raise
 
     def definition_at(self, run: Run, target: CheckpointGroup) -> PlanDefinition:
-        """What the plan is after a return to the group, unless the return says otherwise."""
+        """Return the plan's definition after a return to the group."""
         with self.database.reading() as db:
             return self._definition_at(db, run, target)
 
-    def undoing(self, run: Run, target: CheckpointGroup) -> Undoing:
-        """What a return to the group does to effects outside the sandboxes."""
-        return self.undos.plan(run, target)
-
     def finish(self, run: Run, intent: Intent) -> None:
-        """Finish what a process that died had begun, or take it back where that cannot be.
+        """Finish the return of a process that died, or take it back if it cannot be finished.
 
-        What had touched nothing yet is dropped, and so is a return whose target is damaged: it never gets
-        better, and must not keep the user from choosing another.
+        A return that had changed nothing yet is dropped, and so is one with a damaged target: it can never succeed,
+        and must not keep the user from choosing another.
         """
         work = _work(intent)
         if work.way_back and work.before is None:
@@ -126,7 +118,7 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
             return
         before = None if work.before is None else self._group(work.before)
         found = self.manager.recover(run)
-        run.inform(*(f"{path} was saved by others meanwhile and is kept" for path in found))
+        run.inform(*(f"{path} was saved by others in the meantime and is kept" for path in found))
         try:
             self._carry_out(run, intent, before)
         except (
@@ -143,19 +135,17 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
                 raise
             if before is not None:
                 self._take_back(run, intent, before)
-            text = f"a return that was cut off could not be finished: {exc.text}"
-            self._give_up(
-                run, intent, Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now())
-            )
+            data: JsonObject = {"message": f"an interrupted return could not be finished: {exc.text}"}
+            self._give_up(run, intent, Entry(type=EventType.MESSAGE, data=data, at=self.clock.now()))
 
     def _take_back(self, run: Run, intent: Intent, before: CheckpointGroup) -> None:
-        """Leave nothing of what a process that died had done; what stops that keeps the intent open."""
-        with suppress(SnapshotDamaged):  # neither way gets better
+        """Restore the contents before the return; a failure leaves the intent open."""
+        with suppress(SnapshotDamaged):  # neither direction can ever succeed
             self._refuse_changes_of_others(run, intent, before)
             self.manager.restore(run, before, self._group(_work(intent).target))
 
     def _refuse_changes_of_others(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> None:
-        """Refuse to restore a real thing that someone changed since the group that keeps it was taken."""
+        """Refuse to restore a real resource that someone changed since its capture."""
         if run.in_place and before is not None:
             with self.store.hold():
                 target = self._group(_work(intent).target)
@@ -174,7 +164,6 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         way_back: Reason | CheckpointGroup | None,
         definition: PlanDefinition | None,
     ) -> Intent:
-        """Record what is to be done, with all that is pending, before anything is touched."""
         before = way_back.group_id if isinstance(way_back, CheckpointGroup) else None
         intent = Intent(
             intent_id=IntentId(self.ids.new()),
@@ -188,7 +177,7 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         return intent
 
     def _ready(self, run: Run, intent: Intent, before: CheckpointGroup) -> Intent:
-        """Record that the way back is kept: from here on the return is finished, not dropped."""
+        """Record the group to go back to: from here on an interrupted return is finished, not dropped."""
         ready = replace(intent, work=replace(_work(intent), before=before.group_id))
         with run.commit("return.ready") as commit:
             commit.db.intents.save(ready)
@@ -197,37 +186,40 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
     def _carry_out(self, run: Run, intent: Intent, before: CheckpointGroup | None) -> Returned:
         target = self._group(_work(intent).target)
         undoing = self.undos.plan(run, target)
-        if undoing.undone:  # nothing outside is undone for a return that cannot be completed
+        if undoing.undone:  # undo nothing outside for a return that cannot be completed
             self._refuse_changes_of_others(run, intent, before)
             self.manager.compare(run, target)
         not_undone = self.undos.carry_out(run, undoing)
         self.toolbox.forget_processes()
-        self._refuse_changes_of_others(run, intent, before)  # since they were kept, and while undos ran
+        self._refuse_changes_of_others(run, intent, before)  # since the capture, and while undos ran
         if before is None:
-            changes = self.manager.restore(run, target, target)  # no real thing is among the sandboxes
+            changes = self.manager.restore(run, target, target)  # no sandbox is a real resource
         else:
             changes = self.ways.restore_or_undo(run, target, before)
         try:
             self._settle(run, intent, target, changes)
         except DatabaseUnusable as exc:
-            if before is not None:  # else the intent stays open, and whoever claims the plan next settles it
+            if before is not None:  # else the intent stays open, and the next claim of the plan settles it
                 self.ways.undo(run, target, before, exc)
             raise
         return Returned(changes=changes, before=before, not_undone=not_undone)
 
     def _give_up(self, run: Run, intent: Intent, *entries: Entry) -> None:
-        """Close an intent that touched nothing, or whose work was undone."""
+        """Close an intent that changed nothing, or whose work was undone."""
         with run.commit("return.drop") as commit:
             commit.db.intents.close(intent.intent_id)
             commit.record(*entries)
 
     def _settle(self, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes) -> None:
         if isinstance(intent.work, CorrectionWork):
-            with run.showing_later(), self.store.hold():  # until rows name what a correction publishes
+            with run.showing_later(), self.store.hold():  # until rows refer to what a correction publishes
                 again = self.checkpoints.checkpoints_again(run, target)
                 with run.commit("correction.settle") as commit:
                     sandboxes = self._write(commit, run, intent, target, changes)
-                    self._correct(commit, run, intent.work, again)
+                    correction = intent.work.correction
+                    corrected = commit.db.decisions.resolve(correction.decision_id)
+                    decision = intervention(correction, corrected, commit.plan.line)
+                    self.checkpoints.add_guidance(commit, run, correction, decision, again)
         else:
             with run.commit("return.settle") as commit:
                 sandboxes = self._write(commit, run, intent, target, changes)
@@ -236,7 +228,7 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
     def _write(
         self, commit: Commit, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes
     ) -> tuple[Sandbox, ...]:
-        """Write the plan as it is at the target; return the sandboxes of children that end, which no row names."""
+        """Write the plan as it is at the target; return the sandboxes of children that end."""
         sandboxes = self._end_children(commit.db, run, _work(intent), target)
         commit.plan = plan = self._plan_at(commit.db, run, intent, target)
         commit.record(_entry(intent, target, changes, self.clock.now()))
@@ -250,26 +242,15 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
     def _end_children(
         self, db: Transaction, run: Run, work: ReturnWork, target: CheckpointGroup
     ) -> tuple[Sandbox, ...]:
-        """Cancel the children that were spawned since; return their sandboxes."""
         gone = children_left_behind(
-            db,
-            run.plan.plan_id,
-            target,
-            unfinished_too=work.ends_children,
-            spared=work.spared_children,
+            db, run.plan.plan_id, target, unfinished_too=work.ends_children, spared=work.spared_children
         )
         self.children.cancel(db, gone, "its parent went back to before it was spawned", self.clock.now())
         return self.children.forget_sandboxes(db, gone)
 
-    def _correct(self, commit: Commit, run: Run, work: CorrectionWork, again: Sequence[Checkpoint]) -> None:
-        corrected = commit.db.decisions.resolve(work.correction.decision_id)
-        decision = intervention(work.correction, corrected, commit.plan.line)
-        self.records.write(commit, run, work.correction, decision, again)
-
     def _plan_at(self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup) -> Plan:
-        """The plan as it stands at the target, on a new line; what it was there comes back with it."""
         work, plan_id = _work(intent), run.plan.plan_id
-        definition = intent.definition or self._definition_at(db, run, target)  # asked while all is live
+        definition = intent.definition or self._definition_at(db, run, target)  # before lines are superseded
         plan = replace(
             run.plan.moved_to(Phase.EXECUTE, work.state, self.clock.now()),
             progress=target.state,
@@ -292,10 +273,10 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         return plan
 
     def _definition_at(self, db: Transaction, run: Run, target: CheckpointGroup) -> PlanDefinition:
-        """What the plan was at the target.
+        """Return the plan's definition at the target.
 
-        A live group goes with the plan as it is now, since a mended plan file is the same up to there; but
-        what a correction changed that is left behind is left behind with it.
+        For a live group that is the present one, since an edited plan file is the same up to there, except for
+        changes by corrections that the return supersedes.
         """
         plan_id = run.plan.plan_id
         if target.superseded:
@@ -326,7 +307,6 @@ def _work(intent: Intent) -> Wanted:
 
 
 def _entry(intent: Intent, target: CheckpointGroup, changes: Changes, at: datetime) -> Entry:
-    """What the log says of a return that was carried out."""
     types: dict[type[ReturnWork], EventType] = {
         RollbackWork: EventType.ROLLBACK,
         CorrectionWork: EventType.CORRECTION,

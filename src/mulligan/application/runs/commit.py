@@ -1,4 +1,4 @@
-"""The unit of work of a run: one transaction, with what the run learns once it is committed."""
+"""The unit of work of a run: one transaction, and the updates of the run once it is committed."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -18,7 +18,7 @@ from mulligan.rows.transaction import Transaction
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """Something for the plan's log, before it has its sequence number."""
+    """An entry for the plan's log, without its sequence number."""
 
     type: EventType
     data: JsonObject
@@ -35,7 +35,6 @@ class Commit:
     """
 
     def __init__(self, db: Transaction, plan: Plan) -> None:
-        """Continue the numbers of this plan."""
         self.db = db
         self.plan = plan
         self.events: list[Event] = []  # shown once they are committed
@@ -54,18 +53,18 @@ class Commit:
         return self._log.next_seq()
 
     def afterwards(self, learn: Callable[[], None]) -> None:
-        """Let the run learn something as soon as all of this is committed, and not otherwise."""
+        """Call this once the transaction is committed."""
         self.lessons.append(learn)
 
     def complete(self) -> None:
-        """Write what is written once: the last sequence number, and the plan where it changed."""
+        """Write the last sequence number, and the plan if it changed."""
         self._log.close()
         if self.plan is not self._before:
             self.db.plans.save(self.plan)
 
 
 def write_records(db: Transaction, plan_id: PlanId, *records: Record) -> None:
-    """Write records of a plan that no run of this process holds, such as a new one."""
+    """Write records of a plan that has no run in this process, such as a new one."""
     log = _Log(db, plan_id)
     for record in records:
         log.write(record)
@@ -73,7 +72,7 @@ def write_records(db: Transaction, plan_id: PlanId, *records: Record) -> None:
 
 
 class _Log:
-    """Writes records of a plan as rows, each with its number; the last number is saved once."""
+    """Writes records of a plan as numbered rows; the last number is saved once."""
 
     def __init__(self, db: Transaction, plan_id: PlanId) -> None:
         self._db = db

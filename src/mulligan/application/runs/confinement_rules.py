@@ -1,4 +1,4 @@
-"""Decides whether and how a plan's tools are confined, and tells the user what that means."""
+"""Decides whether and how a plan's tools are confined, and explains that to the user."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,18 +13,24 @@ _KEY = "sandbox.writable"
 
 
 class ConfinementService:
-    """What the settings say of confinement, carried out where the system can."""
+    """Applies the settings of confinement, as far as the system can."""
 
     def __init__(self, *, confinement: Confinement) -> None:
-        """Confine by this means."""
         self._confinement = confinement
         self._drawn: dict[Claim, Bounds | None] = {}
 
     def check(self, settings: Settings, real: Sequence[Path]) -> None:
-        """Refuse, before anything runs, what was asked for and cannot be; `real` are folders worked on in place."""
+        """Refuse settings that the system cannot carry out; `real` are folders that are worked on in place."""
         if settings.isolate is Isolation.OFF:
             return
-        self._refuse_opening(settings)
+        for path in settings.writable:
+            if self._confinement.opens_home(path):
+                raise SettingInvalid(
+                    key=_KEY,
+                    reason=f"{path} holds the project home or lies in it, and tools must not write that",
+                    origin=settings.entry(_KEY).origin,
+                    hint="name folders beside the project home",
+                )
         if settings.isolate is Isolation.REQUIRED:
             if lacking := self._confinement.lacking():
                 raise ConfinementImpossible(reason=lacking)
@@ -36,7 +42,7 @@ class ConfinementService:
                 )
 
     def cautions(self, settings: Settings, real: Sequence[Path]) -> tuple[str, ...]:
-        """What the user must know, once per plan."""
+        """Return warnings for the user, once per plan."""
         if settings.isolate is Isolation.OFF:
             return ()
         known = "set `sandbox.isolate` to `off` to say that you know"
@@ -46,22 +52,20 @@ class ConfinementService:
         return (f"tools can write the project home: {opened}",) if opened else ()
 
     def bounds(self, run: Run) -> Bounds | None:
-        """What the tools of a run may write; None: whatever the user may.
+        """Return what the tools of a run may write; None: everything that the user may.
 
-        Drawn once: a symlink that a tool puts into the place of a folder opens nothing to the next.
+        Determined once per run: a symlink that a tool puts in place of a folder opens nothing to the next tool.
         """
         if run.claim not in self._drawn:
-            self._drawn[run.claim] = self._draw(run)
+            bounds = None
+            if run.settings.isolate is not Isolation.OFF and not self._confinement.lacking():
+                bounds = self._confinement.bounds(run.plan.plan_id, run.sandboxes, run.settings.writable)
+            self._drawn[run.claim] = bounds
         return self._drawn[run.claim]
 
-    def _draw(self, run: Run) -> Bounds | None:
-        if run.settings.isolate is Isolation.OFF or self._confinement.lacking():
-            return None
-        return self._confinement.bounds(run.plan.plan_id, run.sandboxes, run.settings.writable)
-
     def explain(self, error: MulliganError, folder: Path, bounds: Bounds | None) -> MulliganError:
-        """The error of a tool call, which names the write out of bounds that it complains of."""
-        # 126: what a shell says of a file that it may not execute.
+        """Return the error of a tool call, with the path if it was caused by a write out of bounds."""
+        # 126: a shell's exit status for a file that it may not execute.
         if bounds is None or type(error) is not ToolFailed or error.facts.get("exit_status") == 126:
             return error
         complaint = str(error.facts.get("stderr") or error.text)
@@ -76,19 +80,10 @@ class ConfinementService:
         )
         shown, change = NextStep("config.get", key=_KEY), NextStep("config.set", key=_KEY, value=...)
         hint = remedy if unmade else Advice(f"{remedy}: ", shown, " shows what it is, ", change, " sets it")
-        told = f"writing {path} was stopped: it lies outside of what the plan's tools may write"
-        facts = {**error.facts, "reason": f"{error.facts['reason']}\n{told}; {remedy}", "stopped_write": path}
+        stopped = f"writing {path} was stopped: it is outside of what the plan's tools may write"
+        reason = f"{error.facts['reason']}\n{stopped}; {remedy}"
+        facts = {**error.facts, "reason": reason, "stopped_write": path}
         return ToolFailed(hint=hint, **facts)
-
-    def _refuse_opening(self, settings: Settings) -> None:
-        for path in settings.writable:
-            if self._confinement.opens_home(path):
-                raise SettingInvalid(
-                    key=_KEY,
-                    reason=f"{path} holds the project home or lies in it, and tools must not write that",
-                    origin=settings.entry(_KEY).origin,
-                    hint="name folders beside the project home",
-                )
 
     def _opened(self, real: Sequence[Path]) -> str | None:
         found = next((folder for folder in real if self._confinement.opens_home(str(folder))), None)

@@ -1,4 +1,4 @@
-"""Runs one step: the groups around it, its tool call or decision, and what happens inside it."""
+"""Runs one step: the groups around it, its tool call or decision, and requests of the tool."""
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService, decided, reason_for
 from mulligan.application.runs.commit import Entry, Record
 from mulligan.application.runs.preflight import check_before_running
 from mulligan.application.runs.run import Run
@@ -51,10 +51,9 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def run_step(self, run: Run) -> None:
-        """Run the step that comes next, with its retries; raises StepFailed when the last try failed."""
+        """Run the next step, with its retries; raise StepFailed if the last try fails."""
         step = run.plan.definition.steps[run.step_index]
-        before = [reason_for(CheckpointType.BEFORE_STEP, {"step": step.name}, between_steps=True)]
-        due = before if self._before_step_is_due(run, step) else []
+        due = self._due_before(run, step)
         for tries_left in range(step.retries, -1, -1):
             try:
                 self._try(run, step, due)
@@ -95,21 +94,19 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         writes = self.calls.declaration(use).writes
         metadata: JsonObject = {"step": step.name, "tool": use.tool}
         on_write = writes and self._fires(run, CheckpointType.ON_TOOL_WRITE)
-        before_call = (
-            [reason_for(CheckpointType.ON_TOOL_WRITE, metadata, between_steps=False)] if on_write else []
-        )
+        before_call = reason_for(CheckpointType.ON_TOOL_WRITE, metadata, between_steps=False)
         call = self.calls.announce(run, step, use)
-        self._start(run, step, [*due, *before_call], [call])
+        self._start(run, step, [*due, before_call] if on_write else due, [call])
         output = self.calls.call(run, step, use, call, StepInProgress(self, run, step))
         if call.undo is not Undo.NOT_NEEDED:
-            run.record(run.plan)  # what it did outside no later restore takes back
+            run.record(run.plan)  # at once: no later restore undoes its effects outside
         self._complete(run, step, output, begun)
         if writes:
             trigger = CheckpointType.ON_TOOL_WRITE_COMPLETE
             self.checkpoints.auto_create_if_configured(run, trigger, metadata, between_steps=True)
 
     def _start(self, run: Run, step: Step, due: Sequence[Reason], records: Sequence[Record]) -> None:
-        """Take the groups due before the step; that it starts is recorded together with the last of them."""
+        """Take the groups that are due before the step; record its start together with the last of them."""
         index, now = run.step_index, self.clock.now()
         started: list[Record] = [
             StepRecord(index=index, name=step.name, status=StepStatus.RUNNING, duration_ms=None),
@@ -121,12 +118,12 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         if due:
             self.checkpoints.create_checkpoint(run, due[-1], started)
             return
-        # Without a group the plan does not progress: the rows tell what went on, but a resume goes back to
-        # the newest group and runs these steps again.
+        # Without a group the plan does not progress: the rows show what happened, but a resume goes back to the
+        # newest group and runs these steps again.
         run.record(run.plan, *started)
 
     def _complete(self, run: Run, step: Step, output: Json, begun: datetime) -> None:
-        """Count the step; it is complete when it is recorded together with the group that follows."""
+        """Count the step. It is complete once it is recorded, together with the next group."""
         index, now = run.step_index, self.clock.now()
         duration = milliseconds(begun, now)
         data: JsonObject = {"index": index, "step": step.name, "duration_ms": duration}
@@ -138,9 +135,11 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         run.merged = []
         run.step_index += 1
 
-    def _before_step_is_due(self, run: Run, step: Step) -> bool:
+    def _due_before(self, run: Run, step: Step) -> list[Reason]:
         enabled = run.plan.definition.rollback_policy.enabled
-        return enabled and (step.retries > 0 or CheckpointType.BEFORE_STEP in run.settings.triggers)
+        due = enabled and (step.retries > 0 or CheckpointType.BEFORE_STEP in run.settings.triggers)
+        before = reason_for(CheckpointType.BEFORE_STEP, {"step": step.name}, between_steps=True)
+        return [before] if due else []
 
     def _fires(self, run: Run, trigger: CheckpointType) -> bool:
         return run.plan.definition.rollback_policy.enabled and trigger in run.settings.triggers
@@ -148,17 +147,15 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
     # --- steps that a program runs itself, in a session ------------------------------------------------------
 
     def begin_own(self, run: Run, name: str) -> Step:
-        """Begin a step whose work the caller does, with the group due before it."""
+        """Begin a step of the caller, with the group that is due before it."""
         step = Step(name=name, action=Milestone(), label=None, timeout=None, retries=0)
-        before = [reason_for(CheckpointType.BEFORE_STEP, {"step": name}, between_steps=True)]
-        self._start(run, step, before if self._before_step_is_due(run, step) else [], ())
+        self._start(run, step, self._due_before(run, step), ())
         return step
 
     def end_own(self, run: Run, step: Step, begun: datetime) -> None:
-        """Count such a step. Its group is taken even where only `before_step` is on.
+        """Count such a step, and take its group even where only `before_step` is on.
 
-        The next step may be a long time off, and a step that its program has left must not be lost with that
-        program.
+        The next step may start much later, and a completed step must not be lost if the program dies before.
         """
         self._complete(run, step, None, begun)
         run.steps.append(step.name)
@@ -169,7 +166,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
     # --- what a tool can ask for while it runs -------------------------------------------------------------
 
     def record_decision(self, run: Run, step: Step, choice: Choice, metadata: JsonObject) -> DecisionId:
-        """Record a choice made inside a step together with its group: rolling back to that group keeps it."""
+        """Record a choice inside a step together with its group: a rollback to that group keeps it."""
         decision_id = self._note_decision(run, step, choice)
         self._keep_decision(run, step, decision_id, metadata, between_steps=False)
         return decision_id
@@ -178,7 +175,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         decision = Decision(
             decision_id=DecisionId(self.ids.new()),
             plan_id=run.plan.plan_id,
-            seq=0,  # given when it is written
+            seq=0,  # assigned when it is written
             line=run.plan.line,
             parent_decision_id=None,  # the first live one of its step, when it is written
             type=DecisionType.CHOICE,
@@ -188,12 +185,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
             superseded=False,
             created_at=self.clock.now(),
         )
-        told: JsonObject = {
-            "decision_id": decision.decision_id,
-            "question": choice.question,
-            "chosen": choice.chosen,
-        }
-        run.note(decision, Entry(type=EventType.DECISION, data=told, at=decision.created_at))
+        run.note(decision, decided(decision))
         run.decisions.append(decision.content())
         return decision.decision_id
 
@@ -211,7 +203,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
     def take_labelled(
         self, run: Run, step: Step | None, label: str, metadata: JsonObject, *, between_steps: bool
     ) -> CheckpointGroup:
-        """Take a group by hand; of a session also while no step is under way."""
+        """Take a labelled group; in a session also between two steps."""
         problem = label_problem(label)
         if problem:
             raise ToolFailed(
@@ -224,7 +216,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         return self.checkpoints.create_checkpoint(run, replace(reason, label=label))
 
     def spawn(self, run: Run, step: Step, document: JsonObject, number: int) -> Json:
-        """Run and merge child plans that a tool asks for; gives what became of each."""
+        """Run and merge child plans that a tool asks for; return the outputs of each."""
         try:
             subplans = self.read_spawn(document, run.plan.definition, step.name, run.outputs)
             asked = replace(run.plan.definition, steps=(replace(step, action=subplans),))
@@ -244,43 +236,41 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         ]
 
     def log(self, run: Run, step: Step | None, message: str) -> None:
-        """Write the words of a tool or program into the log, with the next group."""
+        """Write a message of a tool or program into the log, with the next commit."""
         data: JsonObject = {"step": step.name if step else None, "message": message}
         run.note(Entry(type=EventType.LOG, data=data, at=self.clock.now()))
 
 
-class StepInProgress:
-    """What a running tool can ask of the plan it runs in."""
+class StepInProgress(Struct, eq=False):
+    """The host of a running tool: its requests to the plan."""
 
-    def __init__(self, phase: ExecutePhase, run: Run, step: Step) -> None:
-        """Speak for this step of this run."""
-        self._phase = phase
-        self._run = run
-        self._step = step
-        self._spawned = 0
+    phase: ExecutePhase
+    run: Run
+    step: Step
+    spawned: int = 0
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
         """Record a choice, with the checkpoint group that belongs to it."""
-        return self._phase.record_decision(self._run, self._step, choice, metadata)
+        return self.phase.record_decision(self.run, self.step, choice, metadata)
 
     def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
         """Take a labelled group now."""
-        group = self._phase.take_labelled(self._run, self._step, label, metadata, between_steps=False)
+        group = self.phase.take_labelled(self.run, self.step, label, metadata, between_steps=False)
         return group.group_id
 
     def spawn(self, document: JsonObject) -> Json:
-        """Run and merge child plans on what the tool has made so far."""
-        number, self._spawned = self._spawned, self._spawned + 1
-        return self._phase.spawn(self._run, self._step, document, number)
+        """Run child plans on the present contents of the sandboxes, and merge them."""
+        number, self.spawned = self.spawned, self.spawned + 1
+        return self.phase.spawn(self.run, self.step, document, number)
 
     def log(self, message: str) -> None:
         """Write a line into the plan's log."""
-        self._phase.log(self._run, self._step, message)
+        self.phase.log(self.run, self.step, message)
 
     def output(self, data: bytes) -> None:
-        """Show what the tool printed, live."""
-        self._run.observer.output(self._run.plan.plan_id, data)
+        """Show output of the tool, live."""
+        self.run.observer.output(self.run.plan.plan_id, data)
 
     def save_memory(self, memory: JsonObject) -> None:
-        """Take over the tool's StepContext.state."""
-        self._run.memory = memory
+        """Keep the tool's `StepContext.state`."""
+        self.run.memory = memory

@@ -1,4 +1,4 @@
-"""Executes a plan: claims it, makes or finds its sandboxes, walks its steps, ends in a state."""
+"""Executes a plan: claims it, makes or restores its sandboxes, runs its steps, records how it ended."""
 
 from typing import cast
 
@@ -36,89 +36,70 @@ from mulligan.ports import Clock, Observer, StopRequest, Toolbox
 
 
 class Execution(Struct, frozen=True, kw_only=True):
-    """How an execution ended."""
+    """The end of an execution."""
 
     plan_id: PlanId
     resumed_from: ResumedFrom | None
-    error: MulliganError | None  # what stopped it, if something did
-    messages: tuple[str, ...]  # what the caller must know of this run
-    only_restored: bool  # a session's plan: no step was run, for only its own program has them
+    error: MulliganError | None  # None: it ran to its end
+    messages: tuple[str, ...]  # for the user
+    only_restored: bool  # no step was run: those of a session are in its program
 
 
-class PlanExecutor:
-    """Runs a plan from where it stands to its end."""
+class PlanExecutor(Struct, kw_only=True, frozen=True, eq=False):
+    """Runs a plan from its present step to its end."""
 
-    def __init__(
-        self,
-        *,
-        claims: PlanClaims,
-        sandboxes: SandboxService,
-        resumes: PlanResumeService,
-        mending: PlanMending,
-        stages: RunStages,
-        manager: CheckpointManager,
-        phase: ExecutePhase,
-        sweeps: SweepService,
-        toolbox: Toolbox,
-        stop: StopRequest,
-        clock: Clock,
-    ) -> None:
-        """Use these collaborators; `stop` is obeyed between two steps."""
-        self._stop_request = stop
-        self._claims = claims
-        self._sandboxes = sandboxes
-        self._resumes = resumes
-        self._mending = mending
-        self._stages = stages
-        self._manager = manager
-        self._phase = phase
-        self._sweeps = sweeps
-        self._toolbox = toolbox
-        self._clock = clock
+    claims: PlanClaims
+    sandboxes: SandboxService
+    resumes: PlanResumeService
+    mending: PlanMending
+    stages: RunStages
+    manager: CheckpointManager
+    phase: ExecutePhase
+    sweeps: SweepService
+    toolbox: Toolbox
+    stop: StopRequest
+    clock: Clock
 
     def execute(self, plan_id: PlanId, mended: PlanDefinition | None, observer: Observer) -> Execution:
-        """Run the plan's steps from the one that comes next. A step that fails is an answer, not an exception.
+        """Run the plan from its next step on. A failed step is part of the answer, not an exception.
 
-        `mended` replaces what the plan file said of the steps that are not completed.
+        `mended` replaces the plan file for steps that are not completed.
         """
-        with self._claims.open(plan_id, observer) as run:
+        with self.claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
             if run.plan.is_executed:
                 raise PlanAlreadyComplete(plan_id=plan_id)
             refuse_conflicts(run.plan)
-            self._resumes.refuse_where_impossible(run)
-            if mended is not None and run.plan.definition.session:
-                raise PlanFileDiffers(
-                    plan_id=plan_id,
-                    reason="the steps of the plan are those of a program",
-                    hint=run.plan.way_on,
-                )
+            self.resumes.refuse_where_impossible(run)
             if mended is not None:
-                self._mending.adopt(run, mended)
+                if run.plan.definition.session:
+                    reason = "the steps of the plan are those of a program"
+                    raise PlanFileDiffers(plan_id=plan_id, reason=reason, hint=run.plan.way_on)
+                self.mending.adopt(run, mended)
             self.check(run, run.plan.definition, run.settings)
             return self.run_on(run)
 
     def check(self, run: Run, definition: PlanDefinition, settings: Settings) -> None:
-        """Refuse, before anything is changed, to run the claimed plan as these say."""
-        self._sandboxes.refuse_taken(run)
+        """Refuse to run the claimed plan with this definition and these settings, if it could not run."""
+        self.sandboxes.refuse_taken(run)
         if definition.session:
             return
-        check_before_running(definition, self._toolbox.declarations())
-        self._sandboxes.check_confinement(definition, settings)
+        check_before_running(definition, self.toolbox.declarations())
+        self.sandboxes.check_confinement(definition, settings)
 
     def run_on(self, run: Run) -> Execution:
-        """Run the steps of a claimed plan that passed its checks, from the one that comes next."""
+        """Run a claimed plan that passed its checks from its next step on."""
         if run.plan.definition.session:
             return self._restore(run)
         plan_id = run.plan.plan_id
         resumed: ResumedFrom | None = None
         try:
-            is_new = self._stages.start(run)
-            with self._manager.watch(run):
-                resumed = None if is_new else self._stages.resume(run)
+            is_new = self.stages.start(run)
+            with self.manager.watch(run):
+                resumed = None if is_new else self.stages.resume(run)
                 self._walk(run)
         except KeyboardInterrupt:
-            self._stages.interrupt(run)
+            self.stages.interrupt(run)
             raise Interrupted(plan_id=plan_id, hint=run.plan.way_on) from None
         except SubplanConflicts as exc:
             self._constrain(run, exc)
@@ -126,43 +107,43 @@ class PlanExecutor:
         except StepFailed as exc:
             return _ended(run, resumed, exc)
         except PlanTakenOver:
-            raise  # this process may write nothing any more
+            raise  # this process may no longer write
         except MulliganError as exc:
             failure = PlanFailure(message=exc.text, step=None, tool=None, checkpoint=None)
-            self._stages.stop(run, State.ERRORED, failure)
+            self.stages.stop(run, State.ERRORED, failure)
             return _ended(run, resumed, exc)
         finally:
-            self._toolbox.forget_processes()
+            self.toolbox.forget_processes()
         return _ended(run, resumed, None)
 
     def _walk(self, run: Run) -> None:
-        self._stages.begin(run)
+        self.stages.begin(run)
         while run.step_index < len(run.plan.definition.steps):
-            self._stop_request.obey()
-            self._phase.run_step(run)
-            self._sweeps.while_running(run)
-        self._stages.complete(run)
+            self.stop.obey()
+            self.phase.run_step(run)
+            self.sweeps.while_running(run)
+        self.stages.complete(run)
 
     def _restore(self, run: Run) -> Execution:
-        """Bring a session's plan back to its last good group; only its own program has the steps that come next."""
-        with self._manager.watch(run):
-            resumed = self._stages.restore(run)
+        """Bring a session's plan back to its last good group: its next steps are in its own program."""
+        with self.manager.watch(run):
+            resumed = self.stages.restore(run)
         if run.plan.state is State.PROCESSING:
-            run.record(run.plan.moved_to(Phase.EXECUTE, State.QUEUED, self._clock.now()))
-        told = Advice(
+            run.record(run.plan.moved_to(Phase.EXECUTE, State.QUEUED, self.clock.now()))
+        message = Advice(
             "nothing was run: this plan is a session, its steps are those of a program; ", run.plan.way_on
         )
         return Execution(
             plan_id=run.plan.plan_id,
             resumed_from=resumed,
             error=None,
-            messages=(*run.messages, told),
+            messages=(*run.messages, message),
             only_restored=True,
         )
 
     def _constrain(self, run: Run, conflict: SubplanConflicts) -> None:
-        """Record that the plan waits for someone to mend what could not be merged, on the state it stands in."""
-        now = self._clock.now()
+        """Record that the plan waits for its conflicts to be resolved, in its present state."""
+        now = self.clock.now()
         step = run.plan.definition.steps[run.step_index]
         failure = PlanFailure(message=conflict.text, step=step.name, tool=None, checkpoint=None)
         plan = replace(
@@ -183,7 +164,6 @@ class PlanExecutor:
 
 
 def _ended(run: Run, resumed: ResumedFrom | None, error: MulliganError | None) -> Execution:
-    """How a run of steps ended."""
     return Execution(
         plan_id=run.plan.plan_id,
         resumed_from=resumed,

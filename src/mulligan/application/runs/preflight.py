@@ -1,4 +1,4 @@
-"""What is refused before anything runs, tool and step named."""
+"""Checks before anything runs, which name the tool and the step."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,9 @@ from mulligan.errors import ToolArgumentsUnfit, ToolMissing, ToolNotCheckpointab
 
 
 def check_before_running(definition: PlanDefinition, tools: Mapping[str, ToolDeclaration]) -> None:
-    """Refuse tools that are missing, calls that they do not take, and tools the rollback policy does not allow."""
+    """Refuse missing tools, arguments they do not take, and tools that the rollback policy does not allow."""
+    policy = definition.rollback_policy
+    requires_checkpoints = policy.enabled and policy.require_checkpoints
     for step in definition.steps:
         match step.action:
             case Subplans(plans=children):
@@ -21,20 +23,15 @@ def check_before_running(definition: PlanDefinition, tools: Mapping[str, ToolDec
             case ToolUse(tool=name) if name not in tools:
                 raise ToolMissing(tool=name, step=step.name, known=", ".join(sorted(tools)))
             case ToolUse(tool=name, args=args):
-                _check_policy(definition, step.name, tools[name])
+                if requires_checkpoints and tools[name].writes and not tools[name].checkpointable:
+                    raise ToolNotCheckpointable(step=step.name, tool=name)
                 _check_arguments(step.name, args, tools[name])
             case _:
                 pass
 
 
-def _check_policy(definition: PlanDefinition, step: str, tool: ToolDeclaration) -> None:
-    policy = definition.rollback_policy
-    if policy.enabled and policy.require_checkpoints and tool.writes and not tool.checkpointable:
-        raise ToolNotCheckpointable(step=step, tool=tool.name)
-
-
 def _check_arguments(step: str, args: Mapping[str, Json], tool: ToolDeclaration) -> None:
-    """Look again at the arguments of a recorded step: a tool of the user's own may have changed since."""
+    """Check the arguments of a recorded step again: a tool of the user may have changed since."""
     missing = [a.name for a in tool.arguments if a.required and a.name not in args]
     unknown = [name for name in args if tool.argument(name) is None]
     if missing:

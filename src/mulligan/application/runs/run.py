@@ -1,4 +1,4 @@
-"""A run: a claimed plan in the hands of the process that works on it."""
+"""A run: a claimed plan, in the process that works on it."""
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from mulligan.rows.database import Database
 
 
 def at_work(plan: Plan, now: datetime) -> Entry:
-    """What the log says when the steps of a plan are begun, or gone on with."""
+    """Return the log entry for the start or resume of a plan."""
     data: JsonObject = {"state": plan.state.value, "steps": len(plan.definition.steps)}
     return Entry(type=EventType.PLAN_STATE, data=data, at=now)
 
@@ -34,10 +34,10 @@ class Unseen(Struct, eq=False):
 
 
 class Run(Struct, kw_only=True, eq=False, weakref=True):
-    """A claimed plan, its sandboxes, and what happened since the last record.
+    """A claimed plan, its sandboxes, and what happened since the last commit.
 
-    `plan` is what the database says; only a commit changes it. The working state beside it is ahead of that
-    until the next group: a step is complete when its result is recorded together with the group that follows it.
+    `plan` is what the database holds; only a commit changes it. The working state is ahead of it until the next
+    group: a step is complete once its result is recorded, together with the group that follows it.
     """
 
     database: Database
@@ -52,28 +52,26 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
     decisions: list[JsonObject]
     merged: list[str]  # child plans of the present step whose results are in the sandboxes
     steps: list[str]  # of a session: those that are complete, in order
-    latest: dict[
-        str, Checkpoint
-    ]  # of the group last recorded or restored, by resource; empty before the first
+    latest: dict[str, Checkpoint]  # of the last recorded or restored group, by resource
     added_bytes: dict[str, int] = {}  # by making the sandboxes
     pending: list[Record] = []  # written by the next commit
-    pruned: int = 0  # groups whose bytes may wait to be freed
+    pruned: int = 0  # groups whose bytes may not be freed yet
     messages: list[str] = []  # for the caller, such as processes that a tool left running
     unseen: Unseen = field(default_factory=Unseen)
 
     @property
     def in_place(self) -> bool:
-        """Whether some sandbox is the real thing itself: anyone may change it at any time."""
+        """Return whether a sandbox is a real resource: others may change it at any time."""
         return any(sandbox.strategy is Strategy.IN_PLACE for sandbox in self.sandboxes)
 
     @property
     def others_at_work(self) -> bool:
-        """Whether processes that no step ends may write at any time: those of a session's own program too."""
+        """Return whether processes that outlive a step, such as a session's program, may write at any time."""
         return self.in_place or self.plan.definition.session
 
     @property
     def state(self) -> PlanState:
-        """The working state, frozen."""
+        """Return the working state, frozen."""
         return PlanState(
             step_index=self.step_index,
             outputs=dict(self.outputs),
@@ -85,10 +83,10 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
 
     @contextmanager
     def commit(self, name: str) -> Generator[Commit]:
-        """Change the plan's state: all of the block in one transaction, under the act of that name.
+        """Change the plan's state: the whole block in one transaction, as the act of that name.
 
-        What is pending is written first. Where the transaction fails, the run is as it was before. Once it is
-        committed the run has the new plan and nothing pending, and its observer sees the events.
+        Pending records are written first. If the transaction fails, the run stays as it was. Once it is committed,
+        the run has the new plan and nothing pending, and its observer sees the events.
         """
         with act(name), self.database.writing_as(self.claim) as db:
             commit, written = Commit(db, self.plan), len(self.pending)
@@ -116,7 +114,7 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
             self.observer.event(self.unseen.events.pop(0))
 
     def record(self, plan: Plan, *records: Record) -> None:
-        """Record the plan in this state, with all that is pending and then these records."""
+        """Record the plan in this state, with all pending records and then these."""
         with self.commit("plan.record") as commit:
             commit.plan = plan
             commit.record(*records)
@@ -126,7 +124,7 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
         self.pending += records
 
     def discard_pending(self) -> None:
-        """Drop what happened since the last record: the next run of the plan starts from that record."""
+        """Drop what happened since the last commit: the next run of the plan starts from there."""
         self.pending = []
 
     def inform(self, *texts: str) -> None:
@@ -139,7 +137,7 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
         self.note(Entry(type=EventType.MESSAGE, data={"message": text}, at=at))
 
     def use(self, settings: Settings) -> None:
-        """Work under other settings from here on."""
+        """Work with other settings from here on."""
         self.settings = settings
 
     def work_on(self, made: Sequence[tuple[Sandbox, Capture]]) -> None:
@@ -159,19 +157,19 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
         self.pending = []
 
     def kept(self, group: CheckpointGroup, pruned: int) -> None:
-        """Learn that a group holds what the sandboxes hold, and how many groups went for it."""
+        """Take note of a group of the present contents, and of how many groups were pruned for it."""
         self.latest = {c.resource: c for c in group.checkpoints}
         self.added_bytes = {}
         self.pruned += pruned
 
     def over(self, sandboxes: Iterable[Sandbox]) -> "Run":
-        """The same run over other sandboxes, with nothing pending; its messages are those of this one."""
+        """Return the same run over other sandboxes, with nothing pending; it shares the messages."""
         return replace(self, sandboxes=tuple(sandboxes), pending=[], added_bytes={})
 
     def follow(self, other: "Run") -> None:
-        """Learn what was committed by the same run over other sandboxes."""
+        """Take over the commits of the same run over other sandboxes."""
         self.plan, self.pruned = other.plan, other.pruned
 
     def progressed(self) -> Plan:
-        """The plan with the working state as its recorded one."""
+        """Return the plan with the working state as its progress."""
         return replace(self.plan, progress=self.state)

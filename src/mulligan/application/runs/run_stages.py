@@ -1,4 +1,4 @@
-"""The stages that every run goes through, whoever has its steps: begun or gone on with, completed or stopped."""
+"""The stages of every run, of a plan file or a session: started or resumed, completed or stopped."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ class RunStages(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def start(self, run: Run) -> bool:
-        """Make the sandboxes of a plan that has none, which brings it into `processing`; False: it has some."""
+        """Make the sandboxes of a plan and bring it into `processing`; return False if it has sandboxes already."""
         if run.plan.phase is Phase.STRATEGIZE:
             run.record(run.plan.moved_to(Phase.EXECUTE, State.QUEUED, self.clock.now()))
         if run.sandboxes:
@@ -37,52 +37,50 @@ class RunStages(Struct, kw_only=True, frozen=True, eq=False):
         return True
 
     def resume(self, run: Run) -> ResumedFrom | None:
-        """Bring the plan into `processing` on the known state of its last good group."""
+        """Restore the last good group and bring the plan into `processing`."""
         resumed = self.restore(run)
         self.go_on(run)
         return resumed
 
     def restore(self, run: Run) -> ResumedFrom | None:
-        """Stand at the last good group."""
-        # Without a group no step has begun: the run was cut off right after its sandboxes were made.
+        """Restore the last good group."""
+        # Without a group no step has begun: the run was interrupted right after its sandboxes were made.
         return self.resumes.restore(run) if run.plan.current_group_id else None
 
     def go_on(self, run: Run) -> None:
-        """Bring the plan into `processing` as it stands."""
+        """Bring the plan into `processing` without a restore."""
         now = self.clock.now()
         plan = replace(run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now), failure=None)
         run.record(plan, at_work(plan, now))
 
     def begin(self, run: Run) -> None:
-        """Take the group before the first step, where there is none yet."""
+        """Take the group before the first step, if there is none yet."""
         if run.plan.definition.rollback_policy.enabled and run.plan.current_group_id is None:
-            self.checkpoints.create_checkpoint(
-                run, reason_for(CheckpointType.PRE_EXECUTE, {}, between_steps=True)
-            )
+            reason = reason_for(CheckpointType.PRE_EXECUTE, {}, between_steps=True)
+            self.checkpoints.create_checkpoint(run, reason)
 
     def complete(self, run: Run) -> None:
         """Take the group after the last step, and end in `complete`."""
         if run.plan.definition.rollback_policy.enabled:
-            self.checkpoints.create_checkpoint(
-                run, reason_for(CheckpointType.POST_EXECUTE, {}, between_steps=True)
-            )
+            reason = reason_for(CheckpointType.POST_EXECUTE, {}, between_steps=True)
+            self.checkpoints.create_checkpoint(run, reason)
         done = Entry(type=EventType.PLAN_STATE, data={"state": "complete"}, at=self.clock.now())
         run.record(run.plan.moved_to(Phase.EXECUTE, State.COMPLETE, done.at), done)
 
     def interrupt(self, run: Run) -> None:
-        """Record that the run was stopped from outside, as by Ctrl-C: it waits to be gone on with."""
+        """Record that the run was stopped from outside, as by Ctrl-C: it can be resumed."""
         interrupted = PlanFailure(message="interrupted", step=None, tool=None, checkpoint=None)
         self.stop(run, State.QUEUED, interrupted)
 
     def stop(self, run: Run, state: State, failure: PlanFailure) -> None:
-        """Record that the run stopped; what was ahead of the last group is discarded when it goes on."""
+        """Record that the run stopped; a resume discards what is ahead of the last group."""
         run.discard_pending()
         now = self.clock.now()
         with run.commit("plan.stop") as commit:
             db = commit.db
-            # As it is recorded: a signal that comes during a commit is raised before the run has learned of it.
+            # Read again: a signal during a commit is raised before the run knows the committed plan.
             recorded = db.plans.get(run.plan.plan_id)
-            if recorded.state is State.COMPLETE:  # not begun yet, or done
+            if recorded.state is State.COMPLETE:  # not started yet, or done
                 return
             commit.plan = replace(recorded.moved_to(Phase.EXECUTE, state, now), failure=failure)
             db.tool_calls.interrupt(recorded.plan_id)

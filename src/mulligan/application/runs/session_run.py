@@ -1,10 +1,13 @@
-"""A session in the hands of its program: the verbs that a step, a decision and a checkpoint are made of."""
+"""The run of a session: what its program can do with steps, decisions and checkpoints."""
 
 import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import cast
+
+from msgspec import Struct
 
 from mulligan.application.checkpoints.project_sweep import SweepService
 from mulligan.application.rollback.rollback_service import Rollback, RollbackService
@@ -12,7 +15,7 @@ from mulligan.application.runs.execute_phase import ExecutePhase
 from mulligan.application.runs.run import Run
 from mulligan.application.runs.run_stages import RunStages
 from mulligan.application.runs.step_failure import FailureService
-from mulligan.application.runs.tool_requests import values_of
+from mulligan.application.runs.tool_calls import values_of
 from mulligan.domain.plans.decision import Choice
 from mulligan.domain.plans.plan import ResumedFrom, State
 from mulligan.domain.plans.step import Step
@@ -35,136 +38,123 @@ from mulligan.errors import (
 )
 from mulligan.ports import Clock
 
-# After these nobody knows what is recorded, or nothing may be any more: a plan never goes on without a checkpoint.
+# After these it is uncertain what is recorded, or nothing may be: a plan never continues without a checkpoint.
 _FATAL = (CheckpointFailed, DatabaseUnusable, PlanTakenOver, RestoreIncomplete)
 
 
-class SessionRun:
-    """The run of a session: its program calls these one at a time."""
+class SessionRun(Struct, kw_only=True, eq=False):
+    """The run of a session. Its program calls one method at a time."""
 
-    def __init__(
-        self,
-        *,
-        run: Run,
-        resumed_from: ResumedFrom | None,
-        phase: ExecutePhase,
-        failures: FailureService,
-        rollbacks: RollbackService,
-        stages: RunStages,
-        sweeps: SweepService,
-        clock: Clock,
-    ) -> None:
-        """Speak for this run."""
-        self.resumed_from = resumed_from
-        self.state: JsonObject = {}
-        self.failed_with: BaseException | None = None  # the exception of the step that failed last
-        self._run = run
-        self._phase = phase
-        self._failures = failures
-        self._rollbacks = rollbacks
-        self._stages = stages
-        self._sweeps = sweeps
-        self._clock = clock
-        self._step: Step | None = None
-        self._begun = clock.now()
-        self._over: str | None = None  # why nothing more can be done
+    run: Run
+    resumed_from: ResumedFrom | None
+    phase: ExecutePhase
+    failures: FailureService
+    rollbacks: RollbackService
+    stages: RunStages
+    sweeps: SweepService
+    clock: Clock
+    begun: datetime  # the present step, or the session
+    step: Step | None = None
+    state: JsonObject = {}
+    failed_with: BaseException | None = None  # the exception of the step that failed last
+    over: str | None = None  # the reason why the session has ended
+
+    def __post_init__(self) -> None:
         self._recall()
 
     @property
     def plan_id(self) -> PlanId:
-        """The session's plan."""
-        return self._run.plan.plan_id
+        """Return the id of the session's plan."""
+        return self.run.plan.plan_id
 
     @property
     def paths(self) -> Mapping[str, Path]:
-        """The sandboxes, by resource, in the plan's order."""
-        return {sandbox.resource: Path(sandbox.path) for sandbox in self._run.sandboxes}
+        """Return the sandboxes, by resource, in the plan's order."""
+        return {sandbox.resource: Path(sandbox.path) for sandbox in self.run.sandboxes}
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The steps that are done, in order."""
-        return tuple(self._run.steps)
+        """Return the completed steps, in order."""
+        return tuple(self.run.steps)
 
     @property
     def guidance(self) -> str:
-        """What corrections gave the program to go by."""
-        return values_of(self._run).guidance
+        """Return the guidance of corrections."""
+        return values_of(self.run).guidance
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What the user should know."""
-        return (*self._run.plan.messages, *self._run.messages)
+        """Return messages for the user."""
+        return (*self.run.plan.messages, *self.run.messages)
 
     def begin(self, name: str) -> None:
         """Begin a step, with the group that is due before it."""
         self._refuse_inside("another step")
         if problem := name_problem(name):
             raise UsageWrong(reason=f"the step name {name!r} {problem}", hint="choose another name")
-        if name in self._run.steps:
+        if name in self.run.steps:
             raise StepNameTaken(step=name, plan_id=self.plan_id)
         with self._acting():
             self._go_on()
-            self._begun = self._clock.now()
-            self._step = self._phase.begin_own(self._run, name)
+            self.begun = self.clock.now()
+            self.step = self.phase.begin_own(self.run, name)
 
     def end(self) -> None:
-        """Count the step that is under way, with the group that follows it."""
+        """Complete the present step, with the group that follows it."""
         step = self._under_way("the end of a step")
         with self._acting():
-            self._phase.end_own(self._run, step, self._begun)
-            self._step = None
-            self._sweeps.while_running(self._run)
+            self.phase.end_own(self.run, step, self.begun)
+            self.step = None
+            self.sweeps.while_running(self.run)
 
     def fail(self, exc: BaseException) -> None:
-        """End the step that is under way by an exception: kept, and gone back from as the plan says.
+        """End the present step with an exception: capture what it left, and go back as the plan's policy says.
 
-        What is no `Exception` (Ctrl-C, a cancelled task) stops the program from outside: its step is cut off, as by
-        a crash, and gone back from when the session is opened again.
+        Anything but an `Exception` (Ctrl-C, a cancelled task) stops the program from outside: its step is interrupted,
+        as by a crash, and the next opening of the session goes back.
         """
-        if self._over is not None:
-            return  # it fails because of that
+        if self.over is not None:
+            return  # the session ended before, which is why the step fails
         step = self._under_way("the end of a step")
         if not isinstance(exc, Exception):
-            self._over = f"step {step.name!r} was interrupted"
+            self.over = f"step {step.name!r} was interrupted"
             return
+        error = exc
+        if not isinstance(error, MulliganError):
+            error = ProgramFailed(plan_id=self.plan_id, error=type(exc).__name__, reason=str(exc))
         try:
-            self._failures.fail(self._run, step, self._error(exc))
-        except BaseException as worse:  # a return that was begun is finished when the session is opened again
-            self._over = in_words(worse)
+            self.failures.fail(self.run, step, error)
+        except BaseException as worse:  # the next opening of the session finishes a return
+            self.over = in_words(worse)
             raise
-        self._step, self.failed_with = None, exc
+        self.step, self.failed_with = None, exc
         self._recall()
-
-    def _error(self, exc: Exception) -> MulliganError:
-        if isinstance(exc, MulliganError):
-            return exc
-        return ProgramFailed(plan_id=self.plan_id, error=type(exc).__name__, reason=str(exc))
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
         """Record a choice with its group."""
         step = self._under_way("recording a decision")
         with self._acting():
-            return self._phase.record_decision(self._run, step, choice, metadata)
+            return self.phase.record_decision(self.run, step, choice, metadata)
 
     def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
         """Take a labelled group."""
         self._refuse_over()
         with self._acting():
             self._go_on()
-            between = self._step is None
-            group = self._phase.take_labelled(self._run, self._step, label, metadata, between_steps=between)
+            between = self.step is None
+            group = self.phase.take_labelled(self.run, self.step, label, metadata, between_steps=between)
             return group.group_id
 
     def log(self, message: str) -> None:
-        """Write into the plan's log, with the next group."""
+        """Write into the plan's log, with the next commit."""
         self._refuse_over()
-        self._phase.log(self._run, self._step, message)
+        self.phase.log(self.run, self.step, message)
 
     def rollback(self, word: str) -> Rollback:
         """Go back, or forward, to a group of this session."""
         self._refuse_inside("a rollback")
         with self._acting():
-            rollback = self._rollbacks.go_back(self._run, word)
+            rollback = self.rollbacks.go_back(self.run, word)
             self._recall()
             self._go_on()
             return rollback
@@ -174,59 +164,59 @@ class SessionRun:
         self._refuse_inside("the end of the session")
         with self._acting():
             self._go_on()
-            self._stages.complete(self._run)
+            self.stages.complete(self.run)
 
     def close(self, reason: str) -> None:
-        """Let nothing more be done."""
-        self._over = self._over or reason
+        """Refuse everything from here on."""
+        self.over = self.over or reason
 
     def _go_on(self) -> None:
-        """Bring the plan back into `processing` after a failed step that its program has dealt with, or a rollback."""
-        if self._run.plan.state is not State.PROCESSING:
-            self._stages.go_on(self._run)
+        """Bring the plan back into `processing`, after a failed step that its program handled or a rollback."""
+        if self.run.plan.state is not State.PROCESSING:
+            self.stages.go_on(self.run)
             self.failed_with = None
 
     @contextmanager
     def _acting(self) -> Generator[None]:
-        """Record something, and with it the state as it is now. Where that was cut off nothing more can be done."""
-        self._run.memory = kept(self.state, "session.state")
+        """Record the present state with the work of the block; close the session if that is interrupted."""
+        self.run.memory = kept(self.state, "session.state")
         try:
             yield
         except BaseException as exc:
             if isinstance(exc, _FATAL) or not isinstance(exc, MulliganError):
-                self._over = in_words(exc)
+                self.over = in_words(exc)
             raise
 
     def _recall(self) -> None:
-        """Give the program the state of where the plan stands, in the dict that it has."""
+        """Refresh the program's `state` dict, in place, from the plan."""
         self.state.clear()
-        self.state.update(kept(self._run.memory, "session.state"))
+        self.state.update(kept(self.run.memory, "session.state"))
 
     def _refuse_over(self) -> None:
-        if self._over is not None:
-            raise SessionClosed(name=self._run.plan.name, plan_id=self.plan_id, reason=self._over)
+        if self.over is not None:
+            raise SessionClosed(name=self.run.plan.name, plan_id=self.plan_id, reason=self.over)
 
     def _refuse_inside(self, wanted: str) -> None:
         self._refuse_over()
-        if self._step is not None:
-            raise StepUnderWay(wanted=wanted, step=self._step.name, plan_id=self.plan_id)
+        if self.step is not None:
+            raise StepUnderWay(wanted=wanted, step=self.step.name, plan_id=self.plan_id)
 
     def _under_way(self, wanted: str) -> Step:
         self._refuse_over()
-        if self._step is None:
+        if self.step is None:
             raise NoStepUnderWay(wanted=wanted, plan_id=self.plan_id)
-        return self._step
+        return self.step
 
 
 def in_words(exc: BaseException) -> str:
-    """An exception as a line for people."""
+    """Describe an exception in one line."""
     if isinstance(exc, MulliganError):
         return exc.text
     return f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
 
 
 def kept(values: JsonObject, what: str) -> JsonObject:
-    """Values as they will come back; what JSON cannot hold is refused."""
+    """Return values as they will be read back; refuse what JSON cannot hold."""
     try:
         return cast("JsonObject", json.loads(json.dumps(values, allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as exc:

@@ -1,4 +1,4 @@
-"""Opens sessions: plans whose steps are a program's own, with the same claim, stages and groups as any other."""
+"""Opens sessions: plans whose steps are code of a program, with the same claim, stages and groups as any other."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ from mulligan.rows.database import Database
 
 
 class SessionService(Struct, kw_only=True, frozen=True, eq=False):
-    """Begins sessions, goes on with them, and ends their plans as their programs leave them."""
+    """Starts and resumes sessions, and records how their programs end."""
 
     database: Database
     claims: PlanClaims
@@ -47,7 +47,7 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def create(self, definition: PlanDefinition) -> PlanId:
-        """Record the plan of a new session: nothing is copied yet."""
+        """Record the plan of a new session, without copying anything yet."""
         settings = self.settings.for_plan(definition.config)
         _refuse_unconfined(settings)
         self.sandboxes.check(definition, settings)
@@ -58,7 +58,7 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
 
     @contextmanager
     def open(self, plan_id: PlanId, observer: Observer) -> Generator[SessionRun]:
-        """Hold the plan while its program works, from a known state to `complete`, or to where it was left."""
+        """Hold the plan while its program works, from a known state until it completes or stops."""
         with self.claims.open(plan_id, observer) as run:
             self._refuse(run)
             session: SessionRun | None = None
@@ -76,18 +76,18 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
                         stages=self.stages,
                         sweeps=self.sweeps,
                         clock=self.clock,
+                        begun=self.clock.now(),
                     )
                     yield session
                     session.complete()
             except PlanTakenOver:
-                raise  # this process may write nothing any more
+                raise  # this process may no longer write
             except BaseException as exc:
                 if session is None or exc is not session.failed_with:
                     self._stop(run, exc)
                 raise
 
     def _refuse(self, run: Run) -> None:
-        """Refuse, before anything is changed, what cannot be worked on as a session."""
         plan = run.plan
         if not plan.definition.session:
             raise NotASession(plan_id=plan.plan_id)
@@ -100,7 +100,6 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
         self.sandboxes.refuse_taken(run)
 
     def _stop(self, run: Run, exc: BaseException) -> None:
-        """Record that the program left early: by an exception, or stopped from outside as by Ctrl-C."""
         if not isinstance(exc, Exception):
             self.stages.interrupt(run)
             return
@@ -109,7 +108,7 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def _refuse_unconfined(settings: Settings) -> None:
-    """Refuse where confinement is asked for: what a session's program does, it does as its user."""
+    """Refuse required confinement: nothing confines a session's program."""
     if settings.isolate is Isolation.REQUIRED:
         raise ConfinementImpossible(
             reason="a session's steps are code of its own program, which nothing confines",

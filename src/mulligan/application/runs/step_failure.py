@@ -1,4 +1,4 @@
-"""What a failed step leaves behind: kept, and then gone back from, as the rollback policy says."""
+"""Handles a failed step: captures what it left, then goes back as the rollback policy says."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from mulligan.errors import Advice, MulliganError, RollbackDisabled, StepFailed,
 from mulligan.ports import Clock
 from mulligan.rows.database import Database
 
-_HANDED_ON = ("errno", "exit_status", "stopped_write")  # facts of a call that are facts of its step
+_HANDED_ON = ("errno", "exit_status", "stopped_write")  # facts of a call that its step's error repeats
 
 
 class FailureService(Struct, kw_only=True, frozen=True, eq=False):
@@ -30,7 +30,7 @@ class FailureService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def fail(self, run: Run, step: Step, error: MulliganError) -> StepFailed:
-        """Keep what the step left, go back as the policy says, and give the error to raise."""
+        """Capture what the step left, go back as the policy says, and return the error to raise."""
         tool = step.action.tool if isinstance(step.action, ToolUse) else None
         self._note(run, step, error)
         metadata: JsonObject = {"step": step.name, "tool": tool, "error": error.text}
@@ -43,8 +43,7 @@ class FailureService(Struct, kw_only=True, frozen=True, eq=False):
         )
         target = self._target(run)
         if target is None:
-            now = self.clock.now()
-            plan = run.plan.moved_to(Phase.EXECUTE, State.ERRORED, now)
+            plan = run.plan.moved_to(Phase.EXECUTE, State.ERRORED, self.clock.now())
             run.record(replace(plan, failure=failure))
         else:
             wanted = StepReturnWork(
@@ -55,19 +54,18 @@ class FailureService(Struct, kw_only=True, frozen=True, eq=False):
                 log={"reason": "a step failed", "step": step.name},
             )
             self.returns.go(run, wanted, kept if run.in_place else None)
-        facts: dict[str, object] = {
-            "plan_id": run.plan.plan_id,
-            "step": step.name,
-            "tool": tool,
-            "reason": error.text,
-            "checkpoint": failure.checkpoint,
-        }
-        facts |= {name: error.facts[name] for name in _HANDED_ON if name in error.facts}
-        facts["hint"] = _next_step(run.plan, error)
-        return StepFailed(**facts)
+        return StepFailed(
+            plan_id=run.plan.plan_id,
+            step=step.name,
+            tool=tool,
+            reason=error.text,
+            checkpoint=failure.checkpoint,
+            hint=_next_step(run.plan, error),
+            **{name: error.facts[name] for name in _HANDED_ON if name in error.facts},
+        )
 
     def try_again(self, run: Run, step: Step, error: MulliganError) -> None:
-        """Go back to the state before the step; what the failed try recorded is superseded."""
+        """Go back to the state before the step; the records of the failed try are superseded."""
         self._note(run, step, error)
         with self.database.reading() as db:
             start = db.checkpoints.newest_between_steps(run.plan.plan_id)
@@ -79,13 +77,12 @@ class FailureService(Struct, kw_only=True, frozen=True, eq=False):
             state=State.PROCESSING,
             log={"reason": "a retry", "step": step.name},
         )
-        # What is in a real folder is kept before it is restored, whatever it is; of a sandbox it is a try
-        # that failed, and nobody's work.
+        # The contents of a real folder are always captured before a restore. A copy holds only the failed try.
         way_back = reason_for(CheckpointType.PRE_ROLLBACK, {"step": step.name}, between_steps=False)
         self.returns.go(run, wanted, way_back if run.in_place else None)
 
     def _keep(self, run: Run, metadata: JsonObject) -> CheckpointGroup | None:
-        """Take the group of what the step left: as configured, and of a real folder always."""
+        """Take the `on_error` group: as configured, and always if a sandbox is a real folder."""
         if run.in_place and run.plan.definition.rollback_policy.enabled:
             reason = reason_for(CheckpointType.ON_ERROR, metadata, between_steps=False)
             return self.checkpoints.create_checkpoint(run, reason)
@@ -111,11 +108,11 @@ class FailureService(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def _next_step(plan: Plan, error: MulliganError) -> str:
-    """What helps against the error itself, where that is known, and how to go on then."""
+    """Return the advice of the error itself, if it has any, and how to continue."""
     if plan.definition.session:
         return error.next_step
     again: str = StepFailed.usual_advice(plan_id=plan.plan_id)
     if not plan.definition.rollback_policy.enabled:
-        again = "what the step left is in the sandbox; without checkpoints only a new plan goes on from here"
+        again = "what the step left is in the sandbox; without checkpoints only a new plan can continue"
     known = error.next_step and error.next_step != ToolFailed.usual_advice()
     return Advice(error.next_step, "; then ", again) if known else again

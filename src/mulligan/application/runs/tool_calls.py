@@ -1,20 +1,23 @@
-"""Runs the tool of a step and keeps the record of the call."""
+"""Runs the tool of a step and records the call."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.confinement_rules import ConfinementService
 from mulligan.application.runs.run import Run
-from mulligan.application.runs.tool_requests import tool_request, values_of
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.store_report import Capture
+from mulligan.domain.history.correction import guidance_of
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.interpolation import replace_references
+from mulligan.domain.plans.interpolation import RunValues, replace_references, run_environment
 from mulligan.domain.plans.step import Step, ToolUse, milliseconds
 from mulligan.domain.plans.tool import CallStatus, ToolCall, ToolDeclaration, Undo
+from mulligan.domain.resources.bounds import Bounds
 from mulligan.domain.text.ids import CallId
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import (
@@ -25,46 +28,36 @@ from mulligan.errors import (
     SystemFailed,
     ToolFailed,
 )
-from mulligan.ports import Clock, Ids, StepHost, Toolbox
+from mulligan.ports import Clock, Ids, StepHost, Toolbox, ToolRequest
 
-# What a call may end in. Anything else (a checkpoint that failed, a plan taken over) stops the whole plan.
+# Errors that fail a step. Any other (a checkpoint that failed, a plan taken over) stops the whole plan.
 CALL_FAILURES = (ToolFailed, SubplansFailed, PathEscapes, SystemFailed, NotBuiltYet, RollbackDisabled)
-NAMED_PATHS = 5  # of those that a tool changed and should not have
+_NAMED_PATHS = 5  # of those that a tool changed and should not have
 
 
-class ToolCallService:
-    """One call of one tool."""
+class ToolCallService(Struct, kw_only=True, frozen=True, eq=False):
+    """Calls tools."""
 
-    def __init__(
-        self,
-        *,
-        toolbox: Toolbox,
-        manager: CheckpointManager,
-        rules: ConfinementService,
-        ids: Ids,
-        clock: Clock,
-    ) -> None:
-        """Take the tools from this box; see through the manager what they changed."""
-        self._toolbox = toolbox
-        self._manager = manager
-        self._confinement = rules
-        self._ids = ids
-        self._clock = clock
+    toolbox: Toolbox
+    manager: CheckpointManager
+    rules: ConfinementService
+    ids: Ids
+    clock: Clock
 
     def declaration(self, use: ToolUse) -> ToolDeclaration:
-        """What the step's tool declares."""
-        return self._toolbox.tool(use.tool).declaration
+        """Return the declaration of the step's tool."""
+        return self.toolbox.tool(use.tool).declaration
 
     def declarations(self) -> Mapping[str, ToolDeclaration]:
-        """What all tools declare."""
-        return self._toolbox.declarations()
+        """Return the declarations of all tools."""
+        return self.toolbox.declarations()
 
     def announce(self, run: Run, step: Step, use: ToolUse) -> ToolCall:
-        """The record of a call that is about to run."""
+        """Return the record of a call that is about to run."""
         return ToolCall(
-            call_id=CallId(self._ids.new()),
+            call_id=CallId(self.ids.new()),
             plan_id=run.plan.plan_id,
-            seq=0,  # given when it is written
+            seq=0,  # assigned when it is written
             line=run.plan.line,
             done_seq=None,
             step_index=run.step_index,
@@ -77,52 +70,52 @@ class ToolCallService:
             detail={},
             error=None,
             superseded=False,
-            started_at=self._clock.now(),
+            started_at=self.clock.now(),
             duration_ms=None,
             undo=self.declaration(use).undo,
         )
 
     def call(self, run: Run, step: Step, use: ToolUse, call: ToolCall, host: StepHost) -> Json:
-        """Run the tool and give its output; how it ended is recorded with the next group."""
-        tool = self._toolbox.tool(use.tool)
+        """Run the tool and return its output; its end is recorded with the next commit."""
+        tool = self.toolbox.tool(use.tool)
         declared = tool.declaration
         args = replace_references(use.args, declared, values_of(run))
         timeout = step.timeout if step.timeout is not None else declared.timeout
-        request = tool_request(run, call, args, timeout, self._confinement.bounds(run))
+        request = tool_request(run, call, args, timeout, self.rules.bounds(run))
         try:
-            with self._manager.tool_at_work(run) as before:
+            with self.manager.tool_at_work(run) as before:
                 with act("call.run"):
                     result = tool.call(request, host)
                 if before is not None and not declared.writes:
                     self._refuse_changes(run, declared, before)
         except CALL_FAILURES as exc:
-            error = self._confinement.explain(exc, request.root, request.bounds)
+            error = self.rules.explain(exc, request.root, request.bounds)
             detail: JsonObject = {"hint": error.next_step}
             failed = replace(call, status=CallStatus.FAILED, detail=detail, error=error.text)
             self._ended(run, failed, ())
             raise error from exc.__cause__
-        # An `undo` gets the arguments as they were then: what they refer to may be gone by that time.
+        # An `undo` gets the arguments of the call: what they refer to may have changed by then.
         detail = {**result.detail, "arguments": args} if call.undo is Undo.POSSIBLE else result.detail
         done = replace(call, status=CallStatus.DONE, output=result.output, detail=detail)
         self._ended(run, done, result.messages)
         return result.output
 
     def _refuse_changes(self, run: Run, declared: ToolDeclaration, before: tuple[Capture, ...]) -> None:
-        """Fail a call that changed sandboxes although its tool declares that it does not write."""
+        """Fail a call that changed sandboxes although its tool declares not to write."""
         if run.in_place:
-            return  # anyone may have changed the real thing meanwhile
-        paths = self._manager.changed_since(run, before)
+            return  # others may have changed the real resource in the meantime
+        paths = self.manager.changed_since(run, before)
         if paths:
-            more = f" and {len(paths) - NAMED_PATHS} more" if len(paths) > NAMED_PATHS else ""
+            more = f" and {len(paths) - _NAMED_PATHS} more" if len(paths) > _NAMED_PATHS else ""
             raise ToolFailed(
                 tool=declared.name,
-                reason=f"declares that it does not write, but changed {', '.join(paths[:NAMED_PATHS])}{more}",
+                reason=f"declares that it does not write, but changed {', '.join(paths[:_NAMED_PATHS])}{more}",
                 paths=list(paths),
                 hint="declare the tool with writes=True, or let it leave the sandboxes alone",
             )
 
     def _ended(self, run: Run, call: ToolCall, messages: Sequence[str]) -> None:
-        now = self._clock.now()
+        now = self.clock.now()
         duration = milliseconds(call.started_at, now)
         data: JsonObject = {
             "call_id": call.call_id,
@@ -134,6 +127,41 @@ class ToolCallService:
         }
         run.note(replace(call, duration_ms=duration), Entry(type=EventType.TOOL_CALLED, data=data, at=now))
         for text in messages:
-            told: JsonObject = {"step": call.step_name, "message": text}
-            run.note(Entry(type=EventType.MESSAGE, data=told, at=now))
+            run.note(Entry(type=EventType.MESSAGE, data={"step": call.step_name, "message": text}, at=now))
             run.inform(f"step {call.step_name!r}: {text}")
+
+
+def values_of(run: Run) -> RunValues:
+    """Return the values that references of this run have."""
+    return RunValues(
+        variables=run.plan.definition.variables,
+        outputs=dict(run.outputs),
+        guidance=guidance_of(run.decisions),
+    )
+
+
+def tool_request(
+    run: Run, call: ToolCall, args: Mapping[str, Json], timeout: float | None, bounds: Bounds | None
+) -> ToolRequest:
+    """Return the request of a call over the run's sandboxes, with arguments whose references are replaced."""
+    paths = {s.resource: Path(s.path) for s in run.sandboxes}
+    folders = [Path(s.path) for s in run.sandboxes if s.type.traits.is_folder]
+    values = values_of(run)
+    handed = run_environment(values, args)
+    return ToolRequest(
+        call_id=call.call_id,
+        plan_id=run.plan.plan_id,
+        step_name=call.step_name,
+        args=args,
+        root=paths[call.resource],
+        script_root=folders[0] if folders else None,
+        sandboxes=paths,
+        variables=values.variables,
+        outputs=values.outputs,
+        memory=run.memory,
+        guidance=values.guidance,
+        environment=handed.variables,
+        large_values=handed.files,
+        timeout=timeout,
+        bounds=bounds,
+    )

@@ -1,1 +1,1 @@
-"""Sandboxes: made, replaced, repaired and removed; `doctor` looks the whole project over."""
+"""Sandboxes: made, replaced, repaired and removed; `doctor` checks the whole project."""

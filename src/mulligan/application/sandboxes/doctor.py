@@ -1,4 +1,4 @@
-"""Looks a project over: what is wrong, what of it could be mended at once, and what waits for its user."""
+"""Checks a project: finds problems, repairs what is safe, and lists what waits for its user."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -18,24 +18,24 @@ from mulligan.rows.database import Database
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing that was wrong."""
+    """One problem."""
 
     area: str  # database, store, sandboxes, leftovers or processes
     what: str
     repaired: bool
-    remedy: str  # what to do; empty where it is repaired
+    remedy: str  # empty if it is repaired
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
-    """What a look at a project found."""
+    """The result of checking a project."""
 
     findings: tuple[Finding, ...]
-    waiting: tuple[str, ...]  # plans that stopped and can go on: nothing is wrong with them
-    left_alone: tuple[str, ...]  # what no plan here needs, and another project may: nothing is wrong with it
+    waiting: tuple[str, ...]  # plans that stopped and can be resumed: not a problem
+    left_alone: tuple[str, ...]  # not needed here, but perhaps by another project: not a problem
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing is left wrong."""
+        """Return whether every problem is repaired."""
         return all(finding.repaired for finding in self.findings)
 
 
@@ -52,16 +52,16 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
     pins: PinService
 
     def look_over(self, observer: Observer) -> Diagnosis:
-        """Check everything, while plans may run. What cannot be looked at because of damage is a finding too."""
+        """Check everything, also while plans run. An area that damage makes unreadable is a finding too."""
         try:
             problems = self.database.problems()
             keep = Advice(
                 "keep a copy of the file; ",
                 NextStep("checkpoints.restore", checkpoint=..., to=...),
-                " still writes out what can be read",
+                " still exports what can be read",
             )
             findings = [_wrong("database", problem, keep) for problem in problems]
-            if problems:  # what follows reads these rows
+            if problems:  # the other checks read these rows
                 return _only(findings)
             with self.database.reading() as db:
                 plans = db.plans.list(None)
@@ -84,8 +84,8 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
         )
 
     def _store_findings(self, observer: Observer) -> Iterator[Finding]:
-        """Checkpoints whose snapshots are not all there; and what sandboxes were made of."""
-        with self.store.hold():  # what is pruned meanwhile is not swept before it was looked at
+        """Find damaged snapshots: of checkpoints, of the initial contents of sandboxes, and of applied changes."""
+        with self.store.hold():  # what is pruned meanwhile is not swept before it is verified
             with self.database.reading() as db:
                 groups = [
                     g for p in db.plans.list(None) for g in db.checkpoints.list(p.plan_id, superseded=True)
@@ -95,46 +95,40 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
             wanted: set[Snapshot] = {c.snapshot for g in groups for c in g.checkpoints}
             wanted |= {s.base for s in sandboxes} | {s for c in applied for s in (c.before, c.written)}
             hurt = self.store.verify(wanted, quick=True, observer=observer)
-        for group in groups:
-            for checkpoint in group.checkpoints:
-                if checkpoint.snapshot in hurt:
-                    damage = hurt[checkpoint.snapshot][0]
-                    yield _wrong(
-                        "store",
-                        f"checkpoint {checkpoint.checkpoint_id} of plan {group.plan_id} cannot be restored: "
-                        f"{damage.object} {damage.reason}",
-                        Advice(
-                            "go to another checkpoint; ",
-                            NextStep("checkpoints.delete", checkpoint=checkpoint.checkpoint_id),
-                            " removes this one",
-                        ),
-                    )
+        for group, checkpoint in ((g, c) for g in groups for c in g.checkpoints if c.snapshot in hurt):
+            damage = hurt[checkpoint.snapshot][0]
+            remove = NextStep("checkpoints.delete", checkpoint=checkpoint.checkpoint_id)
+            yield _wrong(
+                "store",
+                f"checkpoint {checkpoint.checkpoint_id} of plan {group.plan_id} cannot be restored: "
+                f"{damage.object} {damage.reason}",
+                Advice("go to another checkpoint; ", remove, " removes this one"),
+            )
         for sandbox in sandboxes:
             if sandbox.base in hurt:
                 yield _wrong(
                     "store",
-                    f"what the sandbox of {sandbox.resource} (plan {sandbox.plan_id}) was made of is damaged",
-                    "its checkpoints can be restored; it cannot be compared with its beginning",
+                    f"the initial contents of the sandbox of {sandbox.resource} (plan {sandbox.plan_id}) are damaged",
+                    "its checkpoints can be restored; it cannot be compared with its initial contents",
                 )
-
         for change in applied:
             if change.before in hurt or change.written in hurt:
                 yield _wrong(
                     "store",
-                    f"what applying plan {change.real.plan_id} wrote to {change.real.path} is damaged",
-                    "nothing is wrong with the real resource, but the apply cannot be taken back",
+                    f"the stored contents of applying plan {change.real.plan_id} to {change.real.path} are damaged",
+                    "the real resource is intact, but the apply cannot be taken back",
                 )
 
     def _sandbox_findings(self, plans: Iterable[Plan], observer: Observer) -> Iterator[Finding]:
-        """Working copies that rows name and that are not there, and commits of checkpoints that are lost."""
+        """Find missing sandboxes, and lost commits of checkpoints."""
         for plan in (plan for plan in plans if not plan.is_final):
             missing = self.repairs.missing(plan)
             made = self.repairs.remake(plan, missing, observer)
             for sandbox in missing:
                 what = f"the sandbox of {sandbox.resource} of plan {plan.plan_id} is missing: {sandbox.path}"
                 if sandbox.resource in made:
-                    again = f"; it was made anew from {made[sandbox.resource]}, what came after that is gone"
-                    yield Finding(area="sandboxes", what=what + again, repaired=True, remedy="")
+                    again = f"; it was made again from {made[sandbox.resource]}, later changes are lost"
+                    yield _repaired("sandboxes", what + again)
                     continue
                 yield _wrong(
                     "sandboxes",
@@ -148,7 +142,7 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
                 )
             try:
                 published = self.repairs.republish(plan)
-            except MulliganError as exc:  # of one plan: the others are looked at all the same
+            except MulliganError as exc:  # of one plan: the others are still checked
                 yield _wrong("sandboxes", exc.text, exc.next_step)
                 continue
             for checkpoint_id, damages in self.repairs.lacking(plan).items():
@@ -158,27 +152,25 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
                     "sandboxes",
                     f"{what}; {damages[0].reason}",
                     Advice(
-                        "its files are whole: ",
+                        "its files are intact: ",
                         NextStep("checkpoints.restore", checkpoint=checkpoint_id, to=...),
                         "; `git fetch` in your checkout may bring the objects back",
                     ),
                 )
             if published:
-                what = f"checkpoints of plan {plan.plan_id} that were commits no more were made anew: {published}"
-                yield Finding(area="sandboxes", what=what, repaired=True, remedy="")
+                what = (
+                    f"checkpoints of plan {plan.plan_id} whose commits were lost got new commits: {published}"
+                )
+                yield _repaired("sandboxes", what)
 
     def _process_findings(self, plans: Iterable[Plan]) -> Iterator[Finding]:
-        """Processes that steps of killed runs left alive: ended, each while nobody works on its plan."""
+        """End processes that killed runs left running, unless another process works on their plan."""
         for plan in plans:
             if plan.state is not State.PROCESSING:
                 continue
             for described in self._end_survivors(plan.plan_id):
-                yield Finding(
-                    area="processes",
-                    what=f"a killed run of plan {plan.plan_id} had left a process behind: {described}",
-                    repaired=True,
-                    remedy="",
-                )
+                what = f"a killed run of plan {plan.plan_id} had left a process running: {described}"
+                yield _repaired("processes", what)
 
     def _end_survivors(self, plan_id: PlanId) -> Sequence[str]:
         try:
@@ -187,16 +179,16 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
                     sandboxes = db.sandboxes.list(plan_id)
                 return self.toolbox.end_survivors(plan_id, sandboxes)
         except PlanBusy:
-            return ()  # its process lives
+            return ()  # its process is alive
 
     def _leftover_findings(self, left_alone: list[str]) -> Iterator[Finding]:
-        """What killed processes left, and what sandboxes that were removed by hand left; in this order."""
+        """Remove leftovers of killed processes, and of sandboxes that were removed by hand, in this order."""
         for described in self.sweeps.clear_leftovers():
             yield _removed(described)
         for sandbox in self.ended.forget_removed():
-            of = f"the sandbox of {sandbox.resource} of plan {sandbox.plan_id}"
-            yield _removed(f"what was left of {of}, which is over; the sandbox itself was gone")
-        for lock in self.pins.locks():
+            of = f"the missing sandbox of {sandbox.resource} of plan {sandbox.plan_id}"
+            yield _removed(f"leftovers of {of}, which has ended")
+        for lock in self.pins.clear_locks():
             yield _wrong("leftovers", lock.what, lock.remedy) if lock.remedy else _removed(lock.what)
         found = self.pins.clear()
         left_alone += found.left
@@ -209,16 +201,22 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
             with self.database.reading() as db:
                 unfinished = bool(db.intents.list(plan.plan_id)) and plan.state is not State.CANCELLED
             if gone or (unfinished and self.locks.holder(plan.plan_id) is None):
-                what = "its process is gone" if gone else "something was cut off"
-                yield Advice(f"plan {plan.name}: {what}; go on with ", NextStep("resume", plan=plan.plan_id))
+                what = "its process is gone" if gone else "it was interrupted"
+                yield Advice(
+                    f"plan {plan.name}: {what}; continue with ", NextStep("resume", plan=plan.plan_id)
+                )
 
 
 def _only(findings: Sequence[Finding]) -> Diagnosis:
     return Diagnosis(findings=tuple(findings), waiting=(), left_alone=())
 
 
+def _repaired(area: str, what: str) -> Finding:
+    return Finding(area=area, what=what, repaired=True, remedy="")
+
+
 def _removed(described: str) -> Finding:
-    return Finding(area="leftovers", what=f"removed {described}", repaired=True, remedy="")
+    return _repaired("leftovers", f"removed {described}")
 
 
 def _wrong(area: str, what: str, remedy: str) -> Finding:

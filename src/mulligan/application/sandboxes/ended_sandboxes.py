@@ -1,8 +1,10 @@
-"""Lets go of sandboxes of plans that are over: of those that were kept, and of those that someone removed by hand."""
+"""Forgets sandboxes of ended plans: those that are no longer to be kept, and those removed by hand."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.application.plans.settings_source import SettingsSource
 from mulligan.application.subplans.child_plans import family
@@ -15,69 +17,57 @@ from mulligan.ports import Locks, PlanFolders, SandboxKinds
 from mulligan.rows.database import Database
 
 
-class EndedSandboxes:
-    """The sandboxes of plans that were applied or cancelled, and of the plans below those."""
+class EndedSandboxes(Struct, kw_only=True, frozen=True, eq=False):
+    """The sandboxes of plans that were applied or cancelled, and of their child plans."""
 
-    def __init__(
-        self,
-        *,
-        sandbox_home: Path,
-        database: Database,
-        kinds: SandboxKinds,
-        folders: PlanFolders,
-        repositories: PlanFolders,
-        locks: Locks,
-        settings: SettingsSource,
-    ) -> None:
-        """`home` is the folder for sandboxes."""
-        self._home = sandbox_home
-        self._database = database
-        self._kinds = kinds
-        self._folders = folders
-        self._repositories = repositories
-        self._locks = locks
-        self._settings = settings
+    sandbox_home: Path
+    database: Database
+    kinds: SandboxKinds
+    folders: PlanFolders
+    repositories: PlanFolders
+    locks: Locks
+    settings: SettingsSource
 
     def forget_unwanted(self, *, dry_run: bool) -> tuple[Sandbox, ...]:
-        """Forget those that `sandbox.cleanup`, as it is now, does not keep; whoever asked removes their folders."""
+        """Forget those that `sandbox.cleanup` does not keep; the caller removes their folders."""
         return tuple(
             sandbox
             for plan in self._over()
-            if self._settings.for_plan(plan.definition.config).cleanup is Cleanup.ON_TERMINAL
+            if self.settings.for_plan(plan.definition.config).cleanup is Cleanup.ON_TERMINAL
             for sandbox in self._forget(plan, lambda _: True, dry_run=dry_run)
         )
 
     def forget_removed(self) -> list[Sandbox]:
-        """Forget those that someone removed by hand, and remove what they left elsewhere; gives them."""
+        """Forget those that were removed by hand, remove what they left elsewhere, and return them."""
         found = [s for plan in self._over() for s in self._forget(plan, self._is_removed, dry_run=False)]
         self.remove(found)
         return found
 
     def remove(self, sandboxes: Sequence[Sandbox]) -> None:
-        """Remove what is left of sandboxes that no row names any more; what a copied project names is another's."""
+        """Remove what is left of forgotten sandboxes, except paths that a copied project took over from another."""
         for sandbox in sandboxes:
             if self._is_here(sandbox):
-                self._kinds.of(sandbox).remove(sandbox)
+                self.kinds.of(sandbox).remove(sandbox)
 
     def _over(self) -> Iterator[Plan]:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             plans = db.plans.list(None)
         yield from (plan for plan in plans if plan.is_final and plan.parent_plan_id is None)
 
     def _forget(self, plan: Plan, unwanted: Callable[[Sandbox], bool], *, dry_run: bool) -> list[Sandbox]:
-        """Remove rows of a plan and of those below it, while nobody works on any of them."""
-        with self._database.reading() as db:
+        """Remove rows of a plan and of its child plans, unless a process works on one of them."""
+        with self.database.reading() as db:
             plan_ids = list(family(db, plan.plan_id))
             if not any(db.sandboxes.list(plan_id) for plan_id in plan_ids):
                 return []
         try:
             with ExitStack() as held:
                 for plan_id in plan_ids:
-                    held.enter_context(self._locks.hold(plan_id))
-                with self._database.reading() as db:
+                    held.enter_context(self.locks.hold(plan_id))
+                with self.database.reading() as db:
                     found = [s for plan_id in plan_ids for s in db.sandboxes.list(plan_id) if unwanted(s)]
                 if found and not dry_run:
-                    with act("sandbox.forget"), self._database.writing() as db:
+                    with act("sandbox.forget"), self.database.writing() as db:
                         for sandbox in found:
                             db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
                 return found
@@ -85,14 +75,14 @@ class EndedSandboxes:
             return []
 
     def _is_removed(self, sandbox: Sandbox) -> bool:
-        """Whether what this project had made for it is gone: its folder, or of a checkout in place its commits."""
+        """Return whether its folder is gone; for a checkout in place, the repository of its checkpoints."""
         if sandbox.strategy is Strategy.IN_PLACE:
-            return sandbox.git_dir is not None and self._repositories.is_free(Path(sandbox.git_dir))
+            return sandbox.git_dir is not None and self.repositories.is_free(Path(sandbox.git_dir))
         if not self._is_here(sandbox):
             return False
-        plan = self._home / sandbox.plan_id
-        return self._folders.is_free(plan / Path(sandbox.path).relative_to(plan).parts[0])
+        plan = self.sandbox_home / sandbox.plan_id
+        return self.folders.is_free(plan / Path(sandbox.path).relative_to(plan).parts[0])
 
     def _is_here(self, sandbox: Sandbox) -> bool:
         in_place = sandbox.strategy is Strategy.IN_PLACE
-        return in_place or Path(sandbox.path).is_relative_to(self._home / sandbox.plan_id)
+        return in_place or Path(sandbox.path).is_relative_to(self.sandbox_home / sandbox.plan_id)

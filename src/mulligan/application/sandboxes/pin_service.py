@@ -1,7 +1,7 @@
-"""Finds pins in the user's repositories that no sandbox needs any more, and drops those that are surely this project's.
+"""Finds pins in the user's repositories that no sandbox needs, and drops those that surely belong to this project.
 
-A pin says for which plan it is, and not of which project. A project can be copied with its database, so that both
-know the plan; what lies inside of the project's folder was copied with it, and only there the pins are its own.
+A pin names its plan, but not its project. A project can be copied with its database, and then both know the plan.
+Repositories inside the project's folder were copied with it, so only their pins are surely its own.
 """
 
 import shlex
@@ -20,91 +20,76 @@ from mulligan.rows.database import Database
 
 
 class PinsFound(Struct, frozen=True, kw_only=True):
-    """What was found in the user's repositories, in words."""
+    """Descriptions of pins in the user's repositories."""
 
     dropped: tuple[str, ...]
-    left: tuple[str, ...]  # what may be another project's
+    left: tuple[str, ...]  # they may belong to another project
 
 
-class PinService:
+class PinService(Struct, kw_only=True, frozen=True, eq=False):
     """The pins that sandboxes left behind."""
 
-    def __init__(
-        self,
-        *,
-        project: Path,
-        database: Database,
-        repositories: PlanFolders,
-        locks: Locks,
-        user_pins: Pins,
-        clock: Clock,
-    ) -> None:
-        """`project` is the project's folder."""
-        self._project = project
-        self._database = database
-        self._repositories = repositories
-        self._locks = locks
-        self._pins = user_pins
-        self._clock = clock
+    project: Path
+    database: Database
+    repositories: PlanFolders
+    locks: Locks
+    user_pins: Pins
+    clock: Clock
 
     def clear(self) -> PinsFound:
-        """Drop the pins of plans that are over and have no sandbox; say which may be another project's."""
-        with self._database.reading() as db:
+        """Drop the pins of ended plans without sandboxes; report those that may belong to another project."""
+        with self.database.reading() as db:
             plans = db.plans.list(None)
         known = {plan.plan_id for plan in plans}
         dropped: list[str] = []
         left: list[str] = []
-        for pinned in self._pins.pinned(self._checkouts(plans)):
+        for pinned in self.user_pins.pinned(self._checkouts(plans)):
             refs = f"refs/mulligan/{pinned.plan_id}/{pinned.folder}/ in {pinned.git_dir}"
             if pinned.plan_id not in known:
                 left.append(
-                    f"{refs}: no plan of this project has that id, one of another may; {_by_hand(pinned)}"
+                    f"{refs}: no plan of this project has that id, a plan of another may; {_by_hand(pinned)}"
                 )
-            elif self._is_outside(pinned):
+            elif not pinned.git_dir.is_relative_to(self.project.resolve()):
                 if not self._is_needed(pinned):
                     why = "the plan has no sandbox here, but may have one in a copy of this project"
                     left.append(f"{refs}: {why}; {_by_hand(pinned)}")
             elif self._drop(pinned):
-                dropped.append(f"{refs}, of a plan that is over and has no sandbox any more")
+                dropped.append(f"{refs}, of an ended plan without a sandbox")
         return PinsFound(dropped=tuple(dropped), left=tuple(left))
 
-    def locks(self) -> Sequence[LeftLock]:
-        """Remove locks that killed processes left in the user's repositories; name those that are not ours."""
-        with self._database.reading() as db:
+    def clear_locks(self) -> Sequence[LeftLock]:
+        """Remove locks that killed processes left in the user's repositories; report those that are not ours."""
+        with self.database.reading() as db:
             plans = db.plans.list(None)
-        return self._pins.locks(self._checkouts(plans), self._clock.now())
+        return self.user_pins.locks(self._checkouts(plans), self.clock.now())
 
     def _drop(self, pinned: Pinned) -> bool:
-        """Drop pins that no sandbox needs, while nobody works on their plan or on one above it."""
-        with self._database.reading() as db:
+        """Drop pins that no sandbox needs, unless a process works on their plan or on one above it."""
+        with self.database.reading() as db:
             plan_ids = [plan.plan_id for plan in lineage(db, pinned.plan_id)]
         try:
             with ExitStack() as held:
                 for plan_id in plan_ids:
-                    held.enter_context(self._locks.hold(plan_id))
-                self._database.settle()
+                    held.enter_context(self.locks.hold(plan_id))
+                self.database.settle()
                 unneeded = not self._is_needed(pinned)
                 if unneeded:
-                    self._pins.drop(pinned)
+                    self.user_pins.drop(pinned)
                 return unneeded
         except PlanBusy:
             return False
 
     def _is_needed(self, pinned: Pinned) -> bool:
-        """Whether the plan can go on, has the sandbox, or a repository of its checkpoints that gc removes first."""
-        with self._database.reading() as db:
+        """Return whether the plan can continue, or has the sandbox or a repository of checkpoints, which gc removes."""
+        with self.database.reading() as db:
             can_go_on = not lineage(db, pinned.plan_id)[0].is_final
             named = {folder_name(sandbox.resource) for sandbox in db.sandboxes.list(pinned.plan_id)}
-        kept = {folder.name for folder in self._repositories.list(pinned.plan_id)}
+        kept = {folder.name for folder in self.repositories.list(pinned.plan_id)}
         return can_go_on or pinned.folder in named or f"{pinned.folder}.git" in kept
 
-    def _is_outside(self, pinned: Pinned) -> bool:
-        return not pinned.git_dir.is_relative_to(self._project.resolve())
-
     def _checkouts(self, plans: Iterable[Plan]) -> set[Path]:
-        """Where plans have found checkouts."""
         resources = {resource for plan in plans for resource in plan.definition.resources}
-        return {self._project / r.location for r in resources if r.type.traits.has_commits}
+        return {self.project / r.location for r in resources if r.type.traits.has_commits}
 
 
 def _by_hand(pinned: Pinned) -> str:

@@ -1,4 +1,4 @@
-"""Makes sandboxes anew beside their places, and puts them there in one move: no half of one ever stands there."""
+"""Makes sandboxes again beside their paths, and moves each into place when it is complete."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,26 +12,26 @@ from mulligan.ports import Observer, PlanFolders, SandboxKinds, SnapshotStore
 
 
 class SandboxRenewal(Struct, kw_only=True, frozen=True, eq=False):
-    """Puts new folders in the place of those that are gone, or that someone else may have open."""
+    """Replaces folders that are missing, or that another process may have open."""
 
     kinds: SandboxKinds
     store: SnapshotStore
     folders: PlanFolders
 
     def renew(self, sandboxes: Sequence[Sandbox], observer: Observer) -> None:
-        """Let sandboxes and equal copies of them change places: who lost their plan and lives on has the old ones.
+        """Exchange sandboxes for equal copies, so that a process that lost the plan and lives on has the old ones.
 
-        Whatever call such a process is in the middle of, it works on folders that it opened before; before the
-        next one it learns that it has lost the plan. Real things stay where they are.
+        Whatever call such a process is in, it works on folders that it opened before; its next call finds that it
+        has lost the plan. Real resources stay as they are.
         """
         own = [s for s in sandboxes if s.strategy is not Strategy.IN_PLACE and self.kinds.of(s).exists(s)]
         with self.store.hold():
             self._put([(s, self.kinds.of(s).capture(s, observer).snapshot) for s in own], observer)
 
     def remake(self, wanted: Sequence[tuple[Sandbox, Snapshot]], observer: Observer) -> list[Sandbox]:
-        """Make sandboxes that are gone anew; gives those that could be.
+        """Make missing sandboxes again; return those that could be made.
 
-        Not a real folder, which is the user's to put back, and none in whose place something else stands.
+        Omitted are real folders, which only the user can put back, and paths that something else occupies.
         """
         possible = [
             (sandbox, snapshot)
@@ -57,7 +57,7 @@ class SandboxRenewal(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def _folder(sandbox: Sandbox) -> Path:
-    """The sandbox's folder: a database's is the one around it, its own or that of the resource it lies in."""
+    """Return the folder below the plan's: for a database the one around it."""
     path = Path(sandbox.path)
     while path.parent.name != sandbox.plan_id:
         path = path.parent

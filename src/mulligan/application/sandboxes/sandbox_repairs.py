@@ -1,4 +1,4 @@
-"""Makes anew what the store can make anew: sandboxes that are gone, and names under which checkpoints are known."""
+"""Repairs from the store: missing sandboxes, and the names under which other programs find checkpoints."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from mulligan.rows.database import Database
 
 
 class SandboxRepairs(Struct, kw_only=True, frozen=True, eq=False):
-    """Repairs the sandboxes of plans that nobody works on."""
+    """Repairs the sandboxes of plans that no process works on."""
 
     database: Database
     store: SnapshotStore
@@ -26,16 +26,15 @@ class SandboxRepairs(Struct, kw_only=True, frozen=True, eq=False):
     locks: Locks
 
     def missing(self, plan: Plan) -> list[Sandbox]:
-        """The plan's sandboxes that are not there."""
+        """Return the plan's sandboxes that do not exist."""
         with self.database.reading() as db:
             sandboxes = db.sandboxes.list(plan.plan_id)
         return [s for s in sandboxes if not self.kinds.of(s).exists(s)]
 
     def remake(self, plan: Plan, missing: Sequence[Sandbox], observer: Observer) -> dict[str, str]:
-        """Make sandboxes anew from the plan's last checkpoint; gives what each was made from, by resource.
+        """Make sandboxes again from the plan's last checkpoint; return the source of each, by resource.
 
-        What cannot be made anew is left out: a real folder, a plan that someone works on, and a place in which
-        something else stands.
+        Omitted are real folders, paths that something else occupies, and plans that a process works on.
         """
         if not missing:
             return {}
@@ -45,13 +44,13 @@ class SandboxRepairs(Struct, kw_only=True, frozen=True, eq=False):
                     group_id = db.plans.get(plan.plan_id).current_group_id
                     group = db.checkpoints.get(group_id) if group_id is not None else None
                 wanted = [(s, group.snapshot_of(s.resource) if group else s.base) for s in missing]
-                source = f"checkpoint {group.first_checkpoint_id}" if group else "what it started from"
+                source = f"checkpoint {group.first_checkpoint_id}" if group else "its initial contents"
                 return {s.resource: source for s in self.renewal.remake(wanted, observer)}
         except PlanBusy:
             return {}
 
     def republish(self, plan: Plan) -> int:
-        """Publish anew the checkpoints that other programs cannot find any more; gives how many."""
+        """Publish checkpoints again that other programs can no longer find; return their number."""
         try:
             with self.locks.hold(plan.plan_id), self.store.hold():
                 with self.database.reading() as db:
@@ -68,7 +67,7 @@ class SandboxRepairs(Struct, kw_only=True, frozen=True, eq=False):
         return len(names)
 
     def lacking(self, plan: Plan) -> dict[CheckpointId, tuple[Damage, ...]]:
-        """What the plan's checkpoints need that lies outside the store and is gone."""
+        """Return what the plan's checkpoints need outside the store and lack."""
         found: dict[CheckpointId, tuple[Damage, ...]] = {}
         with self.store.hold():
             with self.database.reading() as db:
@@ -83,7 +82,6 @@ class SandboxRepairs(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def _publications(sandbox: Sandbox, groups: Sequence[CheckpointGroup]) -> list[Publication]:
-    """The sandbox's checkpoints, oldest first, each with the one that it follows."""
     found = {group.group_id: group.checkpoint_of(sandbox.resource) for group in groups}
     return [
         Publication(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import what_is_not_held
@@ -14,7 +15,7 @@ from mulligan.application.runs.confinement_rules import ConfinementService
 from mulligan.application.runs.run import Run, at_work
 from mulligan.application.subplans.child_plans import family
 from mulligan.config import Settings
-from mulligan.domain.checkpoints.store_report import Capture, Survey
+from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import Intent, SandboxWork
 from mulligan.domain.plans.plan import Phase, PlanDefinition, State
@@ -47,35 +48,21 @@ from mulligan.rows.database import Database
 _Make: TypeAlias = Callable[[SandboxKind, SandboxOrder], tuple[Sandbox, Capture]]
 
 
-class SandboxService:
-    """The working copies of a plan, from making to removal."""
+class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
+    """Makes and removes sandboxes, and refuses resources that cannot have one."""
 
-    def __init__(
-        self,
-        *,
-        project: Path,
-        sandbox_home: Path,
-        database: Database,
-        store: SnapshotStore,
-        kinds: SandboxKinds,
-        neighbours: Neighbours,
-        rules: ConfinementService,
-        ids: Ids,
-        clock: Clock,
-    ) -> None:
-        """Locations are relative to the project folder; `sandbox_home` is the folder for sandboxes."""
-        self._project = project
-        self._home = sandbox_home
-        self._database = database
-        self._store = store
-        self._kinds = kinds
-        self._neighbours = neighbours
-        self._confinement = rules
-        self._ids = ids
-        self._clock = clock
+    project: Path
+    sandbox_home: Path
+    database: Database
+    store: SnapshotStore
+    kinds: SandboxKinds
+    neighbours: Neighbours
+    rules: ConfinementService
+    ids: Ids
+    clock: Clock
 
     def check(self, definition: PlanDefinition, settings: Settings) -> None:
-        """Refuse, before anything runs, what no sandbox can be made of."""
+        """Refuse resources that no sandbox can be made of."""
         has_children = any(isinstance(step.action, Subplans) for step in definition.steps)
         for resource in definition.resources:
             kind = self._kind(resource, definition, settings)
@@ -88,52 +75,56 @@ class SandboxService:
             if problem := next(filter(None, problems), None):
                 path = str(self._location(resource))
                 raise ResourceUnsuitable(
-                    resource=resource.name, path=path, reason=f"behind a symlink, it {problem}"
+                    resource=resource.name, path=path, reason=f"through a symlink, it {problem}"
                 )
             found.append(resource)
 
     def refuse_unforked(self, sandboxes: Sequence[Sandbox]) -> None:
-        """Refuse, before anything runs, child plans of a plan that has a sandbox no other is forked from."""
+        """Refuse child plans of a plan with a sandbox that cannot be forked."""
         for sandbox in sandboxes:
             _refuse_unforked(sandbox.type, sandbox.strategy)
 
     def check_confinement(self, definition: PlanDefinition, settings: Settings) -> None:
-        """Refuse, before anything runs, to confine tools where that was asked for and cannot be."""
-        self._confinement.check(settings, self._worked_on_in_place(definition, settings))
+        """Refuse settings of confinement that the system cannot carry out."""
+        self.rules.check(settings, self._worked_on_in_place(definition, settings))
 
     def refuse_taken(self, run: Run) -> None:
-        """Refuse to work in place where another plan does, from its start to its end, or is being applied."""
+        """Refuse to work in place where another plan does, or is being applied."""
         started = run.plan.plan_id if run.sandboxes else None
         self.refuse_taken_locations(run.plan.definition, run.settings, started)
 
     def refuse_taken_locations(
         self, definition: PlanDefinition, settings: Settings, started: PlanId | None
     ) -> None:
-        """The same for a plan that may not be recorded yet; one that was started has had its places since."""
+        """Refuse the same for a plan that may not be recorded yet; `started` has its locations already."""
         for location in self._worked_on_in_place(definition, settings):
-            with self._database.reading() as db:
+            with self.database.reading() as db:
                 refuse_taken(db, started, str(location))
                 refuse_under_way(db, started, str(location))
             if started is None:
                 self.refuse_neighbours(location)
 
     def make(self, run: Run) -> None:
-        """Copy every resource into its sandbox and start the plan: intent first, rows last."""
+        """Copy every resource into its sandbox, and start the plan: intent first, rows last."""
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
         for order in orders:
             kind = self._kind(order.resource, run.plan.definition, run.settings)
-            run.note(self._sizes(order.resource, kind, kind.survey(order, run.observer)))
+            survey = kind.survey(order, run.observer)
+            size = f"{counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')}"
+            done = "to read, and to work on in place" if kind.strategy is Strategy.IN_PLACE else "to copy"
+            text = f"{order.resource.name}: {size} {done}"
+            run.note(Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now()))
         self._carry_out(run, orders, lambda kind, order: kind.create(order, run.observer))
 
     def fork(self, run: Run, parent_plan_id: PlanId) -> None:
-        """Fork the sandboxes of a child plan from what its parent's held when it was spawned, and start it."""
-        with self._database.reading() as db:
+        """Fork the sandboxes of a child plan from its parent's at the time of the spawn, and start it."""
+        with self.database.reading() as db:
             bases = db.children.bases_of(run.plan.plan_id)
             parents = {sandbox.resource: sandbox for sandbox in db.sandboxes.list(parent_plan_id)}
 
         def fork(_kind: SandboxKind, order: SandboxOrder) -> tuple[Sandbox, Capture]:
             name = order.resource.name
-            made = self._kinds.of(parents[name]).fork(order, parents[name], bases[name], run.observer)
+            made = self.kinds.of(parents[name]).fork(order, parents[name], bases[name], run.observer)
             return made, Capture(snapshot=bases[name], size_bytes=0, files=0, unheld=())
 
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
@@ -141,19 +132,19 @@ class SandboxService:
 
     def _carry_out(self, run: Run, orders: Sequence[SandboxOrder], make: _Make) -> None:
         intent = Intent(
-            intent_id=IntentId(self._ids.new()),
+            intent_id=IntentId(self.ids.new()),
             plan_id=run.plan.plan_id,
             work=SandboxWork(resources=tuple(order.resource.name for order in orders)),
-            created_at=self._clock.now(),
+            created_at=self.clock.now(),
         )
         with run.commit("sandbox.intend") as commit:
             commit.db.intents.add(intent)
-        with run.showing_later(), self._store.hold():
+        with run.showing_later(), self.store.hold():
             made = self._make_all(run, orders, make)
             self._record(run, intent, made)
 
     def forget(self, commit: Commit, run: Run) -> Sequence[Sandbox]:
-        """Remove the rows of the working copies; return them, with those of children."""
+        """Remove the rows of the sandboxes of the plan and its children; return the sandboxes."""
         db = commit.db
         plan_ids = family(db, run.plan.plan_id)
         sandboxes = [s for plan_id in plan_ids for s in db.sandboxes.list(plan_id)]
@@ -163,12 +154,12 @@ class SandboxService:
         return sandboxes
 
     def remove(self, sandboxes: Sequence[Sandbox], observer: Observer) -> None:
-        """Remove working copies that no row names: a crash leaves a folder, never a row without one."""
+        """Remove sandboxes that no row refers to: a crash leaves a folder, never a row without one."""
         for sandbox in one_by_one(sandboxes, "sandboxes removed", observer):
-            self._kinds.of(sandbox).remove(sandbox)
+            self.kinds.of(sandbox).remove(sandbox)
 
     def undo(self, run: Run, intent: Intent) -> None:
-        """Take back the making of sandboxes that was cut off; the next start makes them anew."""
+        """Drop an interrupted making of sandboxes; the next start makes them again."""
         with run.commit("sandbox.undo") as commit:
             commit.db.intents.close(intent.intent_id)
 
@@ -182,8 +173,10 @@ class SandboxService:
             kind = self._kind(order.resource, run.plan.definition, run.settings)
             try:
                 made[order.resource.name] = make(kind, order)
-            except RestoreFailed as exc:  # nothing is to be completed: the next start makes it anew
-                hint = Advice("mend the cause, then run on with ", NextStep("execute", plan=run.plan.plan_id))
+            except RestoreFailed as exc:  # there is nothing to complete: the next start makes it again
+                hint = Advice(
+                    "fix the cause, then continue with ", NextStep("execute", plan=run.plan.plan_id)
+                )
                 raise RestoreFailed(hint=hint, **exc.facts) from exc
         return [made[order.resource.name] for order in orders]
 
@@ -195,7 +188,7 @@ class SandboxService:
         elif self._kind(resource, run.plan.definition, run.settings).strategy is Strategy.IN_PLACE:
             path = self._location(resource).resolve()
         else:
-            path = self._home / run.plan.plan_id / folder_name(resource.name)
+            path = self.sandbox_home / run.plan.plan_id / folder_name(resource.name)
             if resource.type.traits.is_file:  # the folder is for it and its sidecars
                 path /= posixpath.basename(resource.location)
         return SandboxOrder(
@@ -208,33 +201,33 @@ class SandboxService:
         )
 
     def _record(self, run: Run, intent: Intent, made: Sequence[tuple[Sandbox, Capture]]) -> None:
-        now = self._clock.now()
+        now = self.clock.now()
         unheld = tuple(text for s, capture in made for text in what_is_not_held(s.resource, capture))
         real = self._worked_on_in_place(run.plan.definition, run.settings)
         plan = replace(
             run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now),
-            messages=(*self._confinement.cautions(run.settings, real), *unheld),
+            messages=(*self.rules.cautions(run.settings, real), *unheld),
         )
         messages = (Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld)
-        with self._neighbours.hold(real):
+        with self.neighbours.hold(real):
             for location in real:
                 self.refuse_neighbours(location)
             with run.commit("sandbox.record") as commit:
                 db = commit.db
                 for sandbox, _ in made:
-                    if sandbox.strategy is Strategy.IN_PLACE:  # two may have started at once
+                    if sandbox.strategy is Strategy.IN_PLACE:  # another plan may have started just now
                         refuse_taken(db, sandbox.plan_id, sandbox.path)
                         refuse_under_way(db, sandbox.plan_id, sandbox.path)
                     db.sandboxes.add(sandbox)
-                db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes name them now
+                db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes refer to them now
                 db.intents.close(intent.intent_id)
                 commit.plan = plan
                 commit.record(at_work(plan, now), *messages)
                 commit.afterwards(lambda: run.work_on(made))
 
     def refuse_neighbours(self, location: Path) -> None:
-        """Refuse to change a real thing where a plan of another project works in place."""
-        if (other := self._neighbours.at_work(location)) is not None:
+        """Refuse to change a real resource where a plan of another project works in place."""
+        if (other := self.neighbours.at_work(location)) is not None:
             raise LocationTaken(
                 path=other.path,
                 plan_id=other.plan_id,
@@ -245,29 +238,22 @@ class SandboxService:
                 ),
             )
 
-    def _sizes(self, resource: Resource, kind: SandboxKind, survey: Survey) -> Entry:
-        size = f"{counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')}"
-        done = "to read, and to work on in place" if kind.strategy is Strategy.IN_PLACE else "to copy"
-        text = f"{resource.name}: {size} {done}"
-        return Entry(type=EventType.MESSAGE, data={"message": text}, at=self._clock.now())
-
     def _kind(self, resource: Resource, definition: PlanDefinition, settings: Settings) -> SandboxKind:
         outer = outer_of(resource, definition.resources)
         if outer is not None and self._kind(outer, definition, settings).strategy is Strategy.IN_PLACE:
-            return self._kinds.choose(replace(resource, strategy=Strategy.IN_PLACE), settings.strategy)
-        return self._kinds.choose(resource, settings.strategy)
+            return self.kinds.choose(replace(resource, strategy=Strategy.IN_PLACE), settings.strategy)
+        return self.kinds.choose(resource, settings.strategy)
 
     def _worked_on_in_place(self, definition: PlanDefinition, settings: Settings) -> list[Path]:
         kinds = [(resource, self._kind(resource, definition, settings)) for resource in definition.resources]
         return [self._location(r).resolve() for r, kind in kinds if kind.strategy is Strategy.IN_PLACE]
 
     def _as_it_lies(self, resource: Resource) -> Resource:
-        """The resource at the place that its location, followed through symlinks, leads to."""
         real = self._location(resource).resolve()
-        return replace(resource, location=posixpath.relpath(real, self._project.resolve()))
+        return replace(resource, location=posixpath.relpath(real, self.project.resolve()))
 
     def _location(self, resource: Resource) -> Path:
-        return self._project / resource.location
+        return self.project / resource.location
 
 
 def _refuse_unforked(type: ResourceType, strategy: Strategy) -> None:

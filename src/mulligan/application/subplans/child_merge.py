@@ -1,4 +1,4 @@
-"""Brings a child plan's result into its parent's sandboxes."""
+"""Merges a child plan's result into its parent's sandboxes."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from mulligan.application.apply.snapshot_merge import (
 )
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.runs.run import Run
-from mulligan.domain.checkpoints.snapshot import Root, Snapshot
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.plan import Conflict
 from mulligan.domain.plans.step import MergeStrategy
 from mulligan.domain.plans.subplan import Child
@@ -31,37 +31,27 @@ _ON_OVERLAP = {
     MergeStrategy.FAIL_ON_CONFLICT: OnOverlap.STOP,
     MergeStrategy.LAST_WINS: OnOverlap.TAKE_THEIRS,
 }
-_TRIES = 5  # a folder that others change is merged as it is when nobody changed it meanwhile
-_GIT_STANDING = ("HEAD", "packed-refs", "refs/")  # what of a git directory tells which commits there are
+_TRIES = 5  # a merge is repeated when others changed the folder in the meantime
+_GIT_REFS = ("HEAD", "packed-refs", "refs/")  # paths of a git directory that refer to commits
 
 
 class MergedChild(Struct, frozen=True, kw_only=True):
-    """What a merge did to the parent's sandboxes."""
+    """The effect of a merge on the parent's sandboxes."""
 
-    paths: int  # that it touched
+    paths: int  # number of changed paths
     conflicts: tuple[Conflict, ...]
-    notes: tuple[str, ...]  # what of the child's result is not carried over
+    notes: tuple[str, ...]  # parts of the child's result that are not merged
 
 
 class _Result(Struct, frozen=True, kw_only=True):
-    """What a sandbox is to become, and what stood in the way."""
+    """The merged contents of a sandbox, and the conflicts."""
 
     snapshot: Snapshot
     conflicts: tuple[Conflict, ...]
 
 
-class _Results(Struct, frozen=True):
-    """What all sandboxes are to become."""
-
-    by_resource: Mapping[str, _Result]
-
-    def snapshot_of(self, resource: str) -> Snapshot:
-        """What the sandbox of that resource is to become."""
-        return self.by_resource[resource].snapshot
-
-
 class _Sides(Sides, frozen=True, kw_only=True):
-    """What both plans made of one resource."""
+    """The versions of one resource in both plans."""
 
     sandbox: Sandbox  # the parent's
 
@@ -76,14 +66,14 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
     merges: MergeService
 
     def merge(self, run: Run, child: Child, strategy: MergeStrategy) -> MergedChild:
-        """Merge all resources of the child; where conflicts are to fail, nothing is touched if there are any.
+        """Merge all resources of the child. If conflicts are to fail, nothing changes where there are any.
 
-        What a crash leaves half merged is discarded, like all that a step did, when the plan goes on.
+        A resume discards what a crash leaves half merged, like everything a step did.
         """
         rules = MergeRules(
             names=Labels(run.plan.name, child.name),
             on_overlap=_ON_OVERLAP[strategy],
-            included=None,  # a repository inside a sandbox is the plan's own, like all in it
+            included=None,  # a repository inside a sandbox belongs to the plan
         )
         with self.store.hold():
             theirs = self._result_of(run, child)
@@ -109,18 +99,19 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
             if conflicts and rules.on_overlap is OnOverlap.STOP:
                 return MergedChild(paths=0, conflicts=conflicts, notes=())
             ours = Snapshots({each.sandbox.resource: each.ours for each in sides})
-            changes = self.manager.restore(run, _Results(results), ours)
+            merged = Snapshots({name: result.snapshot for name, result in results.items()})
+            changes = self.manager.restore(run, merged, ours)
             notes = tuple(note for each in sides for note in self._not_carried_over(each))
         return MergedChild(paths=sum(map(len, changes.values())), conflicts=conflicts, notes=notes)
 
     def _result_of(self, run: Run, child: Child) -> Mapping[str, tuple[Snapshot, Snapshot]]:
-        """What each of the child's sandboxes was forked from, and what the child made of it."""
+        """Return the contents of each of the child's sandboxes when it was forked, and now."""
         with self.database.reading() as db:
             sandboxes = db.sandboxes.list(child.plan_id)
             group = db.checkpoints.get(child.plan.current_group_id) if child.plan.current_group_id else None
         if group is not None:
             return {s.resource: (s.base, group.checkpoint_of(s.resource).snapshot) for s in sandboxes}
-        self.manager.require(sandboxes)  # no checkpoints: what it made is in its sandboxes alone
+        self.manager.require(sandboxes)  # no checkpoints: its result is only in its sandboxes
         return {s.resource: (s.base, self.kinds.of(s).capture(s, run.observer).snapshot) for s in sandboxes}
 
     def _merged(self, sides: _Sides, rules: MergeRules) -> _Result:
@@ -128,7 +119,7 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
             return self._merged_whole(sides, rules)
         merged = self.merges.merge(sides.base.roots[0], sides.ours.roots[0], sides.theirs.roots[0], rules)
         return _Result(
-            snapshot=_with_files(sides.ours, merged.files),
+            snapshot=Snapshot((merged.files, *sides.ours.roots[1:])),
             conflicts=tuple(
                 Conflict(resource=sides.sandbox.resource, path=c.path, reason=c.reason)
                 for c in merged.conflicts
@@ -136,7 +127,6 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
         )
 
     def _merged_whole(self, sides: _Sides, rules: MergeRules) -> _Result:
-        """Take a resource as a whole, from the side that changed it."""
         sandbox = sides.sandbox
         side = side_to_take(self.kinds.of(sandbox), sandbox, sides)
         if side is Whole.NEITHER and rules.on_overlap is OnOverlap.TAKE_THEIRS:
@@ -152,19 +142,13 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
         return _Result(snapshot=sides.ours, conflicts=(conflict,))
 
     def _not_carried_over(self, sides: _Sides) -> list[str]:
-        """What a child did with git that its files do not show."""
+        """Report git operations of a child that its files do not show."""
         if len(sides.base.roots) < 2 or len(sides.theirs.roots) < 2:
             return []
         moved = [
             difference.path
             for difference in self.store.difference(sides.base.roots[1], sides.theirs.roots[1])
-            if difference.of_files and difference.path.startswith(_GIT_STANDING)
+            if difference.of_files and difference.path.startswith(_GIT_REFS)
         ]
-        told = (
-            f"{sides.sandbox.resource}: only files are merged; what it did with git stays in its own sandbox"
-        )
-        return [f"{told}: {', '.join(moved)}"] if moved else []
-
-
-def _with_files(snapshot: Snapshot, files: Root) -> Snapshot:
-    return Snapshot((files, *snapshot.roots[1:]))
+        note = f"{sides.sandbox.resource}: only files are merged; its git refs stay in its own sandbox"
+        return [f"{note}: {', '.join(moved)}"] if moved else []

@@ -1,4 +1,4 @@
-"""Ends child plans: with the step they were for, with what their parent went back from, and with their parent."""
+"""Finds child plans, and ends them: with their step, when their parent goes back, and with their parent."""
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
@@ -20,23 +20,23 @@ from mulligan.rows.transaction import Transaction
 
 
 class ChildPlans(Struct, kw_only=True, frozen=True, eq=False):
-    """The children of plans, as far as they are to end."""
+    """Ends child plans."""
 
     kinds: SandboxKinds
     locks: Locks
 
     def refuse_busy(self, children: Sequence[Child]) -> None:
-        """Refuse to end children that somebody works on."""
+        """Refuse to end children that a process works on."""
         for child in children:
             if holder := self.locks.holder(child.plan_id):
                 raise PlanBusy(plan_id=child.plan_id, pid=holder.pid, since=holder.since)
 
     def cancel(self, db: Transaction, children: Sequence[Child], reason: str, at: datetime) -> None:
-        """End children in the transaction of their parent."""
+        """Cancel children in the transaction of their parent."""
         for child in children:
             plan = child.plan.moved_to(Phase.EXECUTE, State.CANCELLED, at)
             data: JsonObject = {"state": "cancelled", "reason": reason}
-            db.plans.raise_fence(plan.plan_id)  # whoever may still work on it can write nothing any more
+            db.plans.raise_fence(plan.plan_id)  # a process that still works on it can no longer write
             db.tool_calls.interrupt(plan.plan_id)
             for intent in db.intents.list(plan.plan_id):
                 db.intents.close(intent.intent_id)
@@ -45,14 +45,14 @@ class ChildPlans(Struct, kw_only=True, frozen=True, eq=False):
             write_records(db, plan.plan_id, Entry(type=EventType.PLAN_STATE, data=data, at=at))
 
     def forget_sandboxes(self, db: Transaction, children: Sequence[Child]) -> tuple[Sandbox, ...]:
-        """Remove the rows of the children's sandboxes; gives these, to be removed when that is committed."""
+        """Remove the rows of the children's sandboxes; return those, to be removed after the commit."""
         sandboxes = tuple(s for child in children for s in db.sandboxes.list(child.plan_id))
         for sandbox in sandboxes:
             db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
         return sandboxes
 
     def remove(self, sandboxes: Sequence[Sandbox]) -> None:
-        """Remove sandboxes that no row names any more: a crash leaves a folder, never a row without one."""
+        """Remove sandboxes that no row refers to: a crash leaves a folder, never a row without one."""
         for sandbox in sandboxes:
             self.kinds.of(sandbox).remove(sandbox)
 
@@ -65,7 +65,7 @@ def children_left_behind(
     unfinished_too: bool,
     spared: Collection[PlanId] = (),
 ) -> tuple[Child, ...]:
-    """The children that end when the plan goes back to the group, with theirs; but not those that are spared."""
+    """Return the children, with theirs, that end when the plan goes back to the group, except spared ones."""
     children = db.children.list(plan_id)
     if not children:
         return ()
@@ -76,7 +76,7 @@ def children_left_behind(
 
 
 def lineage(db: Transaction, plan_id: PlanId) -> tuple[Plan, ...]:
-    """A plan with those above it, the topmost first."""
+    """Return a plan with those above it, the topmost first."""
     plans = [db.plans.get(plan_id)]
     while (parent := plans[0].parent_plan_id) is not None:
         plans.insert(0, db.plans.get(parent))
@@ -84,17 +84,17 @@ def lineage(db: Transaction, plan_id: PlanId) -> tuple[Plan, ...]:
 
 
 def with_theirs(db: Transaction, children: Sequence[Child]) -> tuple[Child, ...]:
-    """These children and all below them that were not cancelled, the lowest first."""
+    """Return these children and all below them that were not cancelled, the lowest first."""
     return tuple(found for child in children for found in (*below(db, child.plan_id), child))
 
 
 def family(db: Transaction, plan_id: PlanId) -> Iterator[PlanId]:
-    """A plan and all that were ever below it."""
+    """Yield a plan and all that were ever below it."""
     yield plan_id
     for child in db.children.list(plan_id):
         yield from family(db, child.plan_id)
 
 
 def below(db: Transaction, plan_id: PlanId) -> tuple[Child, ...]:
-    """All below a plan that were not cancelled, the lowest first."""
+    """Return all below a plan that were not cancelled, the lowest first."""
     return with_theirs(db, [c for c in db.children.list(plan_id) if c.plan.state is not State.CANCELLED])

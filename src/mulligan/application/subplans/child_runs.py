@@ -1,6 +1,4 @@
-"""Runs one child plan to its end, with its retries: what each of several that run at once does."""
-
-from msgspec import Struct
+"""Runs one child plan to its end, with its retries."""
 
 from mulligan.application.rollback.rollback_service import RollbackService
 from mulligan.application.runs.plan_executor import PlanExecutor
@@ -9,19 +7,15 @@ from mulligan.errors import StepFailed
 from mulligan.ports import Ended, Observer
 
 
-class ChildRuns(Struct, kw_only=True, frozen=True, eq=False):
-    """Executes a child, and again from its own first checkpoint where it failed."""
-
-    executor: PlanExecutor
-    rollbacks: RollbackService
-
-    def run(self, plan_id: PlanId, retries: int, observer: Observer) -> Ended:
-        """Run the plan from where it stands; only a step that failed is tried again."""
-        messages: list[str] = []
-        while True:
-            execution = self.executor.execute(plan_id, None, observer)
-            messages += execution.messages
-            if not retries or not isinstance(execution.error, StepFailed):
-                return Ended(plan_id=plan_id, error=execution.error, messages=tuple(messages))
-            retries -= 1
-            self.rollbacks.rollback(plan_id, "first", observer)
+def run_child(
+    executor: PlanExecutor, rollbacks: RollbackService, plan_id: PlanId, retries: int, observer: Observer
+) -> Ended:
+    """Run the plan from its present step on, and after a failed step again from its first checkpoint."""
+    messages: list[str] = []
+    while True:
+        execution = executor.execute(plan_id, None, observer)
+        messages += execution.messages
+        if not retries or not isinstance(execution.error, StepFailed):
+            return Ended(plan_id=plan_id, error=execution.error, messages=tuple(messages))
+        retries -= 1
+        rollbacks.rollback(plan_id, "first", observer)

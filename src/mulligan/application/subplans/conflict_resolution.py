@@ -1,4 +1,4 @@
-"""Takes over what someone mended: conflicts that a merge of child plans left."""
+"""Accepts the user's resolution of conflicts that a merge of child plans left."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
-from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.guards import not_ready, refuse_ended, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
@@ -18,12 +18,12 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.trees.line_diff import LARGEST_TEXT
 from mulligan.domain.trees.text_merge import has_markers
-from mulligan.errors import Advice, ConflictUnknown, MarkersLeft, NextStep, PlanNotReady
+from mulligan.errors import Advice, ConflictUnknown, MarkersLeft, NextStep
 from mulligan.ports import Clock, Observer, SnapshotStore
 
 
 class ResolveService(Struct, kw_only=True, frozen=True, eq=False):
-    """Marks conflicts as solved; with the last of them the plan can go on."""
+    """Marks conflicts as resolved; after the last one the plan can continue."""
 
     claims: PlanClaims
     manager: CheckpointManager
@@ -32,14 +32,14 @@ class ResolveService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def resolve(self, plan_id: PlanId, paths: Sequence[str], observer: Observer) -> None:
-        """Mark these paths, or all, as solved. When none is left the sandboxes are kept as they are in a group.
-
-        From that group the plan goes on: what was merged before the conflict is in it.
-        """
+        """Mark these paths, or all, as resolved. After the last one, take a group from which the plan continues."""
         with self.claims.open(plan_id, observer) as run:
             refuse_ended(run.plan)
             refuse_without_checkpoints(run.plan)
-            _refuse_without_conflicts(run)
+            plan = run.plan
+            if plan.state is not State.CONSTRAINED or plan.phase is not Phase.EXECUTE or not plan.conflicts:
+                hint = Advice(NextStep("status", plan=plan_id), " says what it waits for")
+                raise not_ready(plan, "no conflicts of its own wait to be resolved", hint)
             solved = _named(run, paths)
             self._refuse_marked(run, solved)
             left = tuple(c for c in run.plan.conflicts if c not in solved)
@@ -55,7 +55,7 @@ class ResolveService(Struct, kw_only=True, frozen=True, eq=False):
             self.checkpoints.create_checkpoint(run, reason, becomes=plan)
 
     def _refuse_marked(self, run: Run, conflicts: Sequence[Conflict]) -> None:
-        """Refuse while markers of the merge stand in what is to be solved."""
+        """Refuse files that still contain conflict markers."""
         marked: list[str] = []
         with self.store.hold():
             captures = zip(run.sandboxes, self.manager.capture(run), strict=True)
@@ -69,20 +69,7 @@ class ResolveService(Struct, kw_only=True, frozen=True, eq=False):
             raise MarkersLeft(plan_id=run.plan.plan_id, paths=", ".join(marked))
 
 
-def _refuse_without_conflicts(run: Run) -> None:
-    plan = run.plan
-    if plan.state is not State.CONSTRAINED or plan.phase is not Phase.EXECUTE or not plan.conflicts:
-        raise PlanNotReady(
-            plan_id=plan.plan_id,
-            phase=plan.phase.value,
-            state=plan.state.value,
-            reason="no conflicts of its own wait to be resolved",
-            hint=Advice(NextStep("status", plan=plan.plan_id), " says what it waits for"),
-        )
-
-
 def _named(run: Run, paths: Sequence[str]) -> tuple[Conflict, ...]:
-    """The conflicts that are meant: all, or those of these paths in whichever resource."""
     conflicts = run.plan.conflicts
     for path in paths:
         if not any(c.path == path for c in conflicts):

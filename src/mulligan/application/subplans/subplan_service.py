@@ -1,6 +1,7 @@
-"""Runs the child plans of a step and brings their results together."""
+"""Runs the child plans of a step and merges their results."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from mulligan.domain.checkpoints.checkpoint import PlanState
 from mulligan.domain.history.lines import NEVER, is_live, live_segments
 from mulligan.domain.plans.decision import DecisionType
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.plan import Conflict, State
+from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.plans.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
 from mulligan.domain.plans.subplan import (
     Child,
@@ -43,7 +44,7 @@ from mulligan.rows.database import Database
 
 
 class _Going(Struct, kw_only=True):
-    """How far the children of one step are."""
+    """The progress of the children of one step."""
 
     step: Step
     subplans: Subplans
@@ -52,21 +53,21 @@ class _Going(Struct, kw_only=True):
     there: dict[str, Child]  # recorded ones, by name
     merged: set[str]
     running: dict[PlanId, str]
-    failed: dict[str, str]  # why, by name
+    failed: dict[str, str]  # reasons, by name
     conflict: MulliganError | None
 
     @property
     def is_halted(self) -> bool:
-        """Whether no further child is to start."""
+        """Return whether no other child may start."""
         return self.conflict is not None or (bool(self.failed) and self.subplans.fail_fast)
 
     def waiting(self) -> list[ChildPlan]:
-        """The children that have neither run nor begun to."""
+        """Return the children that have not started."""
         busy = {*self.merged, *self.running.values(), *self.failed}
         return [c for c in self.order if c.name not in busy and not self.is_done(c.name)]
 
     def is_done(self, name: str) -> bool:
-        """Whether a child waits to be merged."""
+        """Return whether a child can be merged."""
         return name in self.there and self.there[name].is_done and name not in self.failed
 
 
@@ -84,10 +85,10 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
     clock: Clock
 
     def run(self, run: Run, step: Step, subplans: Subplans, number: int) -> Sequence[Child]:
-        """Run the children of a step and merge them; `number` tells several spawns of one step apart.
+        """Run the children of a step and merge them; `number` distinguishes several spawns of one step.
 
-        What was merged before the plan stopped is in the sandboxes; what ran to its end is merged without
-        being run again. Raises SubplansFailed where a child failed for good, SubplanConflicts where a merge did.
+        After a stop, merged children are in the sandboxes already, and complete ones are merged without another run.
+        Raise SubplansFailed if a child failed after its retries, SubplanConflicts if a merge has conflicts.
         """
         going = self._find(run, step, subplans, number)
         if going.waiting():
@@ -107,13 +108,16 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         if going.conflict is not None:
             raise going.conflict
         if going.failed:
-            raise _failure(going)
+            raise SubplansFailed(
+                reason="; ".join(f"{name}: {reason}" for name, reason in going.failed.items()),
+                children={name: going.there[name].plan_id for name in going.failed},
+            )
         return tuple(going.there[child.name] for child in subplans.plans if child.name in going.there)
 
     # --- which children there are --------------------------------------------------------------------------
 
     def _find(self, run: Run, step: Step, subplans: Subplans, number: int) -> _Going:
-        """Find the children that an earlier run of the step left; those that it wants no more, end."""
+        """Find the children of an earlier run of the step, and end those that it no longer has."""
         plan_id, index = run.plan.plan_id, run.step_index
         wanted = {c.name: child_definition(run.plan.definition, c, run.sandboxes) for c in subplans.plans}
         with self.database.reading() as db:
@@ -144,12 +148,9 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         return going
 
     def _go_on_with(self, run: Run, behind: Sequence[Child], gone: Sequence[Child], why: str) -> None:
-        """Record that the plan, on its present line, goes on with children of before; the others end."""
+        """Record that the plan, on its present line, keeps the children in `behind`; cancel those in `gone`."""
         now = self.clock.now()
-        entries = [
-            Entry(type=EventType.SUBPLAN_SPAWNED, data={**_told(c.plan_id, c.name), "again": True}, at=now)
-            for c in behind
-        ]
+        entries = [_spawned(child.plan, now, again=True) for child in behind]
         with run.commit("subplan.adopt") as commit:
             for child, event in zip(behind, commit.record(*entries), strict=True):
                 commit.db.children.move(child.plan_id, run.plan.line, event.seq)
@@ -158,14 +159,14 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         self.children.remove(sandboxes)
 
     def _spawn(self, run: Run, going: _Going, children: Sequence[ChildPlan]) -> None:
-        """Record new child plans, to be forked from what the sandboxes hold now."""
+        """Record new child plans, to be forked from the present contents of the sandboxes."""
         new = [child for child in children if child.name not in going.there]
         if not new:
             return
         now = self.clock.now()
         parent = run.plan
-        told = tuple(d for d in run.decisions if d["type"] == DecisionType.USER_INTERVENTION)  # its guidance
-        start = PlanState(step_index=0, outputs={}, memory=run.memory, decisions=told)
+        guidance = tuple(d for d in run.decisions if d["type"] == DecisionType.USER_INTERVENTION)
+        start = PlanState(step_index=0, outputs={}, memory=run.memory, decisions=guidance)
         plans = [
             new_plan(
                 PlanId(self.ids.new()),
@@ -176,11 +177,8 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             )
             for child in new
         ]
-        entries = [
-            Entry(type=EventType.SUBPLAN_SPAWNED, data={**_told(p.plan_id, p.name), "again": False}, at=now)
-            for p in plans
-        ]
-        # Held until the rows are committed, which then name what the children are to be forked from.
+        entries = [_spawned(plan, now, again=False) for plan in plans]
+        # Held until the rows are committed, which then refer to what the children are forked from.
         with run.showing_later(), self.store.hold():
             captures = zip(run.sandboxes, self.manager.capture(run), strict=True)
             bases = {sandbox.resource: capture.snapshot for sandbox, capture in captures}
@@ -201,7 +199,6 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
     # --- how they go ---------------------------------------------------------------------------------------
 
     def _start_ready(self, run: Run, going: _Going, crew: Crew) -> None:
-        """Start as many of the children whose turn it is as may run at once."""
         limit = going.subplans.max_parallel or run.settings.max_parallel
         for child in going.waiting():
             if going.is_halted or len(going.running) >= limit:
@@ -213,7 +210,6 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
                 crew.start(plan_id, retries=going.subplans.max_retries)
 
     def _note_end(self, run: Run, going: _Going, ended: Ended, crew: Crew) -> None:
-        """Take over how a child ended."""
         name = going.running.pop(ended.plan_id)
         run.inform(*(f"{name}: {text}" for text in ended.messages))
         with self.database.reading() as db:
@@ -223,16 +219,21 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             case None:
                 return
             case Interrupted() if going.is_halted:
-                return  # it was asked to stop
+                return  # it was stopped on purpose
             case Conflicted() as error:
-                going.conflict = going.conflict or _blocked(run, going.there[name], error)
+                going.conflict = going.conflict or ChildConstrained(
+                    plan_id=run.plan.plan_id,
+                    child=name,
+                    child_plan_id=plan.plan_id,
+                    count=error.facts["count"],
+                    conflicts=[],  # they are the child's
+                )
             case error:
                 going.failed[name] = error.text
                 if going.subplans.fail_fast:
                     crew.stop()
 
     def _merge_ready(self, run: Run, going: _Going) -> None:
-        """Merge the children that are done, each when all before it in the order were."""
         while not (going.conflict or going.failed):
             child = next_to_merge(going.order, going.merged)
             if child is None or not going.is_done(child.name):
@@ -243,12 +244,14 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         strategy = going.subplans.merge_strategy
         merged = self.merging.merge(run, child, strategy)
         if merged.conflicts and strategy is MergeStrategy.FAIL_ON_CONFLICT:
-            going.failed[child.name] = _in_conflict(merged.conflicts)
+            paths = ", ".join(f"{conflict.path} ({conflict.reason})" for conflict in merged.conflicts)
+            going.failed[child.name] = f"it is in conflict with what was merged before: {paths}"
             return
         going.merged.add(child.name)
         run.merged.append(merged_name(going.number, child.name))
         data: JsonObject = {
-            **_told(child.plan_id, child.name),
+            "plan_id": child.plan_id,
+            "name": child.name,
             "paths": merged.paths,
             "conflicts": len(merged.conflicts),
         }
@@ -271,7 +274,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         )
 
     def _end_unstarted(self, run: Run, going: _Going) -> None:
-        """Cancel what will not start any more, because another child failed and the step does not wait."""
+        """Cancel children that will not start, because another failed and the step is `fail_fast`."""
         if not (going.failed and going.subplans.fail_fast):
             return
         with self.database.reading() as db:
@@ -284,29 +287,6 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             self._go_on_with(run, (), unstarted, "another child of its step failed")
 
 
-def _told(plan_id: PlanId, name: str) -> JsonObject:
-    return {"plan_id": plan_id, "name": name}
-
-
-def _failure(going: _Going) -> SubplansFailed:
-    reasons = [f"{name}: {reason}" for name, reason in going.failed.items()]
-    return SubplansFailed(
-        reason="; ".join(reasons),
-        children={name: going.there[name].plan_id for name in going.failed},
-    )
-
-
-def _in_conflict(conflicts: Sequence[Conflict]) -> str:
-    paths = [f"{conflict.path} ({conflict.reason})" for conflict in conflicts]
-    return f"it is in conflict with what was merged before: {', '.join(paths)}"
-
-
-def _blocked(run: Run, child: Child, error: Conflicted) -> ChildConstrained:
-    """What stops a plan whose child stands still with conflicts of its own."""
-    return ChildConstrained(
-        plan_id=run.plan.plan_id,
-        child=child.name,
-        child_plan_id=child.plan_id,
-        count=error.facts["count"],
-        conflicts=[],  # they are the child's
-    )
+def _spawned(plan: Plan, at: datetime, *, again: bool) -> Entry:
+    data: JsonObject = {"plan_id": plan.plan_id, "name": plan.name, "again": again}
+    return Entry(type=EventType.SUBPLAN_SPAWNED, data=data, at=at)
